@@ -1,0 +1,78 @@
+// What the bytes of a CSV file mean: its dialect, the reader presets, and sniffing. Knows no files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave {
+
+// Where a quote opens a quoted section.
+enum class Quoting : std::uint8_t {
+    kFieldStart,  // only as the first byte of a field; elsewhere it is plain data
+    kAnywhere,    // wherever it stands: every quote toggles
+};
+
+// What ends a record, outside quotes.
+enum class Terminator : std::uint8_t {
+    kLf,   // LF; the CR of a CRLF stays in its record
+    kCr,   // CR
+    kAny,  // LF, CRLF or a lone CR; never a cut between CR and LF
+};
+
+// Where an escape makes the next byte plain data.
+enum class EscapeScope : std::uint8_t {
+    kEverywhere,  // in any state; but under kFieldStart not right after a closing quote (as Python's csv)
+    kQuoted,      // only inside quotes
+};
+
+// One byte each; a doubled quote inside quotes always stands for itself.
+struct Dialect {
+    std::uint8_t delimiter = ',';
+    std::optional<std::uint8_t> quote = '"';
+    std::optional<std::uint8_t> escape;
+    EscapeScope escape_scope = EscapeScope::kEverywhere;
+    Quoting quoting = Quoting::kFieldStart;
+    Terminator terminator = Terminator::kLf;
+
+    bool operator==(const Dialect&) const = default;
+};
+
+// What is wrong with the dialect (two roles for one byte, a line break in a role), or nothing.
+std::optional<std::string> dialect_fault(const Dialect& dialect);
+
+// A dialect of which parts may be left to the data.
+struct DialectWish {
+    Dialect dialect;
+    bool sniff_delimiter = true;
+    bool sniff_terminator = true;
+};
+
+// The wish under the preset of that name, or nothing. dialect_presets() lists the names.
+std::optional<DialectWish> dialect_preset(std::string_view name);
+std::vector<std::string_view> dialect_presets();
+
+// How many bytes of the input sniffing looks at.
+constexpr std::size_t kSniffSize = std::size_t{64} << 10;
+
+struct SniffedDialect {
+    Dialect dialect;
+    // There are quotes, and no delimiter was found under which they stand where quotes stand: the default was taken.
+    bool quotes_unexplained = false;
+};
+
+// Settles what the wish leaves open. `head` is the start of the input, at most kSniffSize bytes of it are looked at;
+// `name` is the file's name: .tsv and .tab mean TAB. Never fails.
+SniffedDialect settle_dialect(const DialectWish& wish, std::span<const std::uint8_t> head, std::string_view name);
+
+// The size of the UTF-8 byte order mark that `head` begins with: 3 or 0.
+std::size_t bom_size(std::span<const std::uint8_t> head);
+
+// "UTF-16LE", "UTF-32BE"... if `head` begins with the mark of an encoding in which a byte is not a character.
+std::optional<std::string_view> wide_encoding(std::span<const std::uint8_t> head);
+
+}  // namespace cleave

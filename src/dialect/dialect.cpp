@@ -1,0 +1,99 @@
+#include "cleave/dialect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cleave {
+namespace {
+
+bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
+
+struct Preset {
+    std::string_view name;
+    DialectWish wish;
+};
+
+DialectWish wish_of(std::uint8_t delimiter, std::optional<std::uint8_t> quote, Quoting quoting) {
+    DialectWish wish;
+    wish.dialect.delimiter = delimiter;
+    wish.dialect.quote = quote;
+    wish.dialect.quoting = quoting;
+    wish.sniff_delimiter = false;
+    return wish;
+}
+
+DialectWish ended_by(DialectWish wish, Terminator terminator) {
+    wish.dialect.terminator = terminator;
+    wish.sniff_terminator = false;
+    return wish;
+}
+
+DialectWish escaped_by(DialectWish wish, std::uint8_t escape) {
+    wish.dialect.escape = escape;
+    return wish;
+}
+
+// One row a reader: how it reads a file when told nothing.
+const std::array<Preset, 8>& presets() {
+    static const std::array<Preset, 8> kRows = {{
+        {"rfc4180", wish_of(',', '"', Quoting::kFieldStart)},
+        {"excel", wish_of(',', '"', Quoting::kFieldStart)},
+        {"python", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"duckdb", wish_of(',', '"', Quoting::kFieldStart)},
+        {"postgres", wish_of(',', '"', Quoting::kAnywhere)},
+        {"mysql", escaped_by(ended_by(wish_of('\t', std::nullopt, Quoting::kFieldStart), Terminator::kLf), '\\')},
+        {"clickhouse", wish_of(',', '"', Quoting::kAnywhere)},
+        {"tsv", wish_of('\t', std::nullopt, Quoting::kFieldStart)},
+    }};
+    return kRows;
+}
+
+}  // namespace
+
+std::optional<std::string> dialect_fault(const Dialect& dialect) {
+    if (is_line_break(dialect.delimiter)) return "the delimiter cannot be a line break";
+    if (dialect.quote && is_line_break(*dialect.quote)) return "the quote cannot be a line break";
+    if (dialect.escape && is_line_break(*dialect.escape)) return "the escape cannot be a line break";
+    if (dialect.quote == dialect.delimiter) return "the quote and the delimiter are the same byte";
+    if (dialect.escape == dialect.delimiter) return "the escape and the delimiter are the same byte";
+    if (dialect.escape && dialect.escape == dialect.quote) return "the escape and the quote are the same byte";
+    return std::nullopt;
+}
+
+std::optional<DialectWish> dialect_preset(std::string_view name) {
+    const auto* row = std::ranges::find(presets(), name, &Preset::name);
+    return row == presets().end() ? std::nullopt : std::optional(row->wish);
+}
+
+std::vector<std::string_view> dialect_presets() {
+    std::vector<std::string_view> names;
+    for (const Preset& preset : presets()) names.push_back(preset.name);
+    return names;
+}
+
+std::size_t bom_size(std::span<const std::uint8_t> head) {
+    constexpr std::array<std::uint8_t, 3> kBom = {0xEF, 0xBB, 0xBF};
+    return head.size() >= kBom.size() && std::equal(kBom.begin(), kBom.end(), head.begin()) ? kBom.size() : 0;
+}
+
+std::optional<std::string_view> wide_encoding(std::span<const std::uint8_t> head) {
+    struct Mark {
+        std::string_view bytes;
+        std::string_view name;
+    };
+    using namespace std::string_view_literals;
+    // UTF-32LE before UTF-16LE, whose mark it begins with.
+    static constexpr std::array<Mark, 4> kMarks = {{
+        {"\xFF\xFE\0\0"sv, "UTF-32LE"},
+        {"\0\0\xFE\xFF"sv, "UTF-32BE"},
+        {"\xFF\xFE"sv, "UTF-16LE"},
+        {"\xFE\xFF"sv, "UTF-16BE"},
+    }};
+    const std::string_view text(reinterpret_cast<const char*>(head.data()), std::min<std::size_t>(head.size(), 4));
+    for (const Mark& mark : kMarks) {
+        if (text.starts_with(mark.bytes)) return mark.name;
+    }
+    return std::nullopt;
+}
+
+}  // namespace cleave

@@ -1,0 +1,114 @@
+// Settling what the user left open, from the first bytes of the data.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "cleave/dialect.h"
+#include "dialect/state_machine.h"
+
+namespace cleave {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+// How well a delimiter fits the head of a file.
+struct Fit {
+    std::size_t misplaced_quotes = 0;  // inside unquoted fields, or with text right after the closing one
+    std::size_t quotes = 0;            // sections that open at field starts
+    std::size_t fields = 0;            // in most records
+    double agreement = 0;              // the share of records that have that many
+};
+
+// More quotes where quotes stand; then agreeing field counts; then more fields.
+bool better(const Fit& a, const Fit& b) {
+    if (a.misplaced_quotes != b.misplaced_quotes) return a.misplaced_quotes < b.misplaced_quotes;
+    const double agreement_a = a.fields > 1 ? a.agreement : 0;
+    const double agreement_b = b.fields > 1 ? b.agreement : 0;
+    if (agreement_a != agreement_b) return agreement_a > agreement_b;
+    return a.fields > b.fields;
+}
+
+Fit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
+    dialect.terminator = Terminator::kAny;
+    const StateMachine machine(dialect, Quoting::kFieldStart);
+    Fit fit;
+    std::map<std::size_t, std::size_t> records_by_fields;
+    std::size_t records = 0;
+    std::size_t fields = 1;
+    const auto end_record = [&] {
+        ++records;
+        ++records_by_fields[fields];
+        fields = 1;
+    };
+    State state = State::kFieldStart;
+    for (const std::uint8_t byte : head) {
+        const Transition& transition = machine.step(state, byte);
+        if (transition.starts_record) end_record();
+        if (transition.opens_quote) ++fit.quotes;
+        if (transition.next == State::kFieldStart) ++fields;
+        if (transition.next == State::kUnquoted &&
+            (state == State::kQuoteInQuoted || (state == State::kUnquoted && dialect.quote == byte))) {
+            ++fit.misplaced_quotes;
+        }
+        state = transition.next;
+    }
+    if (!head.empty() && (head_is_all || state == State::kRecordStart)) end_record();
+    for (const auto& [count, frequency] : records_by_fields) {
+        const double agreement = static_cast<double>(frequency) / static_cast<double>(records);
+        if (agreement > fit.agreement) {
+            fit.fields = count;
+            fit.agreement = agreement;
+        }
+    }
+    return fit;
+}
+
+void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std::string_view name) {
+    if (name.ends_with(".tsv") || name.ends_with(".tab")) {
+        sniffed.dialect.delimiter = '\t';
+        return;
+    }
+    static constexpr std::array<std::uint8_t, 4> kCandidates = {',', ';', '\t', '|'};
+    std::optional<Fit> best;
+    for (const std::uint8_t candidate : kCandidates) {
+        Dialect dialect = sniffed.dialect;
+        dialect.delimiter = candidate;
+        if (dialect_fault(dialect)) continue;
+        const Fit fit = fit_of(dialect, head, head_is_all);
+        if (best && !better(fit, *best)) continue;
+        best = fit;
+        sniffed.dialect.delimiter = candidate;
+    }
+    sniffed.quotes_unexplained = best->misplaced_quotes > 0 && (best->fields < 2 || best->agreement < 0.5);
+}
+
+// The first terminator outside quotes decides. CRs right before an LF belong to it: CRLF, and the CRCRLF that text-mode
+// copies make.
+Terminator sniff_terminator(Dialect dialect, Bytes head, bool head_is_all) {
+    dialect.terminator = Terminator::kAny;
+    const StateMachine machine(dialect);
+    State state = State::kFieldStart;
+    for (std::size_t i = 0; i < head.size(); ++i) {
+        state = machine.step(state, head[i]).next;
+        if (state == State::kRecordStart) return Terminator::kLf;
+        if (state != State::kCarriageReturn) continue;
+        const auto after = std::ranges::find_if(head.subspan(i), [](std::uint8_t byte) { return byte != '\r'; });
+        const bool lone = after == head.subspan(i).end() ? head_is_all : *after != '\n';
+        return lone ? Terminator::kCr : Terminator::kLf;
+    }
+    return Terminator::kLf;
+}
+
+}  // namespace
+
+SniffedDialect settle_dialect(const DialectWish& wish, Bytes head, std::string_view name) {
+    const bool head_is_all = head.size() < kSniffSize;
+    head = head.first(std::min(head.size(), kSniffSize));
+    head = head.subspan(bom_size(head));
+    SniffedDialect sniffed{wish.dialect};
+    if (wish.sniff_delimiter) settle_delimiter(sniffed, head, head_is_all, name);
+    if (wish.sniff_terminator) sniffed.dialect.terminator = sniff_terminator(sniffed.dialect, head, head_is_all);
+    return sniffed;
+}
+
+}  // namespace cleave

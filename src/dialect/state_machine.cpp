@@ -1,0 +1,70 @@
+#include "dialect/state_machine.h"
+
+namespace cleave {
+namespace {
+
+enum class ByteClass { kOther, kQuote, kDelimiter, kEscape, kTerminator, kReturnOfPair };
+
+ByteClass classify(const Dialect& dialect, std::uint8_t byte) {
+    if (dialect.quote == byte) return ByteClass::kQuote;
+    if (dialect.escape == byte) return ByteClass::kEscape;
+    if (dialect.delimiter == byte) return ByteClass::kDelimiter;
+    if (byte == '\n' && dialect.terminator != Terminator::kCr) return ByteClass::kTerminator;
+    if (byte == '\r' && dialect.terminator == Terminator::kCr) return ByteClass::kTerminator;
+    if (byte == '\r' && dialect.terminator == Terminator::kAny) return ByteClass::kReturnOfPair;
+    return ByteClass::kOther;
+}
+
+// Where a byte leads from outside quotes; the states there differ in what a quote and an escape do.
+State next_outside(ByteClass byte, State on_quote, State on_escape) {
+    switch (byte) {
+        case ByteClass::kQuote: return on_quote;
+        case ByteClass::kEscape: return on_escape;
+        case ByteClass::kDelimiter: return State::kFieldStart;
+        case ByteClass::kTerminator: return State::kRecordStart;
+        case ByteClass::kReturnOfPair: return State::kCarriageReturn;
+        case ByteClass::kOther: break;
+    }
+    return State::kUnquoted;
+}
+
+State next_state(const Dialect& dialect, Quoting quoting, State state, std::uint8_t byte) {
+    const ByteClass byte_class = classify(dialect, byte);
+    const bool anywhere = quoting == Quoting::kAnywhere;
+    const State on_escape = dialect.escape_scope == EscapeScope::kEverywhere ? State::kEscape : State::kUnquoted;
+    switch (state) {
+        case State::kCarriageReturn:
+            if (byte == '\n') return State::kRecordStart;
+            [[fallthrough]];
+        case State::kRecordStart:
+        case State::kFieldStart: return next_outside(byte_class, State::kQuoted, on_escape);
+        case State::kUnquoted: return next_outside(byte_class, anywhere ? State::kQuoted : State::kUnquoted, on_escape);
+        case State::kQuoteInQuoted:
+            return next_outside(byte_class, State::kQuoted, anywhere ? on_escape : State::kUnquoted);
+        case State::kQuoted:
+            if (byte_class == ByteClass::kQuote) return State::kQuoteInQuoted;
+            return byte_class == ByteClass::kEscape ? State::kEscapeInQuoted : State::kQuoted;
+        case State::kEscape: return State::kUnquoted;
+        case State::kEscapeInQuoted: return State::kQuoted;
+    }
+    return state;
+}
+
+}  // namespace
+
+StateMachine::StateMachine(const Dialect& dialect, Quoting quoting) {
+    for (std::size_t s = 0; s < kStateCount; ++s) {
+        const auto state = static_cast<State>(s);
+        for (unsigned b = 0; b < 256; ++b) {
+            const auto byte = static_cast<std::uint8_t>(b);
+            Transition& transition = table_[s * 256 + b];
+            transition.next = next_state(dialect, quoting, state, byte);
+            transition.starts_record =
+                state == State::kRecordStart || (state == State::kCarriageReturn && byte != '\n');
+            transition.opens_quote =
+                transition.next == State::kQuoted && !is_quoted(state) && state != State::kQuoteInQuoted;
+        }
+    }
+}
+
+}  // namespace cleave

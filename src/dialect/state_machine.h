@@ -1,0 +1,49 @@
+// The rules of DESIGN.md section 1, a byte at a time. This is the exact reading of a record; the kernels are its fast
+// equivalent wherever they say that nothing is suspect.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cleave/dialect.h"
+
+namespace cleave {
+
+// What the bytes so far leave the reader in. One byte moves it on; the start of the input is kFieldStart.
+enum class State : std::uint8_t {
+    kRecordStart,     // just past a terminator
+    kFieldStart,      // just past a delimiter, or at the start of the input
+    kUnquoted,        // inside a field, outside quotes
+    kQuoted,          // inside quotes
+    kQuoteInQuoted,   // just past a quote that closes, or is the first of a doubled one
+    kEscape,          // just past an escape that acts outside quotes
+    kEscapeInQuoted,  // just past an escape that acts inside quotes
+    kCarriageReturn,  // just past a CR that ended the record unless an LF follows; only under Terminator::kAny
+};
+constexpr std::size_t kStateCount = 8;
+
+constexpr bool is_quoted(State state) { return state == State::kQuoted || state == State::kEscapeInQuoted; }
+constexpr bool is_escape(State state) { return state == State::kEscape || state == State::kEscapeInQuoted; }
+
+struct Transition {
+    State next;
+    bool starts_record;  // a record starts at this byte
+    bool opens_quote;    // this byte opens a quoted section
+};
+
+// Immutable after construction; 6 KiB.
+class StateMachine {
+public:
+    // `quoting` stands in for the dialect's own, so that both rules can be run side by side.
+    StateMachine(const Dialect& dialect, Quoting quoting);
+    explicit StateMachine(const Dialect& dialect) : StateMachine(dialect, dialect.quoting) {}
+
+    const Transition& step(State state, std::uint8_t byte) const {
+        return table_[static_cast<std::size_t>(state) * 256 + byte];
+    }
+
+private:
+    std::array<Transition, kStateCount * 256> table_;
+};
+
+}  // namespace cleave
