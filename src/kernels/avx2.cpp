@@ -1,0 +1,42 @@
+// 64 bytes as two registers of 32. Compiled with -mavx2 -mbmi -mbmi2 -mpopcnt -mpclmul.
+#include <immintrin.h>
+
+#include "kernels/block_scan.h"
+
+namespace cleave {
+namespace {
+
+struct Avx2 {
+    struct Block {
+        __m256i low, high;
+    };
+    using Needle = __m256i;
+
+    static Needle needle(std::uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
+
+    static Block load(const std::uint8_t* data) {
+        return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(data)),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(data + 32))};
+    }
+
+    static std::uint64_t equal(const Block& block, Needle needle) {
+        const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(block.low, needle)));
+        const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(block.high, needle)));
+        return std::uint64_t{high} << 32 | low;
+    }
+
+    // A carry-less product with all ones is the running xor of the bits below.
+    static std::uint64_t prefix_xor(std::uint64_t bits) {
+        const __m128i product =
+            _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(bits)), _mm_set1_epi8(-1), 0);
+        return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
+    }
+
+    static std::uint64_t popcount(std::uint64_t bits) { return static_cast<std::uint64_t>(_mm_popcnt_u64(bits)); }
+};
+
+}  // namespace
+
+extern constinit const Kernel kAvx2Kernel = make_kernel<Avx2>("avx2");
+
+}  // namespace cleave

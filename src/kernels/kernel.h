@@ -1,0 +1,69 @@
+// What a kernel is: the scan of bytes for one instruction set, as two functions over plain data. Knows what a
+// quote, a delimiter, a terminator and an escape are; knows no files, threads or pieces.
+// This header is included by code compiled for other instruction sets: declarations and plain structs only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cleave {
+
+// The bytes to look for, and which of the scan's variants looks for them (see kernels/markup.h).
+struct Markup {
+    std::uint8_t quote;
+    std::uint8_t delimiter;
+    std::uint8_t escape;
+    std::uint8_t terminator;  // the one terminator, or LF where CR, LF and CRLF all terminate
+    std::uint8_t variant;     // index into Kernel::summarise and Kernel::mark
+};
+
+// How bytes outside and inside quotes are told apart: the three switches a variant is made of.
+enum class EscapeUse : std::uint8_t { kNone, kEverywhere, kQuoted };
+constexpr std::size_t kVariantCount = 12;  // 3 uses of escapes x {one terminator, any} x {no quotes, quotes}
+constexpr std::uint8_t variant_of(bool has_quote, bool any_terminator, EscapeUse escape) {
+    return static_cast<std::uint8_t>(static_cast<unsigned>(escape) * 4 + (any_terminator ? 2 : 0) +
+                                     (has_quote ? 1 : 0));
+}
+
+// What a byte needs to know of the bytes before it. Each field is 0 or 1.
+struct Carry {
+    std::uint8_t inside;            // inside quotes
+    std::uint8_t escaped;           // the next byte is escaped
+    std::uint8_t field_may_open;    // the byte before is a delimiter, a terminator or a quote, or there is none
+    std::uint8_t after_terminator;  // the byte before is a terminator
+    std::uint8_t after_cr;          // the byte before is a CR that terminates
+    std::uint8_t after_quote;       // the byte before is a quote that opened or closed
+};
+
+// What a block says of itself without knowing what stands before it: for h = 0 it is taken to begin outside quotes,
+// for h = 1 inside. Records belong to the block that holds their first byte.
+struct BlockSummary {
+    std::uint32_t records[2];  // records that start in the block
+    std::uint8_t suspect[2];   // 1: the two quote rules may differ here, only the state machine knows
+    std::uint8_t flips;        // 1: the block ends in the other state than it began in
+};
+
+// What 64 bytes hold, given the true state before them. Bit i speaks of byte i.
+struct StepMarks {
+    std::uint64_t starts;  // a record starts at the byte
+    std::uint64_t opens;   // the byte is a quote that opens a quoted section (not the second of a doubled quote)
+};
+
+constexpr std::size_t kStepSize = 64;
+
+struct Kernel {
+    const char* name;
+
+    // Summarises data[0, size) for both hypotheses; before.inside is ignored. size < 2^32. Any alignment; reads
+    // nothing outside the range.
+    BlockSummary (*summarise[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
+                                             Carry before);
+
+    // Marks data[0, size) step by step into out[0, ceil(size / 64)), `carry` being the true state before data and,
+    // afterwards, before the first byte not marked. Stops before a step that is suspect, unless told to trust the
+    // `anywhere` rule. Returns the number of bytes marked: size, or a multiple of 64.
+    std::size_t (*mark[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
+                                       bool stop_at_suspect, Carry& carry, StepMarks* out);
+};
+
+}  // namespace cleave
