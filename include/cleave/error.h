@@ -1,0 +1,44 @@
+// The errors of the library. What the system refuses is a std::system_error with the path in its message; a request
+// that cannot be met (an output template that gives two pieces one name) is a std::invalid_argument.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace cleave {
+
+// A place in the input: a byte and the record that holds it, both from 0; record 0 begins at byte 0.
+struct Place {
+    std::uint64_t offset = 0;
+    std::uint64_t record = 0;
+
+    bool operator==(const Place&) const = default;
+};
+
+// The input is malformed or of a kind that is not supported. `what()` does not name the place.
+class InputError : public std::runtime_error {
+public:
+    explicit InputError(const std::string& what, std::optional<Place> place = std::nullopt)
+        : std::runtime_error(what), place_(place) {}
+
+    const std::optional<Place>& place() const noexcept { return place_; }
+
+private:
+    std::optional<Place> place_;
+};
+
+// A quoted section is still open at the end of the input; place() is the quote that opened it.
+class OpenQuoteError : public InputError {
+public:
+    explicit OpenQuoteError(Place place) : InputError("a quote is never closed", place) {}
+};
+
+// A Cancellation was requested.
+class Cancelled : public std::runtime_error {
+public:
+    Cancelled() : std::runtime_error("cancelled") {}
+};
+
+}  // namespace cleave

@@ -1,0 +1,66 @@
+// Where the bytes come from: a mapped regular file, or a stream read in order. Knows no CSV.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "cleave/cancel.h"
+
+namespace cleave {
+
+// Enough to know a file again, and to tell whether it was written to.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+
+    bool is_same_file(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
+};
+
+// An open input, owned. A regular file that has a size is mapped, never copied; pipes, devices and files that only
+// pretend to be empty are streams. Offsets count from where reading begins: standard input may stand in the middle of a
+// file. For one thread at a time, but bytes() may be read by many.
+class Input {
+public:
+    // Opens the file at `path`, or standard input for "-". `cancellation`, if any, must outlive the input and ends
+    // waits for a stream by Cancelled. Throws std::system_error.
+    static Input open(const std::string& path, const Cancellation* cancellation = nullptr);
+
+    Input(Input&&) noexcept;
+    Input& operator=(Input&&) noexcept;
+    ~Input();
+
+    // As given, "-" included.
+    const std::string& path() const noexcept;
+    FileIdentity identity() const noexcept;
+    const Cancellation* cancellation() const noexcept;
+
+    bool is_mapped() const noexcept;
+    // The whole input; mapped inputs only. Valid as long as the input and until spool().
+    std::span<const std::uint8_t> bytes() const noexcept;
+    // The descriptor behind bytes(), and where in it bytes() begins.
+    int descriptor() const noexcept;
+    std::uint64_t descriptor_offset() const noexcept;
+
+    // The first bytes of the input, `size` of them unless it is shorter, without taking them from a stream. Before any
+    // read(). Throws std::system_error, Cancelled.
+    std::span<const std::uint8_t> peek(std::size_t size);
+
+    // Streams only: the next bytes, none at the end. Valid until the next call. Throws std::system_error, Cancelled.
+    std::span<const std::uint8_t> read();
+
+    // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /tmp) and maps it; nothing to do
+    // for a mapped input. Before any read(). Throws std::system_error, Cancelled.
+    void spool();
+
+private:
+    struct Impl;
+    explicit Input(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,116 @@
+#include "io/fd.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "cleave/error.h"
+
+namespace cleave {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+}
+
+Fd::~Fd() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void Fd::close(const std::string& name) {
+    // Linux frees the descriptor even when close() fails, so there is no second try.
+    if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) throw_errno(name);
+}
+
+void throw_errno(const std::string& name) { throw std::system_error(errno, std::generic_category(), name); }
+
+struct stat stat_of(int descriptor, const std::string& name) {
+    struct stat status;
+    if (::fstat(descriptor, &status) != 0) throw_errno(name);
+    return status;
+}
+
+FileIdentity identity_of(const struct stat& status) {
+    constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+    return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+            status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
+}
+
+void wait_for(int descriptor, int events, const Cancellation* cancellation, const std::string& name) {
+    pollfd waits[2] = {{descriptor, static_cast<decltype(pollfd::events)>(events), 0}, {-1, POLLIN, 0}};
+    if (cancellation != nullptr) waits[1].fd = cancellation->descriptor();
+    for (;;) {
+        const int ready = ::poll(waits, 2, -1);
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        if (ready > 0) return;
+        if (ready < 0 && errno != EINTR) throw_errno(name);
+    }
+}
+
+std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
+                      const std::string& name) {
+    for (;;) {
+        if (cancellation != nullptr) wait_for(descriptor, POLLIN, cancellation, name);
+        const ssize_t size = ::read(descriptor, into.data(), into.size());
+        if (size >= 0) return static_cast<std::size_t>(size);
+        if (errno == EAGAIN) {
+            wait_for(descriptor, POLLIN, cancellation, name);
+        } else if (errno != EINTR) {
+            throw_errno(name);
+        }
+    }
+}
+
+void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
+               const Cancellation* cancellation) {
+    while (!bytes.empty()) {
+        const ssize_t size = ::write(descriptor, bytes.data(), bytes.size());
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        if (size >= 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(size));
+        } else if (errno == EAGAIN) {
+            wait_for(descriptor, POLLOUT, cancellation, name);
+        } else if (errno != EINTR) {
+            throw_errno(name);
+        }
+    }
+}
+
+Fd open_unlinked_temporary() {
+    const char* variable = std::getenv("TMPDIR");
+    const std::string directory = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    Fd file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (file.is_open()) return file;
+    // File systems without O_TMPFILE say EOPNOTSUPP, or EISDIR from before it existed.
+    std::string name = directory + "/.cleave-XXXXXX";
+    file = Fd(::mkostemp(name.data(), O_CLOEXEC));
+    if (!file.is_open()) throw_errno(directory);
+    ::unlink(name.c_str());
+    return file;
+}
+
+Cancellation::Cancellation() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (descriptor_ < 0) throw_errno("eventfd");
+}
+
+Cancellation::~Cancellation() { ::close(descriptor_); }
+
+void Cancellation::request() noexcept {
+    requested_.store(true, std::memory_order_relaxed);
+    const int saved_errno = errno;
+    const std::uint64_t one = 1;
+    // The counter only has to be above zero; it cannot overflow in any number of signals.
+    [[maybe_unused]] const ssize_t size = ::write(descriptor_, &one, sizeof one);
+    errno = saved_errno;
+}
+
+void Cancellation::throw_if_requested() const {
+    if (requested()) throw Cancelled();
+}
+
+}  // namespace cleave

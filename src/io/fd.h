@@ -1,0 +1,54 @@
+// Owning file descriptors, and the system calls on them with EINTR, short transfers and non-blocking ends dealt with.
+// Every function here throws std::system_error with `name` (what the descriptor is called in messages) unless it says
+// otherwise.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "cleave/cancel.h"
+#include "cleave/input.h"
+
+namespace cleave {
+
+class Fd {
+public:
+    Fd() = default;
+    explicit Fd(int descriptor) : descriptor_(descriptor) {}
+    Fd(Fd&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    Fd& operator=(Fd&& other) noexcept;
+    ~Fd();
+
+    int get() const noexcept { return descriptor_; }
+    bool is_open() const noexcept { return descriptor_ >= 0; }
+    // Closes it and reports what close() says; the destructor does not.
+    void close(const std::string& name);
+
+private:
+    int descriptor_ = -1;
+};
+
+[[noreturn]] void throw_errno(const std::string& name);
+
+struct stat stat_of(int descriptor, const std::string& name);
+FileIdentity identity_of(const struct stat& status);
+
+// Waits until the descriptor is ready for `events` (poll's). Throws Cancelled.
+void wait_for(int descriptor, int events, const Cancellation* cancellation, const std::string& name);
+
+// Reads once, at least one byte unless the end is reached.
+std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
+                      const std::string& name);
+
+void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
+               const Cancellation* cancellation = nullptr);
+
+// An unlinked temporary file in $TMPDIR, else /tmp, open for reading and writing.
+Fd open_unlinked_temporary();
+
+}  // namespace cleave

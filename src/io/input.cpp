@@ -1,0 +1,154 @@
+#include "cleave/input.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "io/fd.h"
+
+namespace cleave {
+namespace {
+
+// Bytes asked for in one read: as much as an unprivileged pipe can be made to hold.
+constexpr std::size_t kReadSize = std::size_t{1} << 20;
+
+// A read-only mapping of a file from an offset to its end.
+class Mapping {
+public:
+    // Nothing if the system refuses (a file system that cannot map, no address space left).
+    static std::optional<Mapping> of(int descriptor, std::uint64_t offset, std::uint64_t end) {
+        const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        const std::uint64_t start = offset / page * page;
+        void* address = ::mmap(nullptr, end - start, PROT_READ, MAP_SHARED, descriptor, static_cast<off_t>(start));
+        if (address == MAP_FAILED) return std::nullopt;
+        return Mapping{{static_cast<const std::uint8_t*>(address), end - start}, offset - start};
+    }
+
+    static Mapping of_nothing() { return {{}, 0}; }
+
+    Mapping(Mapping&& other) noexcept : all_(std::exchange(other.all_, {})), skip_(other.skip_) {}
+    Mapping& operator=(Mapping&& other) noexcept {
+        std::swap(all_, other.all_);
+        std::swap(skip_, other.skip_);
+        return *this;
+    }
+    ~Mapping() {
+        if (!all_.empty()) ::munmap(const_cast<std::uint8_t*>(all_.data()), all_.size());
+    }
+
+    std::span<const std::uint8_t> bytes() const { return all_.subspan(skip_); }
+
+private:
+    Mapping(std::span<const std::uint8_t> all, std::uint64_t skip) : all_(all), skip_(skip) {}
+
+    std::span<const std::uint8_t> all_;
+    std::uint64_t skip_;
+};
+
+}  // namespace
+
+struct Input::Impl {
+    std::string path;
+    std::string name;  // in messages
+    const Cancellation* cancellation;
+    Fd file;
+    struct stat status;
+    std::uint64_t offset = 0;  // where in the file the input begins
+    std::optional<Mapping> mapping;
+    std::vector<std::uint8_t> buffer;  // a stream's bytes
+    std::size_t peeked = 0;            // so many of which are yet to be handed out
+
+    // Maps what is there; leaves the input a stream if that cannot be done.
+    void map() {
+        status = stat_of(file.get(), name);
+        if (S_ISDIR(status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), name);
+        const auto size = static_cast<std::uint64_t>(status.st_size);
+        if (S_ISREG(status.st_mode) && size > offset) mapping = Mapping::of(file.get(), offset, size);
+    }
+
+    std::size_t read_into(std::span<std::uint8_t> into) const {
+        return read_some(file.get(), into, cancellation, name);
+    }
+};
+
+Input::Input(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Input::Input(Input&&) noexcept = default;
+Input& Input::operator=(Input&&) noexcept = default;
+Input::~Input() = default;
+
+Input Input::open(const std::string& path, const Cancellation* cancellation) {
+    auto impl = std::make_unique<Impl>();
+    impl->path = path;
+    impl->name = path == "-" ? "stdin" : path;
+    impl->cancellation = cancellation;
+    if (path == "-") {
+        impl->file = Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+        const off_t offset = ::lseek(STDIN_FILENO, 0, SEEK_CUR);  // fails where there is no such thing
+        impl->offset = offset > 0 ? static_cast<std::uint64_t>(offset) : 0;
+    } else {
+        impl->file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    }
+    if (!impl->file.is_open()) throw_errno(impl->name);
+    impl->map();
+    return Input(std::move(impl));
+}
+
+const std::string& Input::path() const noexcept { return impl_->path; }
+FileIdentity Input::identity() const noexcept { return identity_of(impl_->status); }
+const Cancellation* Input::cancellation() const noexcept { return impl_->cancellation; }
+bool Input::is_mapped() const noexcept { return impl_->mapping.has_value(); }
+int Input::descriptor() const noexcept { return impl_->file.get(); }
+std::uint64_t Input::descriptor_offset() const noexcept { return impl_->offset; }
+
+std::span<const std::uint8_t> Input::bytes() const noexcept {
+    assert(is_mapped());
+    return impl_->mapping->bytes();
+}
+
+std::span<const std::uint8_t> Input::peek(std::size_t size) {
+    if (is_mapped()) return bytes().first(std::min(size, bytes().size()));
+    Impl& impl = *impl_;
+    impl.buffer.resize(std::max(size, kReadSize));
+    while (impl.peeked < size) {
+        const std::size_t got = impl.read_into(std::span(impl.buffer).subspan(impl.peeked));
+        if (got == 0) break;
+        impl.peeked += got;
+    }
+    return std::span(impl.buffer).first(std::min(size, impl.peeked));
+}
+
+std::span<const std::uint8_t> Input::read() {
+    assert(!is_mapped());
+    Impl& impl = *impl_;
+    if (impl.peeked > 0) return std::span(impl.buffer).first(std::exchange(impl.peeked, 0));
+    impl.buffer.resize(kReadSize);
+    return std::span(impl.buffer).first(impl.read_into(impl.buffer));
+}
+
+void Input::spool() {
+    if (is_mapped()) return;
+    Fd temporary = open_unlinked_temporary();
+    for (auto bytes = read(); !bytes.empty(); bytes = read()) {
+        write_all(temporary.get(), bytes, "temporary file", impl_->cancellation);
+    }
+    impl_->file = std::move(temporary);
+    impl_->offset = 0;
+    impl_->buffer = {};
+    const struct stat original = impl_->status;
+    impl_->map();
+    if (!impl_->mapping) {
+        if (impl_->status.st_size > 0) throw std::system_error(ENOMEM, std::generic_category(), "temporary file");
+        impl_->mapping = Mapping::of_nothing();
+    }
+    impl_->status.st_dev = original.st_dev;  // it is still known by where it came from
+    impl_->status.st_ino = original.st_ino;
+}
+
+}  // namespace cleave

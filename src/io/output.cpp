@@ -1,0 +1,148 @@
+#include "io/output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+// So much is copied between two looks at the cancellation.
+constexpr std::uint64_t kCopySize = std::uint64_t{64} << 20;
+
+// Names that no other process and no other file of this one has; left-overs of a process with the same id are passed
+// over by O_EXCL.
+std::string hidden_name(unsigned attempt) {
+    return ".cleave-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+}
+
+// The system cannot copy between these two files by itself.
+bool must_copy_by_hand(int error) {
+    return error == EXDEV || error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EBADF ||
+           error == ETXTBSY;
+}
+
+bool is_same(const Directory& directory, const std::string& name, const FileIdentity& identity) noexcept {
+    struct stat status;
+    return ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           identity_of(status).is_same_file(identity);
+}
+
+void remove(const Directory& directory, const std::string& name) noexcept {
+    ::unlinkat(directory.descriptor(), name.c_str(), 0);
+}
+
+}  // namespace
+
+Directory::Directory(const std::string& path)
+    : path_(path), fd_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+    if (!fd_.is_open()) throw_errno(path);
+}
+
+std::string Directory::path_of(const std::string& name) const {
+    if (path_ == ".") return name;
+    return path_.ends_with('/') ? path_ + name : path_ + "/" + name;
+}
+
+TemporaryFile::TemporaryFile(const Directory& directory, std::string name)
+    : directory_(&directory), name_(std::move(name)) {
+    static std::atomic<unsigned> next_attempt{0};
+    constexpr mode_t kReadWriteForAll = 0666;  // less the umask
+    do {
+        hidden_name_ = hidden_name(next_attempt.fetch_add(1));
+        fd_ = Fd(::openat(directory.descriptor(), hidden_name_.c_str(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kReadWriteForAll));
+    } while (!fd_.is_open() && errno == EEXIST);
+    if (!fd_.is_open()) {
+        hidden_name_.clear();
+        throw_errno(path());
+    }
+    identity_ = identity_of(stat_of(fd_.get(), path()));
+}
+
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
+    : directory_(other.directory_),
+      name_(std::move(other.name_)),
+      hidden_name_(std::exchange(other.hidden_name_, {})),
+      fd_(std::move(other.fd_)),
+      identity_(other.identity_) {}
+
+TemporaryFile::~TemporaryFile() {
+    if (!hidden_name_.empty() && is_same(*directory_, hidden_name_, identity_)) remove(*directory_, hidden_name_);
+}
+
+PublishedFile TemporaryFile::publish(bool replace) {
+    fd_.close(path());
+    std::string replaced;
+    if (replace && exchange_names()) {
+        replaced = hidden_name_;
+    } else {
+        take_free_name();
+    }
+    hidden_name_.clear();
+    return {*directory_, name_, identity_, std::move(replaced)};
+}
+
+// Swaps names with what has the name now; false if nothing has it.
+bool TemporaryFile::exchange_names() {
+    const int directory = directory_->descriptor();
+    if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_EXCHANGE) == 0) return true;
+    if (errno == ENOENT) return false;
+    throw_errno(path());
+}
+
+void TemporaryFile::take_free_name() {
+    const int directory = directory_->descriptor();
+    if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_NOREPLACE) == 0) return;
+    // File systems without RENAME_NOREPLACE say EINVAL; a second link is as safe there.
+    if (errno != EINVAL && errno != ENOSYS) throw_errno(path());
+    if (::linkat(directory, hidden_name_.c_str(), directory, name_.c_str(), 0) != 0) throw_errno(path());
+    remove(*directory_, hidden_name_);
+}
+
+PublishedFile::PublishedFile(PublishedFile&& other) noexcept
+    : directory_(other.directory_),
+      name_(std::exchange(other.name_, {})),
+      replaced_(std::move(other.replaced_)),
+      identity_(other.identity_) {}
+
+PublishedFile::~PublishedFile() {
+    if (name_.empty() || !is_same(*directory_, name_, identity_)) return;
+    if (replaced_.empty()) {
+        remove(*directory_, name_);
+    } else {
+        ::renameat(directory_->descriptor(), replaced_.c_str(), directory_->descriptor(), name_.c_str());
+    }
+}
+
+void PublishedFile::keep() noexcept {
+    if (!replaced_.empty()) remove(*directory_, replaced_);
+    name_.clear();
+}
+
+void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor, const std::string& name) {
+    const std::uint64_t end = offset + size;
+    while (offset < end) {
+        if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
+        const std::uint64_t part = std::min(end - offset, kCopySize);
+        auto source = static_cast<off64_t>(input.descriptor_offset() + offset);
+        const ssize_t copied = ::copy_file_range(input.descriptor(), &source, descriptor, nullptr, part, 0);
+        if (copied > 0) {
+            offset += static_cast<std::uint64_t>(copied);
+        } else if (copied == 0 || must_copy_by_hand(errno)) {
+            write_all(descriptor, input.bytes().subspan(offset, part), name, input.cancellation());
+            offset += part;
+        } else if (errno != EINTR) {
+            throw_errno(name);
+        }
+    }
+}
+
+}  // namespace cleave

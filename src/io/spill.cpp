@@ -1,0 +1,47 @@
+#include "io/spill.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cleave {
+namespace {
+
+constexpr char kName[] = "temporary file";
+
+}  // namespace
+
+void SpillBuffer::append(std::span<const std::uint8_t> bytes) {
+    if (memory_.size() + bytes.size() <= kMaxInMemory) {
+        memory_.insert(memory_.end(), bytes.begin(), bytes.end());
+        return;
+    }
+    if (!file_.is_open()) file_ = open_unlinked_temporary();
+    write_all(file_.get(), memory_, kName);
+    write_all(file_.get(), bytes, kName);
+    spilled_ += memory_.size() + bytes.size();
+    memory_.clear();
+}
+
+void SpillBuffer::for_each_part(const std::function<void(std::span<const std::uint8_t>)>& take) const {
+    std::vector<std::uint8_t> part(static_cast<std::size_t>(std::min<std::uint64_t>(spilled_, kMaxInMemory)));
+    for (std::uint64_t offset = 0; offset < spilled_;) {
+        const ssize_t size = ::pread(file_.get(), part.data(), std::min<std::uint64_t>(part.size(), spilled_ - offset),
+                                     static_cast<off_t>(offset));
+        if (size < 0 && errno == EINTR) continue;
+        if (size == 0) errno = EIO;  // it was all written
+        if (size <= 0) throw_errno(kName);
+        take(std::span(part).first(static_cast<std::size_t>(size)));
+        offset += static_cast<std::uint64_t>(size);
+    }
+    if (!memory_.empty()) take(memory_);
+}
+
+void SpillBuffer::clear() {
+    file_ = Fd();
+    spilled_ = 0;
+    memory_.clear();
+}
+
+}  // namespace cleave
