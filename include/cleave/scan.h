@@ -1,0 +1,109 @@
+// Where records start: in bytes that are all there (RecordIndex and Locator, over several threads) and in a stream.
+// Knows no pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cleave/cancel.h"
+#include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/input.h"
+#include "cleave/kernel.h"
+
+namespace cleave {
+
+class Walker;
+
+// How the work is done. Results never depend on it.
+struct Machine {
+    const Kernel* kernel = nullptr;                 // nullptr: default_kernel()
+    unsigned threads = 1;                           // at least 1
+    std::size_t block_size = std::size_t{1} << 20;  // bytes a worker takes at a time, 1 .. kMaxBlockSize
+};
+constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
+
+// Between two records: the `record`-th one (from 0) starts at `offset`. The end of the input is a boundary too, with
+// the number of records as `record`.
+struct Boundary {
+    std::uint64_t offset = 0;
+    std::uint64_t record = 0;
+
+    bool operator==(const Boundary&) const = default;
+};
+
+// What a scan learns beside the boundaries.
+struct Findings {
+    std::uint64_t size = 0;
+    std::uint64_t records = 0;        // header included
+    std::optional<Place> open_quote;  // the quote still open at the end of the input
+    std::optional<Place> divergence;  // the first quote after which the two quote rules cut differently
+};
+
+// The boundaries of bytes that are all there, found block by block: the bytes are read once by all threads, and what is
+// kept is one entry a block. Immutable after construction, usable from any thread.
+class RecordIndex {
+public:
+    // Scans `bytes`, a whole input, which must outlive the index. Throws Cancelled.
+    RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
+                const Cancellation* cancellation = nullptr);
+
+    const Findings& findings() const noexcept { return findings_; }
+    Boundary end() const noexcept { return {findings_.size, findings_.records}; }
+
+private:
+    friend class Locator;
+
+    // A block's start: how many records start before it, and the state there.
+    struct Entry {
+        std::uint64_t records_before;
+        std::uint8_t state;
+    };
+
+    std::span<const std::uint8_t> block(std::size_t number) const;
+    std::optional<Place> find_open_quote() const;
+
+    std::span<const std::uint8_t> bytes_;
+    std::uint64_t bom_;
+    Dialect dialect_;
+    const Kernel* kernel_;
+    std::size_t block_size_;
+    std::vector<Entry> entries_;
+    Findings findings_;
+};
+
+// Answers questions about an index. Keeps the record starts of one block, so that questions in ascending order cost
+// one more scan of the blocks they fall into. Each thread has its own.
+class Locator {
+public:
+    // `index` must outlive the locator.
+    explicit Locator(const RecordIndex& index);
+    ~Locator();
+
+    // The boundary before the `record`-th record, counted from 0; index.end() for any number past the last.
+    Boundary start_of(std::uint64_t record);
+
+    // The first boundary at `offset` or after it, and the last one at `offset` or before it.
+    Boundary at_or_after(std::uint64_t offset);
+    Boundary at_or_before(std::uint64_t offset);
+
+private:
+    void load(std::size_t block);
+    std::uint64_t records_before(std::uint64_t offset);
+
+    const RecordIndex* index_;
+    std::unique_ptr<Walker> walker_;
+    std::size_t block_;                      // the block that starts_ speaks of, or SIZE_MAX
+    std::span<const std::uint64_t> starts_;  // a bit a byte; owned by the walker
+    std::vector<std::uint32_t> ranks_;       // how many bits are set before every 64th word
+};
+
+// Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws
+// std::system_error and Cancelled.
+Findings scan(Input& input, const Dialect& dialect, const Machine& machine);
+
+}  // namespace cleave

@@ -1,0 +1,38 @@
+// Work of the same kind, numbered, done by several threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cleave {
+
+// Calls work(i) once for every i in [0, count), in ascending order of start, on at most `threads` threads, this one
+// among them; returns when all are done. After a call has thrown no new ones start, and the exception is rethrown.
+template <class Work>
+void parallel_for(std::size_t count, unsigned threads, const Work& work) {
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto run = [&] {
+        try {
+            for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
+        } catch (...) {  // carried to the calling thread
+            next.store(count);
+            const std::lock_guard lock(mutex);
+            if (!failure) failure = std::current_exception();
+        }
+    };
+    {
+        std::vector<std::jthread> helpers;
+        for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) helpers.emplace_back(run);
+        run();
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+// Reads bytes in order with the true state known: the kernel marks the record starts, and the state machine takes over
+// for the steps that the kernel finds suspect.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/kernel.h"
+#include "cleave/scan.h"
+#include "dialect/state_machine.h"
+#include "kernels/kernel.h"
+
+namespace cleave {
+
+// For one thread at a time. Memory: 16 KiB and an eighth of the longest walk.
+class Walker {
+public:
+    // At the start of an input that begins with `bom` bytes of byte order mark. `kernel` must outlive the walker. With
+    // `compare_rules` it also follows the other quote rule until the two cut differently.
+    Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom, bool compare_rules);
+
+    // Goes on at another place: `records` start before `offset`, where the state is `state`.
+    void seek(std::uint64_t offset, std::uint64_t records, State state);
+
+    // Takes the next bytes and returns their record starts: bit i % 64 of word i / 64 is set if a record starts at
+    // bytes[i]; bits past the end are 0. The words are valid until the next call.
+    std::span<const std::uint64_t> walk(std::span<const std::uint8_t> bytes);
+
+    std::uint64_t offset() const { return offset_; }
+    std::uint64_t records() const { return records_; }  // that start before offset()
+    State state() const;
+
+    // The two rules have read the last bytes differently, and it is not yet known whether they will cut differently.
+    bool apart() const { return apart_.has_value(); }
+    // Suspect bytes matter: the kernel alone may be wrong there, or the two rules may part.
+    bool exact() const { return exact_; }
+
+    // What is known of the bytes so far, taking them for the whole input. The place of an open quote is only right if
+    // the walk came past it.
+    Findings findings() const;
+
+private:
+    // The two rules have read the same bytes to different states, from the quote at `since` on.
+    struct Apart {
+        State field_start;
+        State anywhere;
+        Place since;
+    };
+
+    void settle(State state);
+    void step_exactly(std::span<const std::uint8_t> step);
+    bool step_by_both_rules(std::span<const std::uint8_t> step);
+    Transition transition_at(std::uint64_t offset, Quoting quoting, State state, std::uint8_t byte) const;
+    void keep(std::span<const StepMarks> marks, std::size_t size);
+
+    Dialect dialect_;
+    const Kernel* kernel_;
+    Markup markup_;
+    StateMachine field_start_;
+    StateMachine anywhere_;
+    std::uint64_t bom_;
+    std::uint64_t offset_ = 0;
+    std::uint64_t records_ = 0;
+    std::uint64_t last_open_ = 0;
+    // The true state, unless the rules are apart. While they are compared and agree it is that of `field-start`: the
+    // other rule's then differs only in what it has forgotten.
+    Carry carry_;
+    std::optional<Apart> apart_;
+    bool compare_rules_;
+    bool exact_;
+    std::optional<Place> divergence_;
+    std::vector<StepMarks> marks_;
+    std::vector<std::uint64_t> starts_;
+};
+
+}  // namespace cleave
