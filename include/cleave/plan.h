@@ -1,0 +1,77 @@
+// Where to cut: policies, and the pieces they make. A plan is plain data. Knows nothing of writing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cleave/dialect.h"
+#include "cleave/input.h"
+#include "cleave/scan.h"
+
+namespace cleave {
+
+// Whether the first record is a header, and where it goes.
+enum class HeaderMode : std::uint8_t {
+    kRepeat,  // into every piece
+    kFirst,   // into the first piece
+    kDrop,    // nowhere
+    kNone,    // there is no header: the first record is as any other
+};
+
+// When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
+struct Policy {
+    std::optional<std::uint64_t> records;  // so many records a piece, at least 1
+    std::optional<std::uint64_t> size;     // at most so many bytes a piece, header included where it is written; a
+                                           // record that does not fit stands alone
+    std::optional<std::uint64_t> pieces;   // exactly so many pieces of near-equal bytes, at least 1
+    HeaderMode header = HeaderMode::kRepeat;
+};
+
+// A range of the input between two boundaries, header not included.
+struct Piece {
+    std::uint64_t number = 1;  // from 1
+    std::uint64_t start = 0;   // byte of the input
+    std::uint64_t length = 0;
+    std::uint64_t first_record = 1;  // from 1, the header not counted
+    std::uint64_t records = 0;
+    bool oversize = false;  // one record that does not fit the policy's size
+
+    bool operator==(const Piece&) const = default;
+};
+
+// How many bytes of header are written into the piece.
+std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
+
+// Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
+// first piece starts.
+std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
+                          const std::function<void(const Piece&)>& take);
+
+// What becomes of the pieces of a stream, told in order: header() once, then for each piece begin(), body() any number
+// of times, end(). The bytes are valid during the call. What a member throws ends the cutting.
+class PieceSink {
+public:
+    PieceSink() = default;
+    PieceSink(const PieceSink&) = delete;
+    PieceSink& operator=(const PieceSink&) = delete;
+    virtual ~PieceSink() = default;
+
+    // More of the header, or nothing if there is none. All of it comes before the first begin().
+    virtual void header(std::span<const std::uint8_t> bytes) = 0;
+    // Number, start and first record are known.
+    virtual void begin(const Piece& piece) = 0;
+    virtual void body(std::span<const std::uint8_t> bytes) = 0;
+    // All of the piece is known.
+    virtual void end(const Piece& piece) = 0;
+};
+
+// Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
+// that may not fit the piece at hand at most 1 MiB is held, the rest waits in an unlinked temporary file. Throws
+// std::system_error, Cancelled and what the sink throws. policy.pieces must not be set.
+Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+                    PieceSink& sink);
+
+}  // namespace cleave

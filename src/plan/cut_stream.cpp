@@ -1,0 +1,164 @@
+// Cutting a stream as it is read: the policies of plan.cpp, told by record starts that come one after another.
+#include <bit>
+#include <cassert>
+
+#include "cleave/plan.h"
+#include "io/spill.h"
+#include "plan/limits.h"
+#include "scan/walker.h"
+
+namespace cleave {
+namespace {
+
+class StreamCutter {
+public:
+    StreamCutter(const Policy& policy, PieceSink& sink)
+        : policy_(policy), sink_(sink), in_header_(policy.header != HeaderMode::kNone) {}
+
+    // The next bytes of the stream, and a bit for each at which a record starts.
+    void feed(std::span<const std::uint8_t> chunk, std::span<const std::uint64_t> starts) {
+        chunk_ = chunk;
+        for (std::size_t i = 0; i < starts.size(); ++i) {
+            if (starts[i] != 0) take_starts(starts[i], base_ + i * 64);
+        }
+        const std::uint64_t end = base_ + chunk.size();
+        if (in_header_) {
+            take_header(end);
+        } else if (open_) {
+            if (too_long(end)) cut(last_, started_ - 1);
+            // What comes after the last record start may yet belong to the next piece, unless it is all of this one.
+            send(limits_.size == kUnlimited || last_ == piece_.start ? end : last_);
+            hold(end);
+        }
+        base_ = end;
+    }
+
+    void finish() {
+        chunk_ = {};
+        if (open_) {
+            if (too_long(base_)) cut(last_, started_ - 1);
+            end_piece(base_, started_);
+        } else if (header_size_in(policy_.header, 1, header_size_) > 0) {
+            begin_piece(base_);
+            end_piece(base_, 0);
+        }
+    }
+
+private:
+    // Some of the 64 bytes from `offset` on start records.
+    void take_starts(std::uint64_t bits, std::uint64_t offset) {
+        const auto count = static_cast<std::uint64_t>(std::popcount(bits));
+        const std::uint64_t last = offset + static_cast<std::uint64_t>(std::bit_width(bits)) - 1;
+        if (open_ && count <= limits_.records - started_ && last - piece_.start <= limits_.size) {
+            started_ += count;
+            last_ = last;
+            return;
+        }
+        for (; bits != 0; bits &= bits - 1) start_record(offset + static_cast<std::uint64_t>(std::countr_zero(bits)));
+    }
+
+    void start_record(std::uint64_t offset) {
+        if (in_header_) {
+            if (offset == 0) return;
+            take_header(offset);
+            in_header_ = false;
+        }
+        if (!open_) {
+            begin_piece(offset);
+            return;
+        }
+        if (too_long(offset)) cut(last_, started_ - 1);
+        if (started_ == limits_.records || offset - piece_.start > limits_.size) {
+            cut(offset, started_);
+            return;
+        }
+        ++started_;
+        last_ = offset;
+    }
+
+    // The piece, with the record in progress going on to `end`, exceeds the limit, and would not without that record.
+    bool too_long(std::uint64_t end) const { return end - piece_.start > limits_.size && last_ > piece_.start; }
+
+    // Ends the piece at `offset` with so many records; the next one begins there.
+    void cut(std::uint64_t offset, std::uint64_t records) {
+        end_piece(offset, records);
+        begin_piece(offset);
+    }
+
+    void begin_piece(std::uint64_t offset) {
+        piece_ = Piece{piece_.number + (any_ ? 1 : 0), offset, 0, piece_.first_record + piece_.records, 0, false};
+        any_ = open_ = true;
+        started_ = 1;
+        last_ = sent_ = offset;
+        limits_ = limits_of(policy_, piece_.number, header_size_);
+        sink_.begin(piece_);
+    }
+
+    void end_piece(std::uint64_t offset, std::uint64_t records) {
+        send(offset);
+        piece_.length = offset - piece_.start;
+        piece_.records = records;
+        piece_.oversize = records == 1 && piece_.length > limits_.size;
+        sink_.end(piece_);
+        open_ = false;
+    }
+
+    // Gives the sink the bytes of the piece up to `offset`: first the held ones, which begin at sent_ and end at base_.
+    void send(std::uint64_t offset) {
+        if (offset == sent_) return;
+        if (!held_.empty()) {
+            held_.for_each_part([this](std::span<const std::uint8_t> bytes) { sink_.body(bytes); });
+            held_.clear();
+            sent_ = base_;
+        }
+        if (offset > sent_) sink_.body(in_chunk(sent_, offset));
+        sent_ = offset;
+    }
+
+    void hold(std::uint64_t end) {
+        const std::uint64_t begin = std::max(sent_, base_);
+        if (begin < end) held_.append(in_chunk(begin, end));
+    }
+
+    void take_header(std::uint64_t end) {
+        if (end == header_size_) return;
+        const auto bytes = in_chunk(header_size_, end);
+        header_size_ = end;
+        sink_.header(bytes);
+    }
+
+    std::span<const std::uint8_t> in_chunk(std::uint64_t begin, std::uint64_t end) const {
+        assert(begin >= base_ && end >= begin && end - base_ <= chunk_.size());
+        return chunk_.subspan(begin - base_, end - begin);
+    }
+
+    Policy policy_;
+    PieceSink& sink_;
+    std::span<const std::uint8_t> chunk_;
+    std::uint64_t base_ = 0;  // where chunk_ begins
+    bool in_header_;
+    std::uint64_t header_size_ = 0;
+    bool any_ = false;   // there was a piece
+    bool open_ = false;  // there is one now, and these speak of it:
+    Piece piece_;
+    Limits limits_{};
+    std::uint64_t started_ = 0;  // records, the one in progress included
+    std::uint64_t last_ = 0;     // where that one starts
+    std::uint64_t sent_ = 0;     // the sink has the bytes up to here
+    SpillBuffer held_;
+};
+
+}  // namespace
+
+Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+                    PieceSink& sink) {
+    assert(!policy.pieces && (policy.records || policy.size));
+    const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
+    Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
+    StreamCutter cutter(policy, sink);
+    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) cutter.feed(bytes, walker.walk(bytes));
+    cutter.finish();
+    return walker.findings();
+}
+
+}  // namespace cleave

@@ -1,0 +1,28 @@
+// What ends a piece, for the planner of mapped input and the cutter of streams alike.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cleave/plan.h"
+
+namespace cleave {
+
+constexpr std::uint64_t kUnlimited = UINT64_MAX;
+
+// The limits of one piece of a policy by records or size.
+struct Limits {
+    std::uint64_t records;
+    std::uint64_t size;  // of the body
+};
+
+inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::uint64_t header_size) {
+    Limits limits{policy.records.value_or(kUnlimited), kUnlimited};
+    if (policy.size) {
+        const std::uint64_t header = header_size_in(policy.header, piece_number, header_size);
+        limits.size = *policy.size - std::min(*policy.size, header);
+    }
+    return limits;
+}
+
+}  // namespace cleave

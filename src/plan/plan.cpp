@@ -1,0 +1,95 @@
+#include "cleave/plan.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "plan/limits.h"
+
+namespace cleave {
+namespace {
+
+__extension__ using Wide = unsigned __int128;  // a product of two offsets
+
+// From one boundary to the next cut.
+class Cuts {
+public:
+    Cuts(const RecordIndex& index, const Policy& policy)
+        : locator_(index), policy_(policy), end_(index.end()), body_(locator_.start_of(has_header() ? 1 : 0)) {}
+
+    Boundary body() const { return body_; }
+
+    // The end of piece `number` that starts at `from`, by records and size.
+    Boundary after_limits(Boundary from, std::uint64_t number) {
+        const Limits limits = limits_of(policy_, number, body_.offset);
+        Boundary cut = end_;
+        if (limits.size < end_.offset - from.offset) cut = locator_.at_or_before(from.offset + limits.size);
+        if (cut.record <= from.record) cut = locator_.start_of(from.record + 1);
+        if (limits.records < cut.record - from.record) cut = locator_.start_of(from.record + limits.records);
+        return cut;
+    }
+
+    // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it. A header
+    // that goes into the first piece alone counts in that piece's share.
+    Boundary after_share(std::uint64_t number, std::uint64_t pieces) {
+        if (number == pieces) return end_;
+        const auto size = static_cast<Wide>(end_.offset - body_.offset);
+        const auto share = static_cast<std::uint64_t>(size * number / pieces);
+        if (policy_.header == HeaderMode::kFirst) return locator_.at_or_after(std::max(body_.offset, share));
+        return locator_.at_or_after(body_.offset + share);
+    }
+
+    Piece piece(std::uint64_t number, Boundary from, Boundary to) const {
+        const std::uint64_t first = from.record - body_.record + 1;
+        Piece piece{number, from.offset, to.offset - from.offset, first, to.record - from.record};
+        piece.oversize = piece.records == 1 && piece.length > limits_of(policy_, number, body_.offset).size;
+        return piece;
+    }
+
+private:
+    bool has_header() const { return policy_.header != HeaderMode::kNone; }
+
+    Locator locator_;
+    Policy policy_;
+    Boundary end_;
+    Boundary body_;
+};
+
+}  // namespace
+
+std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size) {
+    switch (mode) {
+        case HeaderMode::kRepeat: return header_size;
+        case HeaderMode::kFirst: return piece_number == 1 ? header_size : 0;
+        case HeaderMode::kDrop:
+        case HeaderMode::kNone: break;
+    }
+    return 0;
+}
+
+std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
+                          const std::function<void(const Piece&)>& take) {
+    assert(policy.pieces || policy.records || policy.size);
+    Cuts cuts(index, policy);
+    const std::uint64_t header_size = cuts.body().offset;
+    Boundary from = cuts.body();
+    if (policy.pieces) {
+        for (std::uint64_t number = 1; number <= *policy.pieces; ++number) {
+            const Boundary to = cuts.after_share(number, *policy.pieces);
+            take(cuts.piece(number, from, to));
+            from = to;
+        }
+        return header_size;
+    }
+    const Boundary end = index.end();
+    std::uint64_t number = 1;
+    // A header alone makes one piece, if it is written at all.
+    if (from == end && header_size_in(policy.header, number, header_size) > 0) take(cuts.piece(number, from, end));
+    for (; from.offset < end.offset; ++number) {
+        const Boundary to = cuts.after_limits(from, number);
+        take(cuts.piece(number, from, to));
+        from = to;
+    }
+    return header_size;
+}
+
+}  // namespace cleave
