@@ -1,0 +1,44 @@
+// Names of pieces, made from a template.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cleave/plan.h"
+
+namespace cleave {
+
+// A template is text with fields in braces: {stem} and {ext} of the input's name, {i} the piece's number counted from
+// `first_index`, {n} how many pieces there are, {start} the byte and {record} the record it starts at. A number may
+// have a width, {i:05}; {i} has by itself the width that makes names sort in piece order. {{ and }} are braces.
+class PieceNamer {
+public:
+    // `count` is the number of pieces, if known. Throws std::invalid_argument on a malformed template, on {n} without a
+    // count, and on a template that would give several pieces the same name (without a count: one that could).
+    PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
+               std::optional<std::uint64_t> count);
+
+    // The path of a piece. Throws std::overflow_error if the index has outgrown its width, which can only happen
+    // without a count.
+    std::string name(const Piece& piece) const;
+
+private:
+    enum class Field : std::uint8_t { kLiteral, kIndex, kCount, kStart, kRecord };
+    struct Part {
+        Field field;
+        std::string text;  // of a literal
+        unsigned width;    // of a number, 0 if the template gives none
+    };
+
+    void parse(const std::string& name_template, const std::string& input_path);
+    static Part parse_field(const std::string& field, const std::string& input_path);
+    bool has(Field field) const;
+
+    std::vector<Part> parts_;
+    std::uint64_t first_index_;
+    std::optional<std::uint64_t> count_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,43 @@
+// Writing pieces to files, all or nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "cleave/input.h"
+#include "cleave/names.h"
+#include "cleave/plan.h"
+
+namespace cleave {
+
+struct SplitOptions {
+    bool make_directories = false;  // those of the pieces' paths that are missing
+    bool replace = false;           // files and links that have a piece's name; never the input, directories or devices
+    unsigned threads = 1;           // how many pieces are written at a time
+    // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
+    // fails the split.
+    std::function<void(const Piece& piece, const std::string& path)> finished = [](const Piece&, const std::string&) {};
+};
+
+// A piece's name is taken by something that must not be replaced.
+class OutputError : public std::runtime_error {
+public:
+    OutputError(const std::string& path, const std::string& what) : std::runtime_error(path + ": " + what) {}
+};
+
+// Writes the planned pieces of a mapped input; the input's first `header_size` bytes go where `header` says. Nothing is
+// written if a name is taken. Throws std::system_error, OutputError, std::invalid_argument (two pieces of one name, a
+// missing directory), Cancelled and what options.finished throws; then nothing that was made here is left.
+void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
+                  const PieceNamer& namer, const SplitOptions& options);
+
+// Cuts and writes a stream; options.threads is not used. `accept` judges what was found before the pieces are final and
+// may throw. Throws as split_mapped and cut_stream.
+void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+                  const PieceNamer& namer, const SplitOptions& options,
+                  const std::function<void(const Findings&)>& accept);
+
+}  // namespace cleave

@@ -1,0 +1,135 @@
+#include "cleave/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+// The width of {i} when the number of pieces is not known: names sort up to a million pieces, after that there is an
+// error that says how to have more.
+constexpr unsigned kIndexWidthOfStreams = 6;
+
+unsigned digits(std::uint64_t number) { return static_cast<unsigned>(fmt::formatted_size("{}", number)); }
+
+// "orders" and ".csv" of "in/orders.csv".
+struct StemAndExtension {
+    std::string stem, extension;
+};
+
+StemAndExtension split_name(const std::string& path) {
+    if (path == "-") return {"stdin", ""};
+    const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos || dot == 0) return {name, ""};
+    return {name.substr(0, dot), name.substr(dot)};
+}
+
+unsigned parse_width(const std::string& text, const std::string& field) {
+    unsigned width = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+    constexpr unsigned kMaxWidth = 20;  // the digits of 2^64
+    if (error != std::errc() || end != text.data() + text.size() || width == 0 || width > kMaxWidth) {
+        throw std::invalid_argument(fmt::format("'{{{}}}' in the output template: bad width", field));
+    }
+    return width;
+}
+
+}  // namespace
+
+PieceNamer::PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
+                       std::optional<std::uint64_t> count)
+    : first_index_(first_index), count_(count) {
+    parse(name_template, input_path);
+    if (!count && has(Field::kCount)) {
+        throw std::invalid_argument("{n} in the output template: the number of pieces of a stream is not known");
+    }
+    const bool one_name = !has(Field::kIndex) && !has(Field::kStart) && !has(Field::kRecord);
+    if (one_name && count.value_or(2) > 1) {
+        throw std::invalid_argument("the output template gives every piece the same name; put {i} into it");
+    }
+    for (Part& part : parts_) {
+        if (part.field != Field::kIndex) continue;
+        const unsigned needed = count ? digits(first_index + std::max<std::uint64_t>(*count, 1) - 1) : 0;
+        if (part.width == 0 && !count) part.width = kIndexWidthOfStreams;
+        part.width = std::max(part.width, needed);
+    }
+}
+
+std::string PieceNamer::name(const Piece& piece) const {
+    std::string name;
+    for (const Part& part : parts_) {
+        switch (part.field) {
+            case Field::kLiteral: name += part.text; break;
+            case Field::kIndex: {
+                const std::uint64_t index = first_index_ + piece.number - 1;
+                if (digits(index) > part.width) {
+                    throw std::overflow_error(fmt::format("piece {} needs more digits than {{i}} has; use {{i:0{}}}",
+                                                          piece.number, part.width + 3));
+                }
+                name += fmt::format("{:0{}}", index, part.width);
+                break;
+            }
+            case Field::kCount: name += fmt::format("{:0{}}", *count_, part.width); break;
+            case Field::kStart: name += fmt::format("{:0{}}", piece.start, part.width); break;
+            case Field::kRecord: name += fmt::format("{:0{}}", piece.first_record, part.width); break;
+        }
+    }
+    return name;
+}
+
+void PieceNamer::parse(const std::string& name_template, const std::string& input_path) {
+    std::string literal;
+    const auto end_literal = [&] {
+        if (!literal.empty()) parts_.push_back({Field::kLiteral, std::exchange(literal, {}), 0});
+    };
+    for (std::size_t i = 0; i < name_template.size(); ++i) {
+        const char c = name_template[i];
+        if ((c == '{' || c == '}') && i + 1 < name_template.size() && name_template[i + 1] == c) {
+            literal += c;
+            ++i;
+        } else if (c == '{') {
+            const std::size_t close = name_template.find('}', i);
+            if (close == std::string::npos) throw std::invalid_argument("unclosed { in the output template");
+            Part part = parse_field(name_template.substr(i + 1, close - i - 1), input_path);
+            if (part.field == Field::kLiteral) {
+                literal += part.text;
+            } else {
+                end_literal();
+                parts_.push_back(std::move(part));
+            }
+            i = close;
+        } else if (c == '}') {
+            throw std::invalid_argument("} without { in the output template");
+        } else {
+            literal += c;
+        }
+    }
+    end_literal();
+}
+
+PieceNamer::Part PieceNamer::parse_field(const std::string& field, const std::string& input_path) {
+    if (field == "stem") return {Field::kLiteral, split_name(input_path).stem, 0};
+    if (field == "ext") return {Field::kLiteral, split_name(input_path).extension, 0};
+    struct Row {
+        const char* name;
+        Field field;
+    };
+    static constexpr Row kNumbers[] = {
+        {"i", Field::kIndex}, {"n", Field::kCount}, {"start", Field::kStart}, {"record", Field::kRecord}};
+    const std::size_t colon = field.find(':');
+    for (const Row& row : kNumbers) {
+        if (field.substr(0, colon) != row.name) continue;
+        const unsigned width = colon == std::string::npos ? 0 : parse_width(field.substr(colon + 1), field);
+        return {row.field, "", width};
+    }
+    throw std::invalid_argument(fmt::format("unknown field '{{{}}}' in the output template", field));
+}
+
+bool PieceNamer::has(Field field) const { return std::ranges::find(parts_, field, &Part::field) != parts_.end(); }
+
+}  // namespace cleave
