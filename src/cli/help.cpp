@@ -1,0 +1,64 @@
+#include "cli/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cleave/kernel.h"
+
+namespace cleave::cli {
+namespace {
+
+struct VerbRow {
+    const char* usage;
+    const char* summary;
+};
+
+// By Verb.
+constexpr VerbRow kVerbs[kVerbCount] = {
+    {"split HOW [options] [FILE|-]", "cut into piece files"},
+    {"offsets HOW [options] FILE", "print where the pieces are, touch nothing"},
+    {"cat -n K/N [options] FILE", "one piece to standard output"},
+    {"count [options] [FILE...|-]", "records, the header not counted"},
+    {"check [options] [FILE...|-]", "what a file is, and whether anything in it is odd"},
+};
+
+std::string option_spelling(const OptionRow& row) {
+    std::string text = row.letter == 0 ? "    " : fmt::format("-{}, ", row.letter);
+    text += fmt::format("--{}", row.name);
+    if (row.value != nullptr) text += fmt::format(" {}", row.value);
+    return text;
+}
+
+}  // namespace
+
+std::string general_help() {
+    std::string text = "Cuts CSV files at record boundaries, exactly and fast.\n\n";
+    for (const VerbRow& verb : kVerbs) text += fmt::format("  cleave {:<30} {}\n", verb.usage, verb.summary);
+    text +=
+        "\nHOW is -l RECORDS, -C SIZE, both, or -n PIECES.\n"
+        "cleave VERB --help lists a verb's options, cleave --version names the kernels,\n"
+        "man cleave tells the whole story.\n";
+    return text;
+}
+
+std::string verb_help(Verb verb) {
+    const VerbRow& row = kVerbs[static_cast<std::size_t>(verb)];
+    std::string text = fmt::format("cleave {}\n  {}\n", row.usage, row.summary);
+    const char* group = "";
+    for (const OptionRow& option : option_table()) {
+        if ((option.verbs & (1U << static_cast<unsigned>(verb))) == 0) continue;
+        if (std::strcmp(group, option.group) != 0) text += fmt::format("{}:\n", group = option.group);
+        text += fmt::format("  {:<25} {}\n", option_spelling(option), option.help);
+    }
+    return text;
+}
+
+std::string version_text() {
+    std::string names;
+    for (const Kernel* kernel : available_kernels()) names += fmt::format(" {}", kernel_name(*kernel));
+    return fmt::format("cleave {}\nkernel {}, available:{}\n", CLEAVE_VERSION, kernel_name(default_kernel()), names);
+}
+
+}  // namespace cleave::cli

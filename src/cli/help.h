@@ -1,0 +1,15 @@
+// What the command says of itself.
+#pragma once
+
+#include <string>
+
+#include "cli/options.h"
+
+namespace cleave::cli {
+
+std::string general_help();
+std::string verb_help(Verb verb);
+// The version, and the kernels.
+std::string version_text();
+
+}  // namespace cleave::cli

@@ -1,0 +1,99 @@
+// The command: parses, runs a verb, and turns what it throws into a message and an exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/verbs.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kSystem = 1;
+constexpr int kUsage = 2;
+constexpr int kMalformed = 3;
+
+int fail(int code, const std::string& text) {
+    die_of_caught_signal();
+    print_message(text);
+    return code;
+}
+
+int run_verb(Context& context) {
+    switch (context.arguments.verb) {
+        case Verb::kSplit: {
+            Cancellation cancellation;
+            const SignalGuard guard(cancellation);
+            return run_split(context, cancellation);
+        }
+        case Verb::kOffsets: return run_offsets(context);
+        case Verb::kCat: return run_cat(context);
+        case Verb::kCount: return run_count(context);
+        case Verb::kCheck: break;
+    }
+    return run_check(context);
+}
+
+int print(const std::string& text) {
+    StandardOutput out;
+    out.print("{}", text);
+    out.flush();
+    return kDone;
+}
+
+int run(const std::vector<std::string>& words, Context& context) {
+    if (words.empty()) throw UsageError("what is to be done? cleave --help lists the verbs");
+    if (words[0] == "--help" || words[0] == "-h") return print(general_help());
+    if (words[0] == "--version") return print(version_text());
+    const auto verb = verb_by_name(words[0]);
+    if (!verb) throw UsageError("'" + words[0] + "' is no verb; cleave --help lists them");
+    context.arguments = parse_arguments(*verb, {words.begin() + 1, words.end()});
+    if (context.arguments.help) return print(verb_help(*verb));
+    return run_verb(context);
+}
+
+// Opens descriptors 0 to 2 if they are closed, the wrong way round: no piece may get one of them, and using them still
+// fails as it would have.
+void occupy_standard_descriptors() {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+        if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+        const int opened = ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        if (opened >= 0 && opened != descriptor) ::close(opened);
+    }
+}
+
+int main(const std::vector<std::string>& words) {
+    occupy_standard_descriptors();
+    std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // the file size limit is an error like any other
+    Context context{};
+    const auto about_input = [&](const std::string& what) { return display_name(context.path) + ": " + what; };
+    try {
+        return run(words, context);
+    } catch (const UsageError& error) {
+        return fail(kUsage, error.what());
+    } catch (const InputError& error) {
+        return fail(kMalformed, about_input(describe(context, error)));
+    } catch (const std::invalid_argument& error) {
+        return fail(kUsage, error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(kSystem, "out of memory");
+    } catch (const std::exception& error) {
+        return fail(kSystem, error.what());
+    }
+}
+
+}  // namespace
+}  // namespace cleave::cli
+
+int main(int argc, char** argv) { return cleave::cli::main({argv + (argc > 0 ? 1 : 0), argv + argc}); }

@@ -1,0 +1,62 @@
+// cleave offsets: where the pieces are.
+#include "cli/formats.h"
+#include "cli/verbs.h"
+
+namespace cleave::cli {
+namespace {
+
+class OffsetsSink : public PieceSink {
+public:
+    OffsetsSink(OffsetsWriter& writer, Judge& judge) : writer_(writer), judge_(judge) {}
+
+    void header(std::span<const std::uint8_t> bytes) override { header_size_ += bytes.size(); }
+    void begin(const Piece&) override {}
+    void body(std::span<const std::uint8_t>) override {}
+    void end(const Piece& piece) override {
+        judge_.take(piece);
+        writer_.piece(piece);
+    }
+
+    std::uint64_t header_size() const { return header_size_; }
+
+private:
+    OffsetsWriter& writer_;
+    Judge& judge_;
+    std::uint64_t header_size_ = 0;
+};
+
+}  // namespace
+
+int run_offsets(Context& context) {
+    const Arguments& arguments = context.arguments;
+    const Policy& policy = arguments.policy;
+    OpenInput opened = open_input(context, arguments.inputs.front());
+    Input& input = opened.input;
+    if (policy.pieces) input.spool();
+
+    StandardOutput out;
+    Judge judge(context);
+    const auto writer = make_offsets_writer(arguments.format, out);
+    InputFacts facts{context.path, 0, input.identity().mtime_ns, opened.dialect, 0};
+    if (input.is_mapped()) {
+        const RecordIndex index(input.bytes(), opened.dialect, arguments.machine);
+        judge.take(index.findings());
+        facts.size = index.findings().size;
+        facts.header_size = plan_pieces(index, policy, [&](const Piece& piece) {
+            judge.take(piece);
+            writer->piece(piece);
+        });
+    } else {
+        OffsetsSink sink(*writer, judge);
+        const Findings findings = cut_stream(input, opened.dialect, arguments.machine, policy, sink);
+        judge.take(findings);
+        facts.size = findings.size;
+        facts.header_size = sink.header_size();
+    }
+    writer->finish(facts);
+    out.flush();
+    judge.conclude();
+    return 0;
+}
+
+}  // namespace cleave::cli

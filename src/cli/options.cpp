@@ -1,0 +1,303 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+
+#include "cli/values.h"
+
+namespace cleave::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
+constexpr unsigned kAll = (1U << kVerbCount) - 1;
+constexpr unsigned kSplit = bit(Verb::kSplit);
+constexpr unsigned kPlans = bit(Verb::kSplit) | bit(Verb::kOffsets);
+constexpr unsigned kPieces = kPlans | bit(Verb::kCat);
+
+constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat", "count", "check"};
+
+struct FormatRow {
+    const char* name;
+    Format format;
+};
+constexpr FormatRow kFormats[] = {{"tsv", Format::kTsv},   {"csv", Format::kCsv}, {"jsonl", Format::kJsonl},
+                                  {"json", Format::kJson}, {"u64", Format::kU64}, {"http", Format::kHttp}};
+
+// The cores that this process may use.
+unsigned usable_cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    return std::max(1U, static_cast<unsigned>(CPU_COUNT(&set)));
+}
+
+po::options_description describe(Verb verb) {
+    po::options_description description;
+    auto add = description.add_options();
+    for (const OptionRow& row : option_table()) {
+        if ((row.verbs & bit(verb)) == 0) continue;
+        const std::string name = row.letter == 0 ? row.name : fmt::format("{},{}", row.name, row.letter);
+        if (row.value == nullptr) {
+            add(name.c_str(), row.help);
+        } else {
+            add(name.c_str(), po::value<std::string>(), row.help);
+        }
+    }
+    add("input", po::value<std::vector<std::string>>());
+    return description;
+}
+
+po::variables_map parse(Verb verb, const std::vector<std::string>& words) {
+    namespace style = po::command_line_style;
+    constexpr int kStyle = style::unix_style & ~style::allow_guessing;
+    po::positional_options_description positional;
+    positional.add("input", -1);
+    po::variables_map given;
+    try {
+        const po::options_description description = describe(verb);
+        po::store(po::command_line_parser(words).options(description).positional(positional).style(kStyle).run(),
+                  given);
+        po::notify(given);
+    } catch (const po::error& error) {
+        throw UsageError(error.what());
+    }
+    return given;
+}
+
+// The values given, by option.
+class Given {
+public:
+    explicit Given(const po::variables_map& map) : map_(map) {}
+
+    bool has(const char* name) const { return map_.count(name) > 0; }
+
+    // nullptr if the option was not given.
+    const std::string* text(const char* name) const { return has(name) ? &map_[name].as<std::string>() : nullptr; }
+
+    std::optional<std::uint64_t> count(const char* name, std::uint64_t least) const {
+        const std::string* value = text(name);
+        return value == nullptr ? std::nullopt : std::optional(parse_count(name, *value, least));
+    }
+
+    std::optional<std::uint64_t> size(const char* name) const {
+        const std::string* value = text(name);
+        return value == nullptr ? std::nullopt : std::optional(parse_size(name, *value));
+    }
+
+private:
+    const po::variables_map& map_;
+};
+
+void take_policy(const Given& given, Arguments& arguments) {
+    Policy& policy = arguments.policy;
+    policy.records = given.count("records", 1);
+    policy.size = given.size("size");
+    if (const auto every = given.count("every", 1)) {
+        if (policy.records || policy.size || given.has("pieces"))
+            throw UsageError("--every goes without -l, -C and -n");
+        policy.records = every;  // each start is that of a piece of so many records
+    }
+    if (const std::string* pieces = given.text("pieces")) {
+        if (arguments.verb == Verb::kCat) {
+            const Share share = parse_share("pieces", *pieces);
+            policy.pieces = share.count;
+            arguments.cat_piece = share.number;
+        } else {
+            policy.pieces = parse_count("pieces", *pieces, 1);
+        }
+    }
+    if (policy.pieces && (policy.records || policy.size)) throw UsageError("-n goes with neither -l nor -C");
+    const bool cuts =
+        arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat;
+    if (!cuts || policy.pieces || policy.records || policy.size) return;
+    throw UsageError(arguments.verb == Verb::kCat ? "which piece? -n K/N says it"
+                                                  : "how to cut? -l RECORDS, -C SIZE or -n PIECES says it");
+}
+
+void take_header(const Given& given, Arguments& arguments) {
+    static constexpr Choice<HeaderMode> kModes[] = {
+        {"repeat", HeaderMode::kRepeat}, {"first", HeaderMode::kFirst}, {"drop", HeaderMode::kDrop}};
+    if (const std::string* mode = given.text("header")) {
+        if (given.has("no-header")) throw UsageError("--header and --no-header exclude each other");
+        arguments.policy.header = parse_choice<HeaderMode>("header", *mode, kModes);
+    }
+    if (given.has("no-header")) arguments.policy.header = HeaderMode::kNone;
+}
+
+void take_quotes(const Given& given, Dialect& dialect) {
+    static constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldStart},
+                                                    {"anywhere", Quoting::kAnywhere}};
+    static constexpr Choice<EscapeScope> kScopes[] = {{"everywhere", EscapeScope::kEverywhere},
+                                                      {"quoted", EscapeScope::kQuoted}};
+    if (const std::string* quote = given.text("quote")) {
+        if (given.has("no-quote")) throw UsageError("--quote and --no-quote exclude each other");
+        dialect.quote = parse_byte("quote", *quote);
+    }
+    if (given.has("no-quote")) dialect.quote.reset();
+    if (const std::string* escape = given.text("escape")) dialect.escape = parse_byte("escape", *escape);
+    if (const std::string* scope = given.text("escape-scope")) {
+        if (!dialect.escape) throw UsageError("--escape-scope needs an --escape");
+        dialect.escape_scope = parse_choice<EscapeScope>("escape-scope", *scope, kScopes);
+    }
+    // A quote that escapes a quote is a doubled quote.
+    if (dialect.escape == dialect.quote) dialect.escape.reset();
+    if (const std::string* quoting = given.text("quoting")) {
+        dialect.quoting = parse_choice<Quoting>("quoting", *quoting, kQuotings);
+    }
+}
+
+void take_dialect(const Given& given, Arguments& arguments) {
+    static constexpr Choice<Terminator> kTerminators[] = {
+        {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}};
+    DialectWish& wish = arguments.dialect;
+    if (const std::string* name = given.text("dialect")) {
+        const auto preset = dialect_preset(*name);
+        if (!preset)
+            throw UsageError(fmt::format("--dialect: '{}' is none of {}", *name, fmt::join(dialect_presets(), ", ")));
+        wish = *preset;
+    }
+    take_quotes(given, wish.dialect);
+    if (const std::string* delimiter = given.text("delimiter")) {
+        wish.sniff_delimiter = *delimiter == "auto";
+        if (!wish.sniff_delimiter) wish.dialect.delimiter = parse_byte("delimiter", *delimiter);
+    }
+    if (const std::string* terminator = given.text("terminator")) {
+        wish.sniff_terminator = *terminator == "auto";
+        if (!wish.sniff_terminator) {
+            wish.dialect.terminator = parse_choice<Terminator>("terminator", *terminator, kTerminators);
+        }
+    }
+    // A delimiter that is yet to be found cannot be at fault.
+    Dialect dialect = wish.dialect;
+    if (wish.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
+    if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
+}
+
+void take_machine(const Given& given, Arguments& arguments) {
+    Machine& machine = arguments.machine;
+    constexpr std::uint64_t kMaxThreads = 1024;
+    machine.threads = static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
+    if (const auto size = given.size("block-size")) {
+        if (*size > kMaxBlockSize) throw UsageError(fmt::format("--block-size: at most {}", kMaxBlockSize));
+        machine.block_size = static_cast<std::size_t>(*size);
+    }
+    try {
+        const std::string* name = given.text("kernel");
+        machine.kernel = name == nullptr ? &default_kernel() : &kernel_by_name(*name);
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(error.what());
+    }
+}
+
+void take_output(const Given& given, Arguments& arguments) {
+    static constexpr Choice<int> kClones[] = {{"never", 0}};
+    if (const std::string* output = given.text("output")) arguments.output = *output;
+    arguments.first_index = given.count("first-index", 0).value_or(1);
+    arguments.make_directories = given.has("mkdir");
+    arguments.force = given.has("force");
+    if (given.has("print")) arguments.print_end = '\n';
+    if (given.has("null")) arguments.print_end = '\0';
+    arguments.dry_run = given.has("dry-run");
+    if (const std::string* clone = given.text("clone")) parse_choice<int>("clone", *clone, kClones);
+    if (given.has("every")) arguments.format = Format::kStarts;
+    if (const std::string* format = given.text("format")) {
+        if (given.has("every")) throw UsageError("--every has a format of its own");
+        const auto* row = std::ranges::find(kFormats, *format, [](const FormatRow& r) { return std::string(r.name); });
+        if (row == std::end(kFormats)) throw UsageError(fmt::format("--format: no '{}'; see --help", *format));
+        arguments.format = row->format;
+    }
+}
+
+void take_inputs(const po::variables_map& map, Arguments& arguments) {
+    if (map.count("input") > 0) arguments.inputs = map["input"].as<std::vector<std::string>>();
+    const bool many = arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck;
+    if (!many && arguments.inputs.size() > 1) {
+        throw UsageError(fmt::format("one input at a time, and '{}' is a second one", arguments.inputs[1]));
+    }
+    if (!arguments.inputs.empty()) return;
+    if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat) throw UsageError("which FILE?");
+    arguments.inputs = {"-"};
+}
+
+}  // namespace
+
+const std::vector<OptionRow>& option_table() {
+    static const std::vector<OptionRow> kRows = {
+        {"records", 'l', "N", "N records a piece", kPlans, "How to cut"},
+        {"size", 'C', "SIZE", "at most SIZE bytes a piece (K M G = 1024^n, KB MB GB = 1000^n)", kPlans, "How to cut"},
+        {"pieces", 'n', "N", "exactly N pieces of near-equal size; cat: K/N, piece K of N", kPieces, "How to cut"},
+        {"every", 0, "N", "print every N-th record's start, one a line, instead of pieces", bit(Verb::kOffsets),
+         "How to cut"},
+        {"header", 0, "WHERE", "the header goes into: repeat (every piece), first, drop [repeat]", kAll, "Header"},
+        {"no-header", 'H', nullptr, "there is no header: the first record is as any other", kAll, "Header"},
+        {"output", 'o', "TEMPLATE", "names: {stem} {ext} {i} {i:05} {n} {start} {record} [{stem}.{i}{ext}]", kSplit,
+         "Output"},
+        {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
+        {"mkdir", 0, nullptr, "make missing directories", kSplit, "Output"},
+        {"force", 'f', nullptr, "replace existing pieces", kSplit, "Output"},
+        {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
+        {"null", '0', nullptr, "print them, each ended by NUL", kSplit, "Output"},
+        {"dry-run", 0, nullptr, "print the names and sizes of the pieces, write nothing", kSplit, "Output"},
+        {"format", 0, "FORMAT", "tsv, csv, jsonl, json, u64 (little-endian boundaries), http [tsv]",
+         bit(Verb::kOffsets), "Output"},
+        {"json", 0, nullptr, "print one JSON object for each input", bit(Verb::kCheck), "Output"},
+        {"clone", 0, "WHEN", "share blocks with the input: never [never]", kPieces, "Output"},
+        {"dialect", 0, "NAME", "as a reader does: rfc4180 excel python duckdb postgres mysql clickhouse tsv", kAll,
+         "Dialect"},
+        {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll, "Dialect"},
+        {"quote", 'q', "BYTE", "around fields [\"]", kAll, "Dialect"},
+        {"no-quote", 0, nullptr, "nothing quotes", kAll, "Dialect"},
+        {"quoting", 0, "RULE", "a quote opens at: field-start (only there), anywhere [field-start]", kAll, "Dialect"},
+        {"escape", 'e', "BYTE", "makes the next byte plain data [none]", kAll, "Dialect"},
+        {"escape-scope", 0, "WHERE", "an escape acts: everywhere, quoted (inside quotes only) [everywhere]", kAll,
+         "Dialect"},
+        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kAll, "Dialect"},
+        {"lenient", 0, nullptr, "a quote that is never closed is a warning", kAll, "Malformed input"},
+        {"strict", 0, nullptr, "an error where the two quote rules would cut differently", kAll, "Malformed input"},
+        {"strict-size", 0, nullptr, "an error where a record is larger than -C SIZE", kPlans, "Malformed input"},
+        {"threads", 'j', "N", "worker threads [the cores there are]", kAll, "Machine"},
+        {"kernel", 0, "NAME", "scalar, sse2, avx2, avx512 [the best that runs here]", kAll, "Machine"},
+        {"block-size", 0, "SIZE", "bytes a worker takes at a time [1M]", kAll, "Machine"},
+        {"quiet", 0, nullptr, "no warnings", kAll, "Other"},
+        {"help", 'h', nullptr, "this text", kAll, "Other"},
+    };
+    return kRows;
+}
+
+const char* verb_name(Verb verb) { return kVerbNames.at(static_cast<std::size_t>(verb)); }
+
+std::optional<Verb> verb_by_name(const std::string& name) {
+    const auto* found = std::ranges::find(kVerbNames, name, [](const char* n) { return std::string(n); });
+    if (found == kVerbNames.end()) return std::nullopt;
+    return static_cast<Verb>(found - kVerbNames.begin());
+}
+
+Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
+    const po::variables_map map = parse(verb, words);
+    const Given given(map);
+    Arguments arguments;
+    arguments.verb = verb;
+    arguments.help = given.has("help");
+    if (arguments.help) return arguments;
+    take_policy(given, arguments);
+    take_header(given, arguments);
+    take_dialect(given, arguments);
+    take_machine(given, arguments);
+    take_output(given, arguments);
+    take_inputs(map, arguments);
+    arguments.json = given.has("json");
+    arguments.quiet = given.has("quiet");
+    arguments.lenient = given.has("lenient");
+    arguments.strict = given.has("strict");
+    arguments.strict_size = given.has("strict-size");
+    if (arguments.strict_size && !arguments.policy.size) throw UsageError("--strict-size needs -C");
+    return arguments;
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,67 @@
+// The command line: one table of options for all verbs, and what they come to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cleave/dialect.h"
+#include "cleave/plan.h"
+#include "cleave/scan.h"
+
+namespace cleave::cli {
+
+// A mistake on the command line; exit 2.
+class UsageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck };
+constexpr unsigned kVerbCount = 5;
+
+enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStarts };
+
+// One row of the option table. The help, the parser and the documentation's test all read it.
+struct OptionRow {
+    const char* name;   // long name
+    char letter;        // short name, or 0
+    const char* value;  // what its value is called, or nullptr for a switch
+    const char* help;
+    unsigned verbs;     // bit 1 << Verb
+    const char* group;  // heading in the help
+};
+const std::vector<OptionRow>& option_table();
+
+const char* verb_name(Verb verb);
+std::optional<Verb> verb_by_name(const std::string& name);
+
+// A parsed command line. Fields that the verb has no option for keep their defaults.
+struct Arguments {
+    Verb verb = Verb::kCount;
+    bool help = false;
+    std::vector<std::string> inputs;  // "-" is standard input
+    Policy policy;
+    std::uint64_t cat_piece = 0;  // K of cat's K/N
+    DialectWish dialect;
+    Machine machine;
+    Format format = Format::kTsv;
+    std::string output = "{stem}.{i}{ext}";
+    std::uint64_t first_index = 1;
+    bool make_directories = false;
+    bool force = false;
+    std::optional<char> print_end;  // --print: '\n', with -0 '\0'
+    bool dry_run = false;
+    bool json = false;
+    bool quiet = false;
+    bool lenient = false;
+    bool strict = false;
+    bool strict_size = false;
+};
+
+// Parses what follows the verb. Throws UsageError.
+Arguments parse_arguments(Verb verb, const std::vector<std::string>& words);
+
+}  // namespace cleave::cli

@@ -1,0 +1,56 @@
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <exception>
+
+#include "io/fd.h"
+
+namespace cleave::cli {
+namespace {
+
+void write_to_stdout(std::span<const std::uint8_t> bytes) { write_all(STDOUT_FILENO, bytes, "write error"); }
+
+}  // namespace
+
+void StandardOutput::write(std::span<const std::uint8_t> bytes) {
+    flush();
+    write_to_stdout(bytes);
+}
+
+void StandardOutput::flush() {
+    write_to_stdout({reinterpret_cast<const std::uint8_t*>(buffer_.data()), buffer_.size()});
+    buffer_.clear();
+}
+
+std::string printable(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        constexpr unsigned char kDelete = 0x7F;
+        if (byte < ' ' || byte == kDelete) {
+            out += fmt::format("\\x{:02x}", byte);
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+std::string display_name(const std::string& path) { return path == "-" ? "stdin" : path; }
+
+std::string describe_place(const Place& place, bool has_header) {
+    const std::uint64_t record = place.record + (has_header ? 0 : 1);
+    if (record == 0) return fmt::format("(byte {}, in the header)", place.offset);
+    return fmt::format("(byte {}, record {})", place.offset, record);
+}
+
+void print_message(std::string_view text) noexcept {
+    try {
+        const std::string line = fmt::format("cleave: {}\n", printable(text));
+        write_all(STDERR_FILENO, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}, "stderr");
+    } catch (const std::exception&) {  // there is no one left to tell
+    }
+}
+
+}  // namespace cleave::cli

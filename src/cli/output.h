@@ -1,0 +1,47 @@
+// Standard output and the messages on standard error.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cleave/error.h"
+
+namespace cleave::cli {
+
+// Buffered standard output. What was not flushed is lost, so that a failed run prints no half result.
+class StandardOutput {
+public:
+    template <class... Args>
+    void print(fmt::format_string<Args...> format, Args&&... args) {
+        fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
+        if (buffer_.size() >= kBufferSize) flush();
+    }
+
+    void write(std::span<const std::uint8_t> bytes);
+
+    // Throws std::system_error.
+    void flush();
+
+private:
+    static constexpr std::size_t kBufferSize = std::size_t{64} << 10;
+    fmt::memory_buffer buffer_;
+};
+
+// Control bytes as \xHH: names and data of others never reach the terminal raw.
+std::string printable(std::string_view text);
+
+// How an input is called in messages.
+std::string display_name(const std::string& path);
+
+// " (byte N, record K)": records counted from 1, the header not among them.
+std::string describe_place(const Place& place, bool has_header);
+
+// Prints "cleave: TEXT" on standard error; what cannot be printed there cannot be told.
+void print_message(std::string_view text) noexcept;
+
+}  // namespace cleave::cli

@@ -1,0 +1,72 @@
+#include "cli/session.h"
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
+
+std::string oversize_text(const Piece& piece, std::uint64_t size) {
+    return fmt::format("a record of {} bytes does not fit a piece of {} (byte {}, record {})", piece.length, size,
+                       piece.start, piece.first_record);
+}
+
+}  // namespace
+
+OpenInput open_input(Context& context, const std::string& path, const Cancellation* cancellation) {
+    context.path = path;
+    Input input = Input::open(path, cancellation);
+    const auto head = input.peek(kSniffSize);
+    if (const auto encoding = wide_encoding(head)) {
+        throw InputError(fmt::format("{} input: convert first", *encoding));
+    }
+    const SniffedDialect sniffed = settle_dialect(context.arguments.dialect, head, path);
+    if (sniffed.quotes_unexplained) {
+        Judge(context).warn("there are quotes, but no delimiter explains where they stand; name it with --delimiter");
+    }
+    return {std::move(input), sniffed.dialect};
+}
+
+void Judge::warn(const std::string& text) const {
+    if (!context_.arguments.quiet) print_message(fmt::format("{}: warning: {}", display_name(context_.path), text));
+}
+
+void Judge::take(const Findings& findings) const {
+    if (findings.divergence) {
+        if (context_.arguments.strict) throw InputError(kRulesDiffer, findings.divergence);
+        warn(fmt::format("{} {}; see --quoting", kRulesDiffer,
+                         describe_place(*findings.divergence, context_.has_header())));
+    }
+    if (findings.open_quote) {
+        if (!context_.arguments.lenient) throw OpenQuoteError(*findings.open_quote);
+        warn(describe(context_, OpenQuoteError(*findings.open_quote)));
+    }
+}
+
+void Judge::take(const Piece& piece) {
+    if (!piece.oversize) return;
+    if (context_.arguments.strict_size) throw InputError(oversize_text(piece, *context_.arguments.policy.size));
+    if (oversize_count_++ == 0) first_oversize_ = piece;
+}
+
+void Judge::conclude() const {
+    if (oversize_count_ == 0) return;
+    std::string text = oversize_text(first_oversize_, *context_.arguments.policy.size);
+    if (oversize_count_ > 1) text += fmt::format(" and {} more do not", oversize_count_ - 1);
+    warn(text + "; each stands alone");
+}
+
+std::string describe(const Context& context, const InputError& error) {
+    if (!error.place()) return error.what();
+    const std::string place = describe_place(*error.place(), context.has_header());
+    if (dynamic_cast<const OpenQuoteError*>(&error) == nullptr) return fmt::format("{} {}", error.what(), place);
+    // "(byte 5, record 1)" as "at byte 5 (record 1)".
+    const std::uint64_t record = error.place()->record + (context.has_header() ? 0 : 1);
+    const std::string where = record == 0 ? "in the header" : fmt::format("record {}", record);
+    return fmt::format("quote opened at byte {} ({}) is never closed", error.place()->offset, where);
+}
+
+}  // namespace cleave::cli

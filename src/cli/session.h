@@ -1,0 +1,55 @@
+// What the verbs share: an input with its dialect settled, and the judgement of what was found in it.
+#pragma once
+
+#include <string>
+
+#include "cleave/dialect.h"
+#include "cleave/input.h"
+#include "cleave/plan.h"
+#include "cli/options.h"
+
+namespace cleave::cli {
+
+// An input that is being worked on. It outlives what is thrown about it, so that main can name it.
+struct Context {
+    Arguments arguments;
+    std::string path;  // of the input at hand, as given; empty before there is one
+    bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
+};
+
+struct OpenInput {
+    Input input;
+    Dialect dialect;
+};
+
+// Opens the input and settles its dialect, with a warning if the quotes make no sense. Throws InputError for encodings
+// in which a byte is not a character, std::system_error.
+OpenInput open_input(Context& context, const std::string& path, const Cancellation* cancellation = nullptr);
+
+// Decides between error, warning and silence, by the options.
+class Judge {
+public:
+    explicit Judge(const Context& context) : context_(context) {}
+
+    // Prints a warning about the input at hand, unless --quiet.
+    void warn(const std::string& text) const;
+
+    // Throws OpenQuoteError or InputError, or warns.
+    void take(const Findings& findings) const;
+
+    // Throws InputError under --strict-size if the piece is too large.
+    void take(const Piece& piece);
+
+    // Warns of the pieces that are too large.
+    void conclude() const;
+
+private:
+    const Context& context_;
+    std::uint64_t oversize_count_ = 0;
+    Piece first_oversize_;
+};
+
+// The message for an error about the input at hand.
+std::string describe(const Context& context, const InputError& error);
+
+}  // namespace cleave::cli

@@ -1,0 +1,50 @@
+#include "cli/signals.h"
+
+#include <atomic>
+#include <csignal>
+#include <tuple>
+
+namespace cleave::cli {
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+// A handler can be told nothing but by globals.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): see above
+std::atomic<Cancellation*> target{nullptr};
+std::atomic<int> caught{0};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+static_assert(std::atomic<Cancellation*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+    caught.store(signal);
+    if (Cancellation* cancellation = target.load()) cancellation->request();
+}
+
+}  // namespace
+
+SignalGuard::SignalGuard(Cancellation& cancellation) {
+    target.store(&cancellation);
+    for (const int signal : kSignals) {
+        struct sigaction action = {};
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+        action = {};
+        action.sa_handler = on_signal;  // without SA_RESTART: a blocked call returns, and the request is seen
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+
+SignalGuard::~SignalGuard() {
+    for (const int signal : kSignals) {
+        struct sigaction action = {};
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != on_signal) continue;
+        std::ignore = ::signal(signal, SIG_DFL);
+    }
+    target.store(nullptr);
+}
+
+void die_of_caught_signal() {
+    if (const int signal = caught.load(); signal != 0) std::ignore = ::raise(signal);
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,21 @@
+// Signals that end a run which has something to clean up.
+#pragma once
+
+#include "cleave/cancel.h"
+
+namespace cleave::cli {
+
+// While it lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE request the cancellation instead of ending the process; those
+// that were ignored stay ignored. One at a time.
+class SignalGuard {
+public:
+    explicit SignalGuard(Cancellation& cancellation);
+    SignalGuard(const SignalGuard&) = delete;
+    SignalGuard& operator=(const SignalGuard&) = delete;
+    ~SignalGuard();
+};
+
+// Ends the process by the signal that a guard caught, if one did.
+void die_of_caught_signal();
+
+}  // namespace cleave::cli

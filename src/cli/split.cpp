@@ -1,0 +1,106 @@
+// cleave split: pieces into files.
+#include "cleave/split.h"
+
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace cleave::cli {
+namespace {
+
+// --dry-run: what would be written.
+class DryRun : public PieceSink {
+public:
+    DryRun(StandardOutput& out, const PieceNamer& namer, HeaderMode mode, Judge& judge)
+        : out_(out), namer_(namer), mode_(mode), judge_(judge) {}
+
+    void header(std::span<const std::uint8_t> bytes) override { header_size_ += bytes.size(); }
+    void begin(const Piece&) override {}
+    void body(std::span<const std::uint8_t>) override {}
+    void end(const Piece& piece) override {
+        judge_.take(piece);
+        print(piece, header_size_);
+    }
+
+    void print(const Piece& piece, std::uint64_t header_size) {
+        out_.print("{}\t{}\n", namer_.name(piece), header_size_in(mode_, piece.number, header_size) + piece.length);
+    }
+
+private:
+    StandardOutput& out_;
+    const PieceNamer& namer_;
+    HeaderMode mode_;
+    Judge& judge_;
+    std::uint64_t header_size_ = 0;
+};
+
+// Names are printed as the pieces are finished, so that a reader can begin with the first.
+SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judge& judge) {
+    SplitOptions options;
+    options.make_directories = arguments.make_directories;
+    options.replace = arguments.force;
+    options.threads = arguments.machine.threads;
+    options.finished = [&](const Piece& piece, const std::string& path) {
+        judge.take(piece);
+        if (!arguments.print_end) return;
+        out.print("{}{}", path, *arguments.print_end);
+        out.flush();
+    };
+    return options;
+}
+
+void split_known(const Context& context, const OpenInput& opened, StandardOutput& out, Judge& judge) {
+    const Arguments& arguments = context.arguments;
+    const Policy& policy = arguments.policy;
+    const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
+    judge.take(index.findings());
+    std::vector<Piece> pieces;
+    const std::uint64_t header_size = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
+    // Under --strict-size nothing is written if any piece is too large.
+    if (arguments.strict_size) {
+        for (const Piece& piece : pieces) judge.take(piece);
+    }
+    const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
+    if (arguments.dry_run) {
+        DryRun dry_run(out, namer, policy.header, judge);
+        for (const Piece& piece : pieces) {
+            judge.take(piece);
+            dry_run.print(piece, header_size);
+        }
+    } else {
+        split_mapped(opened.input, pieces, policy.header, header_size, namer, split_options(arguments, out, judge));
+    }
+}
+
+void split_unknown(const Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
+    const Arguments& arguments = context.arguments;
+    const Policy& policy = arguments.policy;
+    const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
+    if (arguments.dry_run) {
+        DryRun dry_run(out, namer, policy.header, judge);
+        judge.take(cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run));
+    } else {
+        split_stream(opened.input, opened.dialect, arguments.machine, policy, namer,
+                     split_options(arguments, out, judge), [&](const Findings& findings) { judge.take(findings); });
+    }
+}
+
+}  // namespace
+
+int run_split(Context& context, const Cancellation& cancellation) {
+    OpenInput opened = open_input(context, context.arguments.inputs.front(), &cancellation);
+    if (context.arguments.policy.pieces) opened.input.spool();
+    StandardOutput out;
+    Judge judge(context);
+    if (opened.input.is_mapped()) {
+        split_known(context, opened, out, judge);
+    } else {
+        split_unknown(context, opened, out, judge);
+    }
+    out.flush();
+    judge.conclude();
+    return 0;
+}
+
+}  // namespace cleave::cli
