@@ -28,6 +28,10 @@ public:
     OutputError(const std::string& path, const std::string& what) : std::runtime_error(path + ": " + what) {}
 };
 
+// Throws what split_mapped would before it writes: two pieces of one name, a missing directory, a name that is taken.
+void check_names(const Input& input, std::span<const Piece> pieces, const PieceNamer& namer,
+                 const SplitOptions& options);
+
 // Writes the planned pieces of a mapped input; the input's first `header_size` bytes go where `header` says. Nothing is
 // written if a name is taken. Throws std::system_error, OutputError, std::invalid_argument (two pieces of one name, a
 // missing directory), Cancelled and what options.finished throws; then nothing that was made here is left.

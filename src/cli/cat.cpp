@@ -7,7 +7,7 @@
 
 namespace cleave::cli {
 
-int run_cat(Context& context) {
+void run_cat(Context& context) {
     const Arguments& arguments = context.arguments;
     OpenInput opened = open_input(context, arguments.inputs.front());
     opened.input.spool();
@@ -21,7 +21,6 @@ int run_cat(Context& context) {
     const std::uint64_t written_header = header_size_in(arguments.policy.header, wanted.number, header_size);
     StandardOutput().write(opened.input.bytes().first(written_header));
     copy_range(opened.input, wanted.start, wanted.length, STDOUT_FILENO, "write error");
-    return 0;
 }
 
 }  // namespace cleave::cli

@@ -47,8 +47,8 @@ std::string describe_byte(std::optional<std::uint8_t> byte) {
 void print_text(StandardOutput& out, const Report& report, bool has_header) {
     const Findings& findings = report.findings;
     const Dialect& dialect = report.dialect;
-    const auto place = [&](const std::optional<Place>& where, const char* otherwise) {
-        return where ? describe_place(*where, has_header) : std::string(otherwise);
+    const auto place = [&](const char* before, const std::optional<Place>& where) {
+        return where ? fmt::format("{} {}", before, describe_place(*where, has_header)) : std::string();
     };
     out.print("{}: {}\n", printable(display_name(report.path)), report.sound ? "sound" : "not sound");
     out.print("  size         {} bytes{}\n", findings.size, report.bom ? ", after a UTF-8 byte order mark of 3" : "");
@@ -58,36 +58,30 @@ void print_text(StandardOutput& out, const Report& report, bool has_header) {
     out.print("  escape       {}{}\n", describe_byte(dialect.escape),
               dialect.escape ? fmt::format(", {}", name_of(dialect.escape_scope)) : "");
     out.print("  terminator   {}\n", name_of(dialect.terminator));
-    out.print("  quote rules  {} {}\n", findings.divergence ? "differ" : "agree", place(findings.divergence, ""));
-    out.print("  open quote   {}\n", place(findings.open_quote, "none"));
+    out.print("  quote rules  {}\n", findings.divergence ? place("differ", findings.divergence) : "agree");
+    out.print("  open quote   {}\n", findings.open_quote ? place("never closed", findings.open_quote) : "none");
 }
 
 }  // namespace
 
-int run_check(Context& context) {
+bool check_input(Context& context, const std::string& path, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
-    StandardOutput out;
-    bool all_sound = true;
-    for (const std::string& path : arguments.inputs) {
-        OpenInput opened = open_input(context, path);
-        Report report;
-        report.path = path;
-        report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
-        report.dialect = opened.dialect;
-        report.findings = scan(opened.input, opened.dialect, arguments.machine);
-        report.header_records = context.has_header() && report.findings.records > 0 ? 1 : 0;
-        report.sound =
-            (!report.findings.open_quote || arguments.lenient) && (!report.findings.divergence || !arguments.strict);
-        all_sound = all_sound && report.sound;
-        if (arguments.json) {
-            print_json(out, report);
-        } else {
-            print_text(out, report, context.has_header());
-        }
-        out.flush();
+    OpenInput opened = open_input(context, path);
+    Report report;
+    report.path = path;
+    report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
+    report.dialect = opened.dialect;
+    report.findings = scan(opened.input, opened.dialect, arguments.machine);
+    report.header_records = context.has_header() && report.findings.records > 0 ? 1 : 0;
+    report.sound =
+        (!report.findings.open_quote || arguments.lenient) && (!report.findings.divergence || !arguments.strict);
+    if (arguments.json) {
+        print_json(out, report);
+    } else {
+        print_text(out, report, context.has_header());
     }
-    constexpr int kMalformed = 3;
-    return all_sound ? 0 : kMalformed;
+    out.flush();
+    return report.sound;
 }
 
 }  // namespace cleave::cli

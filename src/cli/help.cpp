@@ -18,8 +18,8 @@ struct VerbRow {
 // By Verb.
 constexpr VerbRow kVerbs[kVerbCount] = {
     {"split HOW [options] [FILE|-]", "cut into piece files"},
-    {"offsets HOW [options] FILE", "print where the pieces are, touch nothing"},
-    {"cat -n K/N [options] FILE", "one piece to standard output"},
+    {"offsets HOW [options] FILE|-", "print where the pieces are, touch nothing"},
+    {"cat -n K/N [options] FILE|-", "one piece to standard output"},
     {"count [options] [FILE...|-]", "records, the header not counted"},
     {"check [options] [FILE...|-]", "what a file is, and whether anything in it is odd"},
 };

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -30,19 +31,57 @@ int fail(int code, const std::string& text) {
     return code;
 }
 
+// Runs `work` and turns what it throws into a message and an exit code.
+template <class Work>
+int guarded(const Context& context, const Work& work) {
+    const auto about_input = [&](const std::string& what) { return display_name(context.path) + ": " + what; };
+    try {
+        return work();
+    } catch (const UsageError& error) {
+        return fail(kUsage, error.what());
+    } catch (const InputError& error) {
+        return fail(kMalformed, about_input(describe(context, error)));
+    } catch (const std::invalid_argument& error) {
+        return fail(kUsage, error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(kSystem, "out of memory");
+    } catch (const std::exception& error) {
+        return fail(kSystem, error.what());
+    }
+}
+
+// Several inputs are independent: one that fails does not keep the others from being read. The worst exit code counts.
+int run_inputs(Context& context) {
+    StandardOutput out;
+    std::uint64_t total = 0;
+    int worst = kDone;
+    for (const std::string& path : context.arguments.inputs) {
+        const int code = guarded(context, [&] {
+            if (context.arguments.verb == Verb::kCheck) return check_input(context, path, out) ? kDone : kMalformed;
+            total += count_input(context, path, out);
+            return kDone;
+        });
+        worst = std::max(worst, code);
+    }
+    if (context.arguments.verb == Verb::kCount && context.arguments.inputs.size() > 1) out.print("{} total\n", total);
+    out.flush();
+    return worst;
+}
+
 int run_verb(Context& context) {
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;
             const SignalGuard guard(cancellation);
-            return run_split(context, cancellation);
+            run_split(context, cancellation);
+            return kDone;
         }
-        case Verb::kOffsets: return run_offsets(context);
-        case Verb::kCat: return run_cat(context);
-        case Verb::kCount: return run_count(context);
+        case Verb::kOffsets: run_offsets(context); return kDone;
+        case Verb::kCat: run_cat(context); return kDone;
+        case Verb::kCount:
         case Verb::kCheck: break;
     }
-    return run_check(context);
+    return run_inputs(context);
 }
 
 int print(const std::string& text) {
@@ -54,13 +93,13 @@ int print(const std::string& text) {
 
 int run(const std::vector<std::string>& words, Context& context) {
     if (words.empty()) throw UsageError("what is to be done? cleave --help lists the verbs");
-    if (words[0] == "--help" || words[0] == "-h") return print(general_help());
-    if (words[0] == "--version") return print(version_text());
+    const bool alone = words.size() == 1;
+    if (alone && (words[0] == "--help" || words[0] == "-h")) return print(general_help());
+    if (alone && words[0] == "--version") return print(version_text());
     const auto verb = verb_by_name(words[0]);
     if (!verb) throw UsageError("'" + words[0] + "' is no verb; cleave --help lists them");
     context.arguments = parse_arguments(*verb, {words.begin() + 1, words.end()});
-    if (context.arguments.help) return print(verb_help(*verb));
-    return run_verb(context);
+    return context.arguments.help ? print(verb_help(*verb)) : run_verb(context);
 }
 
 // Opens descriptors 0 to 2 if they are closed, the wrong way round: no piece may get one of them, and using them still
@@ -77,20 +116,7 @@ int main(const std::vector<std::string>& words) {
     occupy_standard_descriptors();
     std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // the file size limit is an error like any other
     Context context{};
-    const auto about_input = [&](const std::string& what) { return display_name(context.path) + ": " + what; };
-    try {
-        return run(words, context);
-    } catch (const UsageError& error) {
-        return fail(kUsage, error.what());
-    } catch (const InputError& error) {
-        return fail(kMalformed, about_input(describe(context, error)));
-    } catch (const std::invalid_argument& error) {
-        return fail(kUsage, error.what());
-    } catch (const std::bad_alloc&) {
-        return fail(kSystem, "out of memory");
-    } catch (const std::exception& error) {
-        return fail(kSystem, error.what());
-    }
+    return guarded(context, [&] { return run(words, context); });
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ private:
 
 }  // namespace
 
-int run_offsets(Context& context) {
+void run_offsets(Context& context) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     OpenInput opened = open_input(context, arguments.inputs.front());
@@ -56,7 +56,6 @@ int run_offsets(Context& context) {
     writer->finish(facts);
     out.flush();
     judge.conclude();
-    return 0;
 }
 
 }  // namespace cleave::cli

@@ -199,6 +199,9 @@ void take_output(const Given& given, Arguments& arguments) {
     static constexpr Choice<int> kClones[] = {{"never", 0}};
     if (const std::string* output = given.text("output")) arguments.output = *output;
     arguments.first_index = given.count("first-index", 0).value_or(1);
+    constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
+    if (arguments.first_index > kMaxFirstIndex)
+        throw UsageError(fmt::format("--first-index: at most {}", kMaxFirstIndex));
     arguments.make_directories = given.has("mkdir");
     arguments.force = given.has("force");
     if (given.has("print")) arguments.print_end = '\n';

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <utility>
 
 #include "io/fd.h"
 
@@ -19,8 +20,8 @@ void StandardOutput::write(std::span<const std::uint8_t> bytes) {
 }
 
 void StandardOutput::flush() {
-    write_to_stdout({reinterpret_cast<const std::uint8_t*>(buffer_.data()), buffer_.size()});
-    buffer_.clear();
+    const fmt::memory_buffer pending = std::exchange(buffer_, fmt::memory_buffer());  // gone even if it cannot be written
+    write_to_stdout({reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()});
 }
 
 std::string printable(std::string_view text) {

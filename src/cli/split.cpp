@@ -62,14 +62,16 @@ void split_known(const Context& context, const OpenInput& opened, StandardOutput
         for (const Piece& piece : pieces) judge.take(piece);
     }
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
+    const SplitOptions options = split_options(arguments, out, judge);
     if (arguments.dry_run) {
+        check_names(opened.input, pieces, namer, options);
         DryRun dry_run(out, namer, policy.header, judge);
         for (const Piece& piece : pieces) {
             judge.take(piece);
             dry_run.print(piece, header_size);
         }
     } else {
-        split_mapped(opened.input, pieces, policy.header, header_size, namer, split_options(arguments, out, judge));
+        split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
     }
 }
 
@@ -88,7 +90,7 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
 
 }  // namespace
 
-int run_split(Context& context, const Cancellation& cancellation) {
+void run_split(Context& context, const Cancellation& cancellation) {
     OpenInput opened = open_input(context, context.arguments.inputs.front(), &cancellation);
     if (context.arguments.policy.pieces) opened.input.spool();
     StandardOutput out;
@@ -100,7 +102,6 @@ int run_split(Context& context, const Cancellation& cancellation) {
     }
     out.flush();
     judge.conclude();
-    return 0;
 }
 
 }  // namespace cleave::cli

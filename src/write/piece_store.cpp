@@ -35,16 +35,28 @@ PieceStore::~PieceStore() {
 }
 
 void PieceStore::check(const std::string& path) {
-    const std::string name = split_path(path).name;
+    const auto [directory_path, name] = split_path(path);
     if (name.empty() || name == "." || name == "..") {
         throw std::invalid_argument("the output template makes '" + path + "', which names no file");
     }
-    check_name(directory_of(path), name);
+    const std::lock_guard lock(mutex_);
+    if (const Directory* directory = find_directory(directory_path)) {
+        check_name(*directory, name);
+    } else if (!make_directories_) {
+        throw std::invalid_argument("the output directory '" + directory_path + "' does not exist");
+    }
 }
 
 TemporaryFile PieceStore::create(const std::string& path) {
     check(path);
-    return {directory_of(path), split_path(path).name};
+    const auto [directory_path, name] = split_path(path);
+    const std::lock_guard lock(mutex_);
+    const Directory* directory = find_directory(directory_path);
+    if (directory == nullptr) {
+        make_directories(directory_path);
+        directory = &directories_.try_emplace(directory_path, directory_path).first->second;
+    }
+    return {*directory, name};
 }
 
 void PieceStore::publish(TemporaryFile file) {
@@ -60,17 +72,15 @@ void PieceStore::commit() noexcept {
     made_directories_.clear();
 }
 
-const Directory& PieceStore::directory_of(const std::string& path) {
-    const std::string directory = split_path(path).directory;
-    const std::lock_guard lock(mutex_);
-    const auto known = directories_.find(directory);
-    if (known != directories_.end()) return known->second;
-    if (make_directories_) make_directories(directory);
+// nullptr if there is none of that path.
+const Directory* PieceStore::find_directory(const std::string& path) {
+    const auto known = directories_.find(path);
+    if (known != directories_.end()) return &known->second;
     try {
-        return directories_.try_emplace(directory, directory).first->second;
+        return &directories_.try_emplace(path, path).first->second;
     } catch (const std::system_error& error) {
         if (error.code() != std::errc::no_such_file_or_directory) throw;
-        throw std::invalid_argument("the output directory '" + directory + "' does not exist");
+        return nullptr;
     }
 }
 

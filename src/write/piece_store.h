@@ -23,11 +23,11 @@ public:
     // Removes everything it has published or made, unless commit() was called.
     ~PieceStore();
 
-    // Makes sure that the path can be given to a piece: its directory is there, or is made, and nothing has its name
-    // that may not be replaced. Throws std::system_error, OutputError, std::invalid_argument.
+    // Makes sure that the path can be given to a piece: its directory is there, or may be made, and nothing has its
+    // name that may not be replaced. Throws std::system_error, OutputError, std::invalid_argument.
     void check(const std::string& path);
 
-    // A hidden file that will have that path. Calls check().
+    // A hidden file that will have that path, in a directory that is made if need be. Throws as check().
     TemporaryFile create(const std::string& path);
 
     // Throws std::system_error, OutputError.
@@ -37,7 +37,7 @@ public:
     void commit() noexcept;
 
 private:
-    const Directory& directory_of(const std::string& path);
+    const Directory* find_directory(const std::string& path);
     void make_directories(const std::string& path);
     void check_name(const Directory& directory, const std::string& name) const;
 

@@ -33,7 +33,7 @@ private:
     std::size_t next_ = 0;
 };
 
-void check_names(std::span<const Piece> pieces, const PieceNamer& namer, PieceStore& store) {
+void check_all(std::span<const Piece> pieces, const PieceNamer& namer, PieceStore& store) {
     std::unordered_set<std::string> names;
     for (const Piece& piece : pieces) {
         const std::string path = namer.name(piece);
@@ -83,10 +83,16 @@ private:
 
 }  // namespace
 
+void check_names(const Input& input, std::span<const Piece> pieces, const PieceNamer& namer,
+                 const SplitOptions& options) {
+    PieceStore store(input.identity(), options);
+    check_all(pieces, namer, store);
+}
+
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options) {
     PieceStore store(input.identity(), options);
-    check_names(pieces, namer, store);
+    check_all(pieces, namer, store);
     InOrder report(pieces, options);
     parallel_for(pieces.size(), options.threads, [&](std::size_t i) {
         const Piece& piece = pieces[i];
