@@ -41,7 +41,9 @@ struct Findings {
     std::uint64_t size = 0;
     std::uint64_t records = 0;        // header included
     std::optional<Place> open_quote;  // the quote still open at the end of the input
-    std::optional<Place> divergence;  // the first quote after which the two quote rules cut differently
+    // Where the two quote rules part before they first cut differently: at a quote in an unquoted field, or at an
+    // escape right after a closing quote.
+    std::optional<Place> divergence;
 };
 
 // The boundaries of bytes that are all there, found block by block: the bytes are read once by all threads, and what is

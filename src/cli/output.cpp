@@ -20,7 +20,8 @@ void StandardOutput::write(std::span<const std::uint8_t> bytes) {
 }
 
 void StandardOutput::flush() {
-    const fmt::memory_buffer pending = std::exchange(buffer_, fmt::memory_buffer());  // gone even if it cannot be written
+    const fmt::memory_buffer pending =
+        std::exchange(buffer_, fmt::memory_buffer());  // gone even if it cannot be written
     write_to_stdout({reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()});
 }
 

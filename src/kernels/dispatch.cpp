@@ -8,42 +8,21 @@
 
 namespace cleave {
 
-extern const Kernel kScalarKernel;
-extern const Kernel kSse2Kernel;
-extern const Kernel kAvx2Kernel;
-extern const Kernel kAvx512Kernel;
-
-namespace {
-
-bool always() { return true; }
-
-bool has_avx2() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
-}
-
-bool has_avx512() { return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"); }
-
-struct Entry {
-    const Kernel* kernel;
-    bool (*runs_here)();
-};
-
-// One row a kernel, the widest first.
-constexpr Entry kEntries[] = {
-    {&kAvx512Kernel, has_avx512},
-    {&kAvx2Kernel, has_avx2},
-    {&kSse2Kernel, always},
-    {&kScalarKernel, always},
-};
-
-}  // namespace
+// One row a kernel, the one to prefer first: CLEAVE_KERNEL(symbol, whether it runs here).
+// Made from the add_kernel lines of CMakeLists.txt.
+//
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): the rows are declarations here and code below
+#define CLEAVE_KERNEL(symbol, runs_here) extern const Kernel symbol;
+#include "kernel_rows.inc"
+#undef CLEAVE_KERNEL
 
 std::vector<const Kernel*> available_kernels() {
     std::vector<const Kernel*> kernels;
-    for (const Entry& entry : kEntries) {
-        if (entry.runs_here()) kernels.push_back(entry.kernel);
-    }
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): see above
+#define CLEAVE_KERNEL(symbol, runs_here) \
+    if (runs_here) kernels.push_back(&(symbol));
+#include "kernel_rows.inc"
+#undef CLEAVE_KERNEL
     return kernels;
 }
 

@@ -19,9 +19,8 @@ constexpr std::size_t kRankWords = 64;  // words between two ranks
 // What the parallel pass learns of a block.
 struct Block {
     BlockSummary summary;
-    Carry before;
-    bool before_known;  // `before` could be read off the bytes
-    bool after_known;   // and so can the next block's
+    Carry before;      // as far as the bytes tell
+    bool after_known;  // they tell it for the next block
 };
 
 // Where `number`-th set bit (from 0) of the word stands.
@@ -51,7 +50,6 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         Block& block = blocks[i];
         const auto before = begin == 0 ? carry_of(State::kRecordStart) : local_carry(bytes, bom_, begin, dialect);
         block.before = before.value_or(Carry{});
-        block.before_known = before.has_value();
         block.after_known = local_carry(bytes, bom_, end, dialect).has_value();
         block.summary = kernel_->summarise[markup.variant](markup, bytes.data() + begin, end - begin, block.before);
         if (i == 0 && bom_ > 0) ++block.summary.records[0];  // starts at the byte order mark
@@ -72,7 +70,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         const State state = walked.value_or(local);
         entries_.push_back({records, static_cast<std::uint8_t>(state)});
         const bool suspect = block.summary.suspect[inside] != 0 && walker.exact();
-        if (block.before_known && block.after_known && state == local && !suspect && !walker.apart()) {
+        if (block.after_known && state == local && !suspect && !walker.apart()) {
             records += block.summary.records[inside];
             inside ^= block.summary.flips;
             walked.reset();

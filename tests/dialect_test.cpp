@@ -1,0 +1,202 @@
+// Dialects: what is refused, what presets mean, what sniffing finds; and the state machine, a byte at a time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cleave/dialect.h"
+#include "dialect/state_machine.h"
+#include "inputs.h"
+#include "reference.h"
+
+namespace cleave::test {
+namespace {
+
+SniffedDialect sniff(std::string_view text, std::string_view name = "in.csv", const DialectWish& wish = {}) {
+    return settle_dialect(wish, bytes_of(text), name);
+}
+
+char sniffed_delimiter(std::string_view text, std::string_view name = "in.csv") {
+    return static_cast<char>(sniff(text, name).dialect.delimiter);
+}
+
+Terminator sniffed_terminator(std::string_view text) { return sniff(text).dialect.terminator; }
+
+TEST(StateMachine, ReadsAsTheReference) {
+    for (std::uint64_t seed = 0; seed < rounds(200); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            const std::string text = random_text(random, dialect, random.below(200));
+            const StateMachine machine(dialect);
+            Reading read;
+            if (!text.empty()) read.starts.push_back(0);
+            State state = State::kFieldStart;
+            for (std::size_t i = 0; i < text.size(); ++i) {
+                const Transition& transition = machine.step(state, static_cast<std::uint8_t>(text[i]));
+                if (transition.starts_record) read.starts.push_back(i);
+                if (transition.opens_quote) read.opens.push_back(i);
+                state = transition.next;
+            }
+            const Reading expected = read_by_rules(text, dialect);
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect) << ": " << shown(text));
+            EXPECT_EQ(read.starts, expected.starts);
+            EXPECT_EQ(read.opens, expected.opens);
+            EXPECT_EQ(is_quoted(state), expected.open_at_end);
+        }
+    }
+}
+
+TEST(StateMachine, StartsRecordsAfterTheStartToo) {
+    const StateMachine machine{Dialect{}};
+    EXPECT_TRUE(machine.step(State::kRecordStart, 'a').starts_record);
+    EXPECT_FALSE(machine.step(State::kFieldStart, 'a').starts_record);
+}
+
+TEST(StateMachine, TakesTheRuleThatStandsIn) {
+    const StateMachine machine(Dialect{}, Quoting::kAnywhere);
+    EXPECT_EQ(machine.step(State::kUnquoted, '"').next, State::kQuoted);
+    EXPECT_TRUE(machine.step(State::kUnquoted, '"').opens_quote);
+}
+
+TEST(DialectFault, FindsBytesWithTwoRoles) {
+    EXPECT_EQ(dialect_fault(Dialect{}), std::nullopt);
+    const auto is_faulty = [](auto change) {
+        Dialect dialect;
+        dialect.escape = '\\';
+        change(dialect);
+        return dialect_fault(dialect).has_value();
+    };
+    EXPECT_FALSE(is_faulty([](Dialect&) {}));
+    for (const std::uint8_t line_break : {std::uint8_t{'\n'}, std::uint8_t{'\r'}}) {
+        EXPECT_TRUE(is_faulty([&](Dialect& dialect) { dialect.delimiter = line_break; }));
+        EXPECT_TRUE(is_faulty([&](Dialect& dialect) { dialect.quote = line_break; }));
+        EXPECT_TRUE(is_faulty([&](Dialect& dialect) { dialect.escape = line_break; }));
+    }
+    EXPECT_TRUE(is_faulty([](Dialect& dialect) { dialect.delimiter = '"'; }));
+    EXPECT_TRUE(is_faulty([](Dialect& dialect) { dialect.escape = '"'; }));
+    EXPECT_TRUE(is_faulty([](Dialect& dialect) { dialect.escape = ','; }));
+    // No quote and no escape are not the same byte.
+    EXPECT_FALSE(is_faulty([](Dialect& dialect) {
+        dialect.quote.reset();
+        dialect.escape.reset();
+    }));
+}
+
+TEST(DialectPreset, ExistsForEveryReader) {
+    const auto names = dialect_presets();
+    for (const std::string_view name :
+         {"rfc4180", "excel", "python", "duckdb", "postgres", "mysql", "clickhouse", "tsv"}) {
+        EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+        ASSERT_TRUE(dialect_preset(name).has_value()) << name;
+        EXPECT_EQ(dialect_fault(dialect_preset(name)->dialect), std::nullopt) << name;
+    }
+    EXPECT_EQ(names.size(), 8U);
+    EXPECT_EQ(dialect_preset("lotus"), std::nullopt);
+}
+
+TEST(DialectPreset, ReadsAsItsReader) {
+    EXPECT_EQ(dialect_preset("python")->dialect.quoting, Quoting::kFieldStart);
+    EXPECT_EQ(dialect_preset("python")->dialect.terminator, Terminator::kAny);
+    EXPECT_EQ(dialect_preset("excel")->dialect.quoting, Quoting::kFieldStart);
+    EXPECT_EQ(dialect_preset("duckdb")->dialect.quoting, Quoting::kFieldStart);
+    EXPECT_EQ(dialect_preset("rfc4180")->dialect.delimiter, ',');
+    EXPECT_EQ(dialect_preset("postgres")->dialect.quoting, Quoting::kAnywhere);
+    EXPECT_EQ(dialect_preset("clickhouse")->dialect.quoting, Quoting::kAnywhere);
+    EXPECT_EQ(dialect_preset("mysql")->dialect.delimiter, '\t');
+    EXPECT_EQ(dialect_preset("mysql")->dialect.escape, '\\');
+    EXPECT_EQ(dialect_preset("mysql")->dialect.escape_scope, EscapeScope::kEverywhere);
+    EXPECT_EQ(dialect_preset("tsv")->dialect.delimiter, '\t');
+    EXPECT_FALSE(dialect_preset("tsv")->sniff_delimiter);
+}
+
+TEST(SniffDelimiter, TakesTheOneThatFieldCountsAgreeUnder) {
+    EXPECT_EQ(sniffed_delimiter("a,b,c\n1,2,3\n4,5,6\n"), ',');
+    EXPECT_EQ(sniffed_delimiter("a;b;c\n1,5;2;3\n4,25;5;6\n7;8;9\n"), ';');
+    EXPECT_EQ(sniffed_delimiter("a\tb\n1, 2\t3\n4\t5, 6\n7\t8\n"), '\t');
+    EXPECT_EQ(sniffed_delimiter("a|b|c\n1|2|3\n"), '|');
+}
+
+TEST(SniffDelimiter, TakesTheOneThatExplainsTheQuotes) {
+    EXPECT_EQ(sniffed_delimiter("a;b\n\"1,2\";\"3,4\"\n\"5,6\";\"7\n,8\"\n"), ';');
+    EXPECT_EQ(sniffed_delimiter("\"a,x\"|\"b,x\"\n\"c,x\"|\"d,x\"\n"), '|');
+    EXPECT_FALSE(sniff("a;b\n\"1,2\";\"3,4\"\n").quotes_unexplained);
+}
+
+TEST(SniffDelimiter, TakesACommaWhereThereIsNothingToGoBy) {
+    for (const std::string_view text : {"", "a\n", "abc", "\n\n\n", "\"a\"\n\"b\"\n"}) {
+        EXPECT_EQ(sniffed_delimiter(text), ',') << shown(text);
+        EXPECT_FALSE(sniff(text).quotes_unexplained) << shown(text);
+    }
+}
+
+TEST(SniffDelimiter, SaysWhenQuotesAreUnexplained) {
+    EXPECT_TRUE(sniff("a:\"b\":\"c\"\n1:\"2\":\"3\n\"\n").quotes_unexplained);
+    EXPECT_FALSE(sniff("a,\"b\"\n1,\"2\"\n").quotes_unexplained);
+}
+
+TEST(SniffDelimiter, BelievesTheFileName) {
+    EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "in.tsv"), '\t');
+    EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "in.tab"), '\t');
+    EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "tsv"), ',');
+}
+
+TEST(SniffDelimiter, LooksPastTheByteOrderMark) {
+    EXPECT_EQ(sniffed_delimiter("\xEF\xBB\xBF\"a,x\";b\n\"c,x\";d\n"), ';');
+}
+
+TEST(SniffTerminator, TakesTheFirstOneOutsideQuotes) {
+    EXPECT_EQ(sniffed_terminator("a\nb\rc\r"), Terminator::kLf);
+    EXPECT_EQ(sniffed_terminator("a\rb\nc\n"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("a\r\nb\r\n"), Terminator::kLf);
+    EXPECT_EQ(sniffed_terminator("a\r\r\nb\r\r\n"), Terminator::kLf);
+    EXPECT_EQ(sniffed_terminator("a\r\rb\r\r"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("\"\r\",b\nc\r"), Terminator::kLf);
+    EXPECT_EQ(sniffed_terminator("\"\n\",b\rc\n"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("\xEF\xBB\xBF\"\n\",b\rc\n"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("abc\r"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("abc"), Terminator::kLf);
+    EXPECT_EQ(sniffed_terminator(""), Terminator::kLf);
+}
+
+TEST(SniffTerminator, LooksAtTheHeadAlone) {
+    const std::string head(kSniffSize - 1, 'a');
+    EXPECT_EQ(sniffed_terminator(head + "\r" + "\n"), Terminator::kLf) << "half a CRLF is no CR";
+    EXPECT_EQ(sniffed_terminator(head + "aa" + "\rb"), Terminator::kLf) << "out of sight";
+    EXPECT_EQ(sniffed_terminator(head.substr(1) + "\rb\rc"), Terminator::kCr);
+}
+
+TEST(Sniff, LeavesAloneWhatIsSettled) {
+    DialectWish wish;
+    wish.sniff_delimiter = wish.sniff_terminator = false;
+    wish.dialect.delimiter = ':';
+    wish.dialect.terminator = Terminator::kAny;
+    EXPECT_EQ(sniff("a;b\r1;2\r", "in.tsv", wish).dialect, wish.dialect);
+    wish.sniff_delimiter = true;
+    EXPECT_EQ(sniff("a;b\r1;2\r", "in.csv", wish).dialect.delimiter, ';');
+    EXPECT_EQ(sniff("a;b\r1;2\r", "in.csv", wish).dialect.terminator, Terminator::kAny);
+}
+
+TEST(BomSize, IsThatOfUtf8) {
+    EXPECT_EQ(bom_size(bytes_of("\xEF\xBB\xBF")), 3U);
+    EXPECT_EQ(bom_size(bytes_of("\xEF\xBB\xBF"
+                                "a")),
+              3U);
+    for (const std::string_view text : {"", "\xEF", "\xEF\xBB", "\xEF\xBB\xBE", "a\xEF\xBB\xBF", "\xFF\xFE"}) {
+        EXPECT_EQ(bom_size(bytes_of(text)), 0U) << shown(text);
+    }
+}
+
+TEST(WideEncoding, IsKnownByItsMark) {
+    using namespace std::string_view_literals;
+    EXPECT_EQ(wide_encoding(bytes_of("\xFF\xFE"
+                                     "a\0"sv)),
+              "UTF-16LE");
+    EXPECT_EQ(wide_encoding(bytes_of("\xFE\xFF\0a"sv)), "UTF-16BE");
+    EXPECT_EQ(wide_encoding(bytes_of("\xFF\xFE\0\0"sv)), "UTF-32LE");
+    EXPECT_EQ(wide_encoding(bytes_of("\0\0\xFE\xFF"sv)), "UTF-32BE");
+    for (const std::string_view text : {""sv, "\xFF"sv, "\xEF\xBB\xBF"sv, "\0\0\xFE"sv, "a\xFF\xFE"sv}) {
+        EXPECT_EQ(wide_encoding(bytes_of(text)), std::nullopt) << shown(text);
+    }
+}
+
+}  // namespace
+}  // namespace cleave::test

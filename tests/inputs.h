@@ -1,0 +1,63 @@
+// What the tests feed to the library: every kind of dialect, and random texts in which the bytes that mean something
+// collide. Everything is made from a seed.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cleave/dialect.h"
+
+namespace cleave::test {
+
+#ifdef CLEAVE_SANITIZED
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// How many rounds of a random test to run: fewer where each is slow.
+constexpr unsigned rounds(unsigned count) { return kSanitized ? (count + 3) / 4 : count; }
+
+// Terminators times escapes times with and without quotes: 18 dialects of the `field-start` rule.
+std::vector<Dialect> every_dialect();
+// The same under both rules: 36.
+std::vector<Dialect> every_dialect_and_rule();
+
+std::string describe(const Dialect& dialect);
+// The text with everything but plain ASCII written as escapes.
+std::string shown(std::string_view text);
+
+inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+    std::size_t below(std::size_t limit) { return static_cast<std::size_t>(engine_() % limit); }
+    bool chance(unsigned percent) { return below(100) < percent; }
+    char one_of(std::string_view alphabet) { return alphabet[below(alphabet.size())]; }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+// The bytes that mean something in the dialect or in one like it, and plain data.
+std::string alphabet_of(const Dialect& dialect);
+
+// Any bytes of the alphabet, without rhyme or reason.
+std::string random_noise(Random& random, std::string_view alphabet, std::size_t size);
+
+// Fields and records as a writer of the dialect makes them, cut off at `size`. In a hundred fields so many have a quote
+// where none should be.
+std::string random_csv(Random& random, const Dialect& dialect, std::size_t size, unsigned stray_percent);
+
+// Of the above by chance.
+std::string random_text(Random& random, const Dialect& dialect, std::size_t size);
+
+}  // namespace cleave::test

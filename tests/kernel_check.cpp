@@ -1,0 +1,155 @@
+#include "kernel_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "inputs.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr Quoting kRules[] = {Quoting::kFieldStart, Quoting::kAnywhere};
+
+// The offsets whose bits are set, counted from `begin`.
+std::vector<std::uint64_t> offsets_of(const std::vector<StepMarks>& marks, std::uint64_t StepMarks::*member,
+                                      std::uint64_t begin) {
+    std::vector<std::uint64_t> offsets;
+    for (std::size_t step = 0; step < marks.size(); ++step) {
+        for (std::size_t bit = 0; bit < kStepSize; ++bit) {
+            if ((marks[step].*member >> bit & 1) != 0) offsets.push_back(begin + step * kStepSize + bit);
+        }
+    }
+    return offsets;
+}
+
+std::vector<std::uint64_t> offsets_between(const std::vector<std::uint64_t>& offsets, std::uint64_t begin,
+                                           std::uint64_t end) {
+    return {std::ranges::lower_bound(offsets, begin), std::ranges::lower_bound(offsets, end)};
+}
+
+// The text from `begin` on is the block; what stands before it is known to be read alike by both rules.
+class BlockCheck {
+public:
+    BlockCheck(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::size_t begin, Carry before)
+        : kernel_(kernel), dialect_(dialect), text_(text), begin_(begin), before_(before) {}
+
+    void expect_summary() const {
+        const BlockSummary summary = summarise(kernel_, dialect_, block(), before_);
+        const bool suspect = summary.suspect[before_.inside] != 0;
+        for (const Quoting rule : kRules) {
+            if (suspect && !(rule == Quoting::kAnywhere && is_sure_of_anywhere(dialect_))) continue;
+            const Reading reading = read_by_rules(text_, dialect_, rule);
+            const auto starts = offsets_between(reading.starts, begin_, text_.size());
+            EXPECT_EQ(summary.records[before_.inside], starts.size()) << explain(rule);
+            EXPECT_EQ(summary.flips != 0, reading.open_at_end != (before_.inside != 0)) << explain(rule);
+        }
+    }
+
+    void expect_marks(bool stop_at_suspect) const {
+        const Marked marked = mark(kernel_, dialect_, block(), stop_at_suspect, before_);
+        if (marked.size < block().size()) {
+            EXPECT_TRUE(stop_at_suspect);
+            EXPECT_EQ(marked.size % kStepSize, 0U);
+        }
+        for (const Quoting rule : kRules) {
+            if (!stop_at_suspect && !(rule == Quoting::kAnywhere && is_sure_of_anywhere(dialect_))) continue;
+            // What follows the marked bytes decides nothing about them but for the end of the text.
+            const std::string_view read = text_.substr(0, begin_ + marked.size);
+            const Reading reading = read_by_rules(read, dialect_, rule);
+            EXPECT_EQ(offsets_of(marked.marks, &StepMarks::starts, begin_),
+                      offsets_between(reading.starts, begin_, read.size()))
+                << explain(rule);
+            EXPECT_EQ(offsets_of(marked.marks, &StepMarks::opens, begin_),
+                      offsets_between(reading.opens, begin_, read.size()))
+                << explain(rule);
+            EXPECT_EQ(marked.after.inside != 0, reading.open_at_end) << explain(rule);
+        }
+    }
+
+private:
+    std::string_view block() const { return text_.substr(begin_); }
+
+    std::string explain(Quoting rule) const {
+        Dialect dialect = dialect_;
+        dialect.quoting = rule;
+        return std::string(kernel_.name) + ": " + describe(dialect) + ", from byte " + std::to_string(begin_) +
+               " of '" + shown(text_) + "'";
+    }
+
+    const Kernel& kernel_;
+    Dialect dialect_;
+    std::string_view text_;
+    std::size_t begin_;
+    Carry before_;
+};
+
+}  // namespace
+
+BlockSummary summarise(const Kernel& kernel, const Dialect& dialect, std::string_view text, Carry before) {
+    const Markup markup = markup_under_test(dialect);
+    return kernel.summarise[markup.variant](markup, bytes_of(text).data(), text.size(), before);
+}
+
+Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, bool stop_at_suspect, Carry before) {
+    const Markup markup = markup_under_test(dialect);
+    Marked marked{0, std::vector<StepMarks>((text.size() + kStepSize - 1) / kStepSize), before};
+    marked.size = kernel.mark[markup.variant](markup, bytes_of(text).data(), text.size(), stop_at_suspect, marked.after,
+                                              marked.marks.data());
+    marked.marks.resize((marked.size + kStepSize - 1) / kStepSize);
+    return marked;
+}
+
+bool same(const Marked& a, const Marked& b) {
+    return a.size == b.size && printed(a.after) == printed(b.after) &&
+           std::ranges::equal(a.marks, b.marks, [](const StepMarks& x, const StepMarks& y) {
+               return x.starts == y.starts && x.opens == y.opens;
+           });
+}
+
+std::string printed(const BlockSummary& summary) {
+    return "records " + std::to_string(summary.records[0]) + "/" + std::to_string(summary.records[1]) + ", suspect " +
+           std::to_string(summary.suspect[0]) + "/" + std::to_string(summary.suspect[1]) + ", flips " +
+           std::to_string(summary.flips);
+}
+
+std::string printed(const Carry& carry) {
+    std::string text;
+    for (const std::uint8_t bit : {carry.inside, carry.escaped, carry.field_may_open, carry.after_terminator,
+                                   carry.after_cr, carry.after_quote}) {
+        text += std::to_string(bit);
+    }
+    return text;
+}
+
+BlockSummary compose(const BlockSummary& a, const BlockSummary& b) {
+    BlockSummary whole{};
+    whole.flips = a.flips ^ b.flips;
+    for (const unsigned h : {0U, 1U}) {
+        const unsigned via = h ^ a.flips;
+        whole.records[h] = a.records[h] + b.records[via];
+        whole.suspect[h] = a.suspect[h] | b.suspect[via];
+    }
+    return whole;
+}
+
+bool is_sure_of_anywhere(const Dialect& dialect) {
+    return !dialect.quote || !dialect.escape || dialect.escape_scope == EscapeScope::kEverywhere;
+}
+
+void expect_as_reference(const Kernel& kernel, const Dialect& dialect, std::string_view text) {
+    const BlockCheck from_start(kernel, dialect, text, 0, kCarryAtStart);
+    from_start.expect_summary();
+    from_start.expect_marks(true);
+    from_start.expect_marks(false);
+    if (!dialect.quote) return;
+    const std::string quoted = static_cast<char>(*dialect.quote) + std::string(text);
+    const Carry after_quote = {
+        .inside = 1, .escaped = 0, .field_may_open = 1, .after_terminator = 0, .after_cr = 0, .after_quote = 1};
+    const BlockCheck from_quote(kernel, dialect, quoted, 1, after_quote);
+    from_quote.expect_summary();
+    from_quote.expect_marks(true);
+    from_quote.expect_marks(false);
+}
+
+}  // namespace cleave::test

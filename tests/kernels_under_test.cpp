@@ -1,0 +1,41 @@
+#include "kernels_under_test.h"
+
+namespace cleave {
+
+#ifdef CLEAVE_EMULATED_AVX512
+extern const Kernel kEmulatedAvx512Kernel;
+#endif
+
+namespace test {
+
+std::vector<const Kernel*> kernels_under_test() {
+    std::vector<const Kernel*> kernels = available_kernels();
+#ifdef CLEAVE_EMULATED_AVX512
+    kernels.push_back(&kEmulatedAvx512Kernel);
+#endif
+    return kernels;
+}
+
+std::string unique_name(const Kernel* kernel) {
+    std::string name(kernel_name(*kernel));
+#ifdef CLEAVE_EMULATED_AVX512
+    if (kernel == &kEmulatedAvx512Kernel) return "emulated_" + name;
+#endif
+    return name;
+}
+
+Markup markup_under_test(const Dialect& dialect) {
+    EscapeUse use = EscapeUse::kNone;
+    if (dialect.escape) {
+        use = dialect.escape_scope == EscapeScope::kEverywhere ? EscapeUse::kEverywhere : EscapeUse::kQuoted;
+    }
+    const char terminator = dialect.terminator == Terminator::kCr ? '\r' : '\n';
+    return {.quote = dialect.quote.value_or(0),
+            .delimiter = dialect.delimiter,
+            .escape = dialect.escape.value_or(0),
+            .terminator = static_cast<std::uint8_t>(terminator),
+            .variant = variant_of(dialect.quote.has_value(), dialect.terminator == Terminator::kAny, use)};
+}
+
+}  // namespace test
+}  // namespace cleave

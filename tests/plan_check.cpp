@@ -1,0 +1,167 @@
+#include "plan_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "pipe_input.h"
+
+namespace cleave::test {
+namespace {
+
+// Keeps what it is told.
+class RecordingSink : public PieceSink {
+public:
+    void header(std::span<const std::uint8_t> bytes) override {
+        EXPECT_TRUE(plan_.pieces.empty() && !in_piece_) << "all of the header comes first";
+        header_.append(bytes.begin(), bytes.end());
+    }
+
+    void begin(const Piece& piece) override {
+        EXPECT_FALSE(in_piece_);
+        in_piece_ = true;
+        begun_ = piece;
+        body_.clear();
+    }
+
+    void body(std::span<const std::uint8_t> bytes) override {
+        EXPECT_TRUE(in_piece_);
+        body_.append(bytes.begin(), bytes.end());
+    }
+
+    void end(const Piece& piece) override {
+        EXPECT_TRUE(in_piece_);
+        in_piece_ = false;
+        EXPECT_EQ(piece.number, begun_.number);
+        EXPECT_EQ(piece.start, begun_.start);
+        EXPECT_EQ(piece.first_record, begun_.first_record);
+        plan_.pieces.push_back(piece);
+        bodies_.push_back(body_);
+    }
+
+    // The plan, if the bytes are those of the text.
+    Plan plan_for(const std::string& text) {
+        EXPECT_FALSE(in_piece_);
+        EXPECT_EQ(header_, text.substr(0, header_.size()));
+        for (std::size_t i = 0; i < bodies_.size(); ++i) {
+            const Piece& piece = plan_.pieces[i];
+            EXPECT_TRUE(bodies_[i] == text.substr(piece.start, piece.length)) << "body of " << printed(piece);
+        }
+        plan_.header_size = header_.size();
+        return plan_;
+    }
+
+private:
+    Plan plan_;
+    std::string header_;
+    std::string body_;
+    std::vector<std::string> bodies_;
+    Piece begun_;
+    bool in_piece_ = false;
+};
+
+}  // namespace
+
+std::string describe(const Policy& policy) {
+    std::string text = std::array{"repeat", "first", "drop", "none"}[static_cast<std::size_t>(policy.header)];
+    if (policy.records) text += ", records " + std::to_string(*policy.records);
+    if (policy.size) text += ", size " + std::to_string(*policy.size);
+    if (policy.pieces) text += ", pieces " + std::to_string(*policy.pieces);
+    return text;
+}
+
+std::string printed(const Piece& piece) {
+    return "piece " + std::to_string(piece.number) + ": start " + std::to_string(piece.start) + ", length " +
+           std::to_string(piece.length) + ", first record " + std::to_string(piece.first_record) + ", records " +
+           std::to_string(piece.records) + (piece.oversize ? ", oversize" : "");
+}
+
+Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Machine& machine, const Policy& policy) {
+    const RecordIndex index(bytes_of(text), dialect, machine);
+    Plan plan;
+    plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });
+    return plan;
+}
+
+Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
+                    std::vector<std::size_t> part_sizes) {
+    Pipe pipe(text, std::move(part_sizes));
+    Input input = Input::open(pipe.path());
+    RecordingSink sink;
+    const Findings findings = cut_stream(input, dialect, Machine{}, policy, sink);
+    const Reading reading = read_by_rules(text, dialect);
+    EXPECT_EQ(findings.size, text.size());
+    EXPECT_EQ(findings.records, reading.starts.size());
+    EXPECT_EQ(findings.open_quote, reading.open_quote());
+    return sink.plan_for(text);
+}
+
+std::uint64_t PlanCheck::header_in(std::uint64_t number) const {
+    const bool written = policy_.header == HeaderMode::kRepeat || (policy_.header == HeaderMode::kFirst && number == 1);
+    return written ? body_.offset : 0;
+}
+
+void PlanCheck::expect_tiles(const Plan& plan) const {
+    EXPECT_EQ(plan.header_size, body_.offset);
+    Boundary from = body_;
+    for (std::size_t i = 0; i < plan.pieces.size(); ++i) {
+        const Piece& piece = plan.pieces[i];
+        SCOPED_TRACE(printed(piece));
+        EXPECT_EQ(piece.number, i + 1);
+        ASSERT_EQ(piece.start, from.offset);
+        EXPECT_EQ(piece.first_record, from.record - body_.record + 1);
+        from = {piece.start + piece.length, from.record + piece.records};
+        ASSERT_EQ(from, reading_.at_or_after(from.offset)) << "not a boundary";
+    }
+    if (!plan.pieces.empty() || body_ != reading_.end()) {
+        EXPECT_EQ(from, reading_.end());
+    }
+}
+
+void PlanCheck::expect_limits(const Piece& piece) const {
+    SCOPED_TRACE(printed(piece));
+    ASSERT_GT(piece.records, 0U);
+    const auto exceeds_size = [&](std::uint64_t length) {
+        return policy_.size && header_in(piece.number) + length > *policy_.size;
+    };
+    const auto exceeds_records = [&](std::uint64_t records) { return policy_.records && records > *policy_.records; };
+    EXPECT_FALSE(exceeds_records(piece.records));
+    EXPECT_TRUE(!exceeds_size(piece.length) || piece.records == 1);
+    EXPECT_EQ(piece.oversize, exceeds_size(piece.length));
+
+    const Boundary end = reading_.at_or_after(piece.start + piece.length);
+    if (end == reading_.end()) return;
+    const Boundary next = reading_.start_of(end.record + 1);
+    EXPECT_TRUE(exceeds_records(piece.records + 1) || exceeds_size(next.offset - piece.start))
+        << "has room for the next record";
+}
+
+void PlanCheck::expect_limits(const Plan& plan) const {
+    expect_tiles(plan);
+    if (body_ == reading_.end()) {
+        // A header alone is a piece where it is written.
+        ASSERT_EQ(plan.pieces.size(), header_in(1) > 0 ? 1U : 0U);
+        if (!plan.pieces.empty()) {
+            EXPECT_EQ(plan.pieces[0], (Piece{1, body_.offset, 0, 1, 0, false}));
+        }
+        return;
+    }
+    for (const Piece& piece : plan.pieces) expect_limits(piece);
+}
+
+void PlanCheck::expect_shares(const Plan& plan) const {
+    expect_tiles(plan);
+    ASSERT_EQ(plan.pieces.size(), *policy_.pieces);
+    const std::uint64_t body_size = reading_.size - body_.offset;
+    for (const Piece& piece : plan.pieces) {
+        SCOPED_TRACE(printed(piece));
+        const std::uint64_t share = body_size * (piece.number - 1) / *policy_.pieces;  // texts here are short
+        const bool counts_header = policy_.header == HeaderMode::kFirst;
+        const std::uint64_t target = counts_header ? std::max(body_.offset, share) : body_.offset + share;
+        EXPECT_EQ(piece.start, reading_.at_or_after(target).offset);
+        EXPECT_FALSE(piece.oversize);
+    }
+}
+
+}  // namespace cleave::test

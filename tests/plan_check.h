@@ -1,0 +1,53 @@
+// Plans, made the two ways there are, and what every plan has to satisfy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cleave/plan.h"
+#include "inputs.h"
+#include "reference.h"
+
+namespace cleave::test {
+
+struct Plan {
+    std::uint64_t header_size = 0;
+    std::vector<Piece> pieces;
+};
+
+std::string describe(const Policy& policy);
+std::string printed(const Piece& piece);
+
+// By plan_pieces.
+Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Machine& machine, const Policy& policy);
+
+// By cut_stream, through a pipe in parts of these sizes. Expects that the sink is told of things in order, and gets the
+// header and the bytes of the pieces.
+Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
+                    std::vector<std::size_t> part_sizes);
+
+// Judges plans by the rules of DESIGN.md section 4.
+class PlanCheck {
+public:
+    PlanCheck(const std::string& text, const Dialect& dialect, const Policy& policy)
+        : reading_(read_by_rules(text, dialect)),
+          policy_(policy),
+          body_(reading_.start_of(policy.header == HeaderMode::kNone ? 0 : 1)) {}
+
+    // Pieces tile the body and end at boundaries; and each obeys the limits, and could not have taken one record more.
+    void expect_limits(const Plan& plan) const;
+    // Pieces tile the body and end at boundaries; and each starts at the first boundary after its even share.
+    void expect_shares(const Plan& plan) const;
+
+private:
+    void expect_tiles(const Plan& plan) const;
+    void expect_limits(const Piece& piece) const;
+    std::uint64_t header_in(std::uint64_t number) const;
+
+    Reading reading_;
+    Policy policy_;
+    Boundary body_;
+};
+
+}  // namespace cleave::test

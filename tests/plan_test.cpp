@@ -1,0 +1,228 @@
+// Policies: the plan of a file and of a stream are the same plan, and it is the one that the limits ask for.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "plan_check.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone};
+
+// Records or size or both.
+Policy random_limits(Random& random, std::size_t largest_size) {
+    Policy policy;
+    policy.header = kHeaderModes[random.below(4)];
+    const std::size_t kind = random.below(3);
+    if (kind != 0) policy.records = 1 + random.below(random.chance(50) ? 4 : 100);
+    if (kind != 1) policy.size = 1 + random.below(random.chance(50) ? 100 : largest_size);
+    return policy;
+}
+
+std::vector<std::size_t> random_sizes(Random& random) {
+    std::vector<std::size_t> sizes(300);
+    const std::size_t largest = random.chance(50) ? 300 : 20;
+    for (std::size_t& size : sizes) size = 1 + random.below(largest);
+    sizes.push_back(4096);
+    return sizes;
+}
+
+Machine random_machine(Random& random) {
+    constexpr std::size_t kBlockSizes[] = {1, 64, 100, 4096, 1 << 20};
+    return {nullptr, static_cast<unsigned>(1 + random.below(2)), kBlockSizes[random.below(5)]};
+}
+
+void expect_same(const Plan& of_stream, const Plan& of_bytes) {
+    EXPECT_EQ(of_stream.header_size, of_bytes.header_size);
+    ASSERT_EQ(of_stream.pieces.size(), of_bytes.pieces.size());
+    for (std::size_t i = 0; i < of_bytes.pieces.size(); ++i) {
+        ASSERT_EQ(of_stream.pieces[i], of_bytes.pieces[i])
+            << printed(of_stream.pieces[i]) << " of the stream, of the bytes " << printed(of_bytes.pieces[i]);
+    }
+}
+
+void expect_plan(const std::string& text, const Dialect& dialect, const Policy& policy, Random& random) {
+    SCOPED_TRACE(testing::Message() << describe(policy) << "; " << describe(dialect) << "; "
+                                    << (text.size() > 2000 ? "a long text" : shown(text)));
+    const Plan plan = plan_of_bytes(text, dialect, random_machine(random), policy);
+    PlanCheck(text, dialect, policy).expect_limits(plan);
+    expect_same(plan_of_stream(text, dialect, policy, random_sizes(random)), plan);
+}
+
+TEST(Limits, AreObeyedAndUsedUp) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed);
+            std::string text = random_text(random, dialect, random.below(600));
+            if (random.chance(10)) text = "\xEF\xBB\xBF" + text;
+            expect_plan(text, dialect, random_limits(random, 700), random);
+        }
+    }
+}
+
+// After the first 64 KiB, which come together, the stream comes in parts.
+TEST(Limits, HoldWhereverAStreamIsDivided) {
+    for (std::uint64_t seed = 0; seed < rounds(12); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed);
+            const std::size_t first = kSniffSize - random.below(200);
+            // Either many records or one that fills the first part.
+            const std::string head =
+                random.chance(50) ? random_csv(random, dialect, first, 0) : std::string(first, 'a') + "\n";
+            expect_plan(head + random_text(random, dialect, 6000), dialect, random_limits(random, 70000), random);
+        }
+    }
+}
+
+// The limit that a record ends exactly at, and the bytes around it.
+TEST(Limits, AtTheByte) {
+    Random random(1);
+    const std::string text =
+        "h,h\n"
+        "aa\n"
+        "bbbb\n"
+        "c\n"
+        "\"d\nd\"\n"
+        "e";
+    for (const HeaderMode header : kHeaderModes) {
+        for (std::uint64_t size = 1; size <= text.size() + 2; ++size) {
+            Policy policy;
+            policy.size = size;
+            policy.header = header;
+            expect_plan(text, Dialect{}, policy, random);
+            for (std::uint64_t records = 1; records <= 7; ++records) {
+                policy.records = records;
+                expect_plan(text, Dialect{}, policy, random);
+            }
+        }
+    }
+}
+
+TEST(Limits, OfAlmostNothing) {
+    Random random(1);
+    for (const HeaderMode header : kHeaderModes) {
+        for (const std::string text : {"", "a", "\n", "a\n", "a\nb", "\n\n", "\"", "\xEF\xBB\xBF", "\xEF\xBB\xBF\n"}) {
+            Policy policy;
+            policy.header = header;
+            policy.records = 1;
+            expect_plan(text, Dialect{}, policy, random);
+            policy.size = 1;
+            expect_plan(text, Dialect{}, policy, random);
+            policy.records.reset();
+            expect_plan(text, Dialect{}, policy, random);
+        }
+    }
+}
+
+TEST(Limits, HeaderLargerThanTheLimit) {
+    Random random(1);
+    const std::string text = std::string(100, 'h') + "\na\nb\n\nc\n";
+    for (const HeaderMode header : kHeaderModes) {
+        for (const std::uint64_t size : {1U, 50U, 100U, 101U, 102U, 103U}) {
+            Policy policy;
+            policy.size = size;
+            policy.header = header;
+            expect_plan(text, Dialect{}, policy, random);
+        }
+    }
+    Policy policy;
+    policy.size = 100;
+    const Plan plan = plan_of_bytes(text, Dialect{}, Machine{}, policy);
+    ASSERT_EQ(plan.pieces.size(), 4U);
+    for (const Piece& piece : plan.pieces) {
+        EXPECT_EQ(piece.records, 1U);
+        EXPECT_TRUE(piece.oversize);
+    }
+}
+
+// More than memory is allowed to hold waits for the piece that it belongs to.
+TEST(Limits, RecordsOfMegabytesInAStream) {
+    Random random(1);
+    constexpr std::size_t kMiB = std::size_t{1} << 20;
+    std::string text = "id,text\n";
+    const auto add_records = [&](std::size_t size) { text += random_csv(random, Dialect{}, size, 0) + "\"\"\n\n"; };
+    const auto add_long_record = [&](std::size_t size) { text += "7,\"" + std::string(size, '\n') + "\"\n"; };
+    add_records(kMiB + kMiB / 2);
+    add_long_record(3 * kMiB);
+    add_records(kMiB / 2);
+    add_long_record(2 * kMiB);
+    add_long_record(5 * kMiB);
+    add_long_record(2 * kMiB);
+    add_records(1000);
+    for (const std::size_t size : {4 * kMiB, 5 * kMiB, 3 * kMiB - 100, std::size_t{20000}}) {
+        Policy policy;
+        policy.size = size;
+        expect_plan(text, Dialect{}, policy, random);
+        policy.records = 10000;
+        policy.header = HeaderMode::kNone;
+        expect_plan(text, Dialect{}, policy, random);
+    }
+}
+
+TEST(Limits, HeaderOfMegabytesInAStream) {
+    Random random(1);
+    const std::string text = "\"" + std::string(3 << 20, '\n') + "\"\na\nb\nc\n";
+    for (const HeaderMode header : kHeaderModes) {
+        Policy policy;
+        policy.records = 2;
+        policy.header = header;
+        expect_plan(text, Dialect{}, policy, random);
+    }
+}
+
+TEST(Shares, StartAtTheFirstBoundaryAfterTheirPart) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            Policy policy;
+            policy.header = kHeaderModes[random.below(4)];
+            policy.pieces = 1 + random.below(random.chance(50) ? 10 : 700);
+            std::string text = random_text(random, dialect, random.below(600));
+            if (random.chance(10)) text = "\xEF\xBB\xBF" + text;
+            SCOPED_TRACE(testing::Message() << "seed " << seed << "; " << describe(policy) << "; " << describe(dialect)
+                                            << "; " << shown(text));
+            PlanCheck(text, dialect, policy)
+                .expect_shares(plan_of_bytes(text, dialect, random_machine(random), policy));
+        }
+    }
+}
+
+TEST(Shares, OfAlmostNothing) {
+    for (const HeaderMode header : kHeaderModes) {
+        for (const std::string text : {"", "a", "\n", "a\nb\n", "a\nb\nc\nd\n"}) {
+            for (const std::uint64_t pieces : {1U, 2U, 3U, 4U, 5U, 9U}) {
+                Policy policy;
+                policy.header = header;
+                policy.pieces = pieces;
+                PlanCheck(text, Dialect{}, policy).expect_shares(plan_of_bytes(text, Dialect{}, Machine{}, policy));
+            }
+        }
+    }
+}
+
+TEST(Plans, StopAtWhatTheCallerThrows) {
+    const RecordIndex index(bytes_of("a\nb\nc\nd\n"), Dialect{}, Machine{});
+    Policy policy;
+    policy.records = 1;
+    unsigned calls = 0;
+    const auto refuse_second = [&](const Piece&) {
+        if (++calls == 2) throw std::runtime_error("enough");
+    };
+    EXPECT_THROW(plan_pieces(index, policy, refuse_second), std::runtime_error);
+    EXPECT_EQ(calls, 2U);
+}
+
+TEST(Plans, SayWhereHeadersGo) {
+    EXPECT_EQ(header_size_in(HeaderMode::kRepeat, 1, 7), 7U);
+    EXPECT_EQ(header_size_in(HeaderMode::kRepeat, 2, 7), 7U);
+    EXPECT_EQ(header_size_in(HeaderMode::kFirst, 1, 7), 7U);
+    EXPECT_EQ(header_size_in(HeaderMode::kFirst, 2, 7), 0U);
+    EXPECT_EQ(header_size_in(HeaderMode::kDrop, 1, 7), 0U);
+    EXPECT_EQ(header_size_in(HeaderMode::kNone, 1, 0), 0U);
+}
+
+}  // namespace
+}  // namespace cleave::test

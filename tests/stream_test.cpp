@@ -1,0 +1,126 @@
+// Input and scan(): what comes through a pipe is read as what stands in a file.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "cleave/error.h"
+#include "cleave/scan.h"
+#include "inputs.h"
+#include "kernels_under_test.h"
+#include "pipe_input.h"
+#include "reference.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+std::vector<std::size_t> random_sizes(Random& random) {
+    std::vector<std::size_t> sizes(500);
+    const std::size_t largest = random.chance(50) ? 4096 : 100;
+    for (std::size_t& size : sizes) size = 1 + random.below(largest);
+    sizes.push_back(4096);
+    return sizes;
+}
+
+std::string all_of(Input& input) {
+    std::string text;
+    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) text.append(bytes.begin(), bytes.end());
+    return text;
+}
+
+TEST(Scan, OfAStreamIsThatOfItsBytes) {
+    for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            // The first part is what peek() gathers; after it come parts that are cut anywhere.
+            std::string text = random_csv(random, dialect, kSniffSize - 10, 0) + random_text(random, dialect, 3000);
+            if (random.chance(20)) text = "\xEF\xBB\xBF" + text;
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
+            Pipe pipe(text, random_sizes(random));
+            Input input = Input::open(pipe.path());
+            const Findings findings = scan(input, dialect, Machine{});
+            const Reading reading = read_by_rules(text, dialect);
+            EXPECT_EQ(findings.size, text.size());
+            EXPECT_EQ(findings.records, reading.starts.size());
+            EXPECT_EQ(findings.open_quote, reading.open_quote());
+            const RecordIndex index(bytes_of(text), dialect, Machine{});
+            EXPECT_EQ(findings.divergence, index.findings().divergence);
+        }
+    }
+}
+
+TEST(Scan, OfAMappedFile) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", "a,b\n\"x\ny\",z\n");
+    Input input = Input::open(path);
+    ASSERT_TRUE(input.is_mapped());
+    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 2U);
+}
+
+TEST(Input, PeeksWithoutTaking) {
+    Random random(1);
+    const std::string text = random_noise(random, "abc\n", 100000);
+    Pipe pipe(text, random_sizes(random));
+    Input input = Input::open(pipe.path());
+    ASSERT_FALSE(input.is_mapped());
+    const auto head = input.peek(1000);
+    EXPECT_EQ(std::string(head.begin(), head.end()), text.substr(0, 1000));
+    const auto more = input.peek(kSniffSize);
+    EXPECT_EQ(std::string(more.begin(), more.end()), text.substr(0, kSniffSize));
+    EXPECT_EQ(all_of(input), text);
+}
+
+TEST(Input, PeeksAtShortStreams) {
+    Pipe pipe("ab", {1});
+    Input input = Input::open(pipe.path());
+    EXPECT_EQ(input.peek(kSniffSize).size(), 2U);
+    EXPECT_EQ(all_of(input), "ab");
+}
+
+TEST(Input, SpoolsWhatWasPeekedAtAndTheRest) {
+    Random random(2);
+    for (const std::size_t size : {0U, 1U, 70000U, 3000000U}) {
+        const std::string text = random_noise(random, "abc\n", size);
+        Pipe pipe(text, {7, 4096});
+        Input input = Input::open(pipe.path());
+        (void)input.peek(100);
+        input.spool();
+        ASSERT_TRUE(input.is_mapped());
+        const auto bytes = input.bytes();
+        EXPECT_EQ(std::string(bytes.begin(), bytes.end()), text);
+    }
+}
+
+TEST(Input, FilesThatPretendToBeEmptyAreStreams) {
+    Input input = Input::open("/proc/self/status");
+    ASSERT_FALSE(input.is_mapped());
+    EXPECT_NE(all_of(input).find("VmSize"), std::string::npos);
+}
+
+TEST(Input, SaysWhichFileIsMissing) {
+    const TemporaryDirectory directory;
+    try {
+        Input::open(directory.path("missing.csv"));
+        FAIL() << "opened a file that is not there";
+    } catch (const std::system_error& error) {
+        EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+        EXPECT_NE(std::string(error.what()).find("missing.csv"), std::string::npos);
+    }
+    EXPECT_THROW(Input::open(directory.path(".")), std::system_error);
+}
+
+TEST(Input, WaitingEndsWhenCancelled) {
+    const SilentPipe pipe;
+    Cancellation cancellation;
+    Input input = Input::open(pipe.path(), &cancellation);
+    std::jthread canceller([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        cancellation.request();
+    });
+    EXPECT_THROW(input.read(), Cancelled);
+    EXPECT_THROW(input.peek(10), Cancelled);
+}
+
+}  // namespace
+}  // namespace cleave::test

@@ -1,0 +1,44 @@
+#include "temporary_directory.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace cleave::test {
+
+TemporaryDirectory::TemporaryDirectory() : root_(std::filesystem::temp_directory_path() / "cleave-test-XXXXXX") {
+    if (::mkdtemp(root_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), root_);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(root_, ignored);
+}
+
+std::string TemporaryDirectory::path(std::string_view name) const { return root_ + "/" + std::string(name); }
+
+std::string TemporaryDirectory::write(std::string_view name, std::string_view text) const {
+    std::ofstream file(path(name), std::ios::binary);
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!file.flush()) throw std::system_error(errno, std::generic_category(), path(name));
+    return path(name);
+}
+
+std::map<std::string, std::string> TemporaryDirectory::files() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root_)) {
+        const std::string name = entry.path().string().substr(root_.size() + 1);
+        if (entry.is_directory()) {
+            files[name + "/"];
+            continue;
+        }
+        std::ifstream file(entry.path(), std::ios::binary);
+        files[name] = {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    }
+    return files;
+}
+
+}  // namespace cleave::test

@@ -1,0 +1,29 @@
+// A directory for one test, removed with everything in it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace cleave::test {
+
+class TemporaryDirectory {
+public:
+    // Throws std::system_error.
+    TemporaryDirectory();
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ~TemporaryDirectory();
+
+    std::string path(std::string_view name) const;
+    // Makes a file and returns its path.
+    std::string write(std::string_view name, std::string_view text) const;
+
+    // The content of every file below the directory by name, hidden ones too; of a directory the name ends in '/'.
+    std::map<std::string, std::string> files() const;
+
+private:
+    std::string root_;
+};
+
+}  // namespace cleave::test
