@@ -118,7 +118,7 @@ TEST_P(IndexTest, FindsWhatTheReferenceFinds) {
 
 // Noise of few bytes: escapes, quotes and terminators meet at every border.
 TEST_P(IndexTest, ReadsDenseNoise) {
-    for (std::uint64_t seed = 0; seed < rounds(400); ++seed) {
+    for (std::uint64_t seed = 0; seed < rounds(250); ++seed) {
         Random random(seed);
         for (const Dialect& dialect : every_dialect_and_rule()) {
             SCOPED_TRACE(testing::Message() << "seed " << seed);
