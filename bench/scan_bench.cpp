@@ -13,9 +13,8 @@
 #include "cleave/kernel.h"
 #include "cleave/scan.h"
 #include "dialect/state_machine.h"
-#include "kernels/markup.h"
-#include "scan/carry.h"
 #include "scan/parallel.h"
+#include "scan/summarise.h"
 
 namespace cleave {
 namespace {
@@ -60,10 +59,9 @@ std::uint32_t count_by_state_machine(const std::vector<std::uint8_t>& bytes, con
 void summarise_in_cache(benchmark::State& state, const Kernel& kernel, const Sample& sample) {
     const std::vector<std::uint8_t> bytes = make_sample(sample);
     const Dialect dialect;
-    const Markup markup = markup_of(dialect);
     BlockSummary summary{};
     for ([[maybe_unused]] auto _ : state) {
-        summary = kernel.summarise[markup.variant](markup, bytes.data(), bytes.size(), carry_of(State::kRecordStart));
+        summary = summarise_block(bytes, 0, 0, bytes.size(), dialect, kernel).summary;
         benchmark::DoNotOptimize(summary);
     }
     if (summary.records[0] != count_by_state_machine(bytes, dialect)) state.SkipWithError("wrong count");

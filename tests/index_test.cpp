@@ -153,6 +153,7 @@ TEST_P(IndexTest, ReadsLongRunsOfEscapes) {
                 expected.expect_index({GetParam(), 1, 128});
                 expected.expect_index({GetParam(), 1, 129});  // borders at both parities of the run
                 expected.expect_index({GetParam(), 1, 1000});
+                expected.expect_index({GetParam(), 1, 4097});
             }
         }
         if (HasFailure()) FAIL() << "see above";

@@ -4,6 +4,7 @@
 #include "guarded_memory.h"
 #include "inputs.h"
 #include "kernel_check.h"
+#include "kernels/markup.h"
 
 namespace cleave::test {
 namespace {
@@ -122,6 +123,31 @@ TEST_P(KernelTest, SummariesCompose) {
                 BlockSummary whole = summarise(kernel(), dialect, view, before);
                 if (!dialect.quote) parts.records[1] = whole.records[1] = 0;  // there is no inside
                 ASSERT_EQ(printed(parts), printed(whole)) << cut << ": " << shown(text);
+            }
+        }
+    }
+}
+
+// Lanes are only a faster way to the same summaries.
+TEST_P(KernelTest, SummarisesLanesAsOneByOne) {
+    for (std::uint64_t seed = 0; seed < rounds(24); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
+            const std::size_t lane_size = kLaneUnit * (1 + random.below(3));
+            std::string text = random_text(random, dialect, lane_size * kLaneCount);
+            text.resize(lane_size * kLaneCount, '\n');
+            Carry before[kLaneCount];
+            for (Carry& carry : before) carry = random_carry(random);
+            BlockSummary lanes[kLaneCount];
+            const Markup markup = markup_of(dialect);
+            GuardedMemory memory;
+            const std::string_view place = memory.at_back(text);
+            kernel().summarise_lanes[markup.variant](markup, bytes_of(place).data(), lane_size, before, lanes);
+            for (std::size_t i = 0; i < kLaneCount; ++i) {
+                const std::string_view lane = place.substr(i * lane_size, lane_size);
+                ASSERT_EQ(printed(lanes[i]), printed(summarise(kernel(), dialect, lane, before[i])))
+                    << "lane " << i << ": " << shown(text);
             }
         }
     }

@@ -1,6 +1,8 @@
 // 64 bytes as two registers of 32. Compiled with -mavx2 -mbmi -mbmi2 -mpopcnt -mpclmul.
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "kernels/block_scan.h"
 
 namespace cleave {
@@ -23,6 +25,12 @@ struct Avx2 {
         const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(block.low, needle)));
         const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(block.high, needle)));
         return std::uint64_t{high} << 32 | low;
+    }
+
+    static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
+        const int halves[2] = {_mm256_movemask_epi8(_mm256_cmpeq_epi8(block.low, needle)),
+                               _mm256_movemask_epi8(_mm256_cmpeq_epi8(block.high, needle))};
+        std::memcpy(out, halves, sizeof halves);
     }
 
     // A carry-less product with all ones is the running xor of the bits below.

@@ -2,6 +2,8 @@
 // Compiled with -mavx512f -mavx512bw -mbmi -mbmi2 -mpopcnt -mpclmul.
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "kernels/block_scan.h"
 
 namespace cleave {
@@ -16,6 +18,11 @@ struct Avx512 {
     static Block load(const std::uint8_t* data) { return _mm512_loadu_si512(data); }
 
     static std::uint64_t equal(const Block& block, Needle needle) { return _mm512_cmpeq_epi8_mask(block, needle); }
+
+    static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
+        const std::uint64_t mask = equal(block, needle);
+        std::memcpy(out, &mask, sizeof mask);
+    }
 
     // A carry-less product with all ones is the running xor of the bits below.
     static std::uint64_t prefix_xor(std::uint64_t bits) {

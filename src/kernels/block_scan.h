@@ -14,8 +14,20 @@
 namespace cleave {
 namespace {
 
-// For machines without a carry-less product: each shift doubles how far a bit reaches.
-[[maybe_unused]] inline std::uint64_t prefix_xor_by_shifts(std::uint64_t bits) {
+// The masks of one step: of a single run of bytes, or of kLaneCount runs side by side, one in each element. All the
+// logic below is written over either.
+using Lane = std::uint64_t;
+using Lanes [[gnu::vector_size(kLaneCount * sizeof(std::uint64_t))]] = std::uint64_t;
+
+inline Lane all_if_negative(Lane word) { return static_cast<Lane>(static_cast<std::int64_t>(word) >> 63); }
+inline Lanes all_if_negative(Lanes words) {
+    using Signed [[gnu::vector_size(sizeof(Lanes))]] = std::int64_t;
+    return reinterpret_cast<Lanes>(reinterpret_cast<Signed>(words) < 0);
+}
+
+// For words without a carry-less product: each shift doubles how far a bit reaches.
+template <class Word>
+inline Word prefix_xor_by_shifts(Word bits) {
     for (unsigned reach = 1; reach < kStepSize; reach *= 2) bits ^= bits << reach;
     return bits;
 }
@@ -32,81 +44,108 @@ namespace {
 // and Lemire, "Parsing Gigabytes of JSON per Second" (2019), section 3.1.1. Subtracting lets the borrow run through a
 // run of escapes, and comparing with the odd bits tells where the run began. `escaped_first` is 0 or 1 and says the
 // same of the first byte; `acting` receives the escapes that act.
-inline std::uint64_t find_escaped(std::uint64_t escapes, std::uint64_t escaped_first, std::uint64_t& acting) {
-    constexpr std::uint64_t kOddBits = 0xAAAAAAAAAAAAAAAAULL;
-    const std::uint64_t candidates = escapes & ~escaped_first;
-    const std::uint64_t series = (((candidates << 1) | kOddBits) - candidates) ^ kOddBits;
+template <class Word>
+inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
+    const Word odd_bits = Word{} + 0xAAAAAAAAAAAAAAAAULL;
+    const Word candidates = escapes & ~escaped_first;
+    const Word series = (((candidates << 1) | odd_bits) - candidates) ^ odd_bits;
     acting = series & escapes;
     return series ^ (escapes | escaped_first);
 }
 
-// One variant of the scan: the needles, and the state that passes from step to step.
-template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
-class Scanner {
-public:
-    // What 64 bytes hold if the scan began outside quotes; for the other hypothesis `inside` is its complement.
-    struct Masks {
-        std::uint64_t terminators;                                 // of a CRLF pair both bytes, where both terminate
-        std::uint64_t pair_ends;                                   // the LF of such a pair
-        std::uint64_t inside;                                      // inside quotes just after this byte
-        std::uint64_t toggles;                                     // quotes that are not escaped
-        std::uint64_t candidates;                                  // suspect if the byte before it is outside quotes
-        std::uint64_t opens;                                       // toggles that are not the second of two
-        std::uint64_t before() const { return inside ^ toggles; }  // inside quotes just before this byte
-    };
+// What 64 bytes hold of each byte that matters. Bits past the end of the data are 0.
+template <class Word>
+struct Found {
+    Word terminators, returns, quotes, delimiters, escapes;
+};
 
-    Scanner(const Markup& markup, Carry carry)
+// What that means if the scan began outside quotes; for the other hypothesis `inside` is its complement.
+template <class Word>
+struct Masks {
+    Word terminators;                                 // of a CRLF pair both bytes, where both terminate
+    Word pair_ends;                                   // the LF of such a pair
+    Word inside;                                      // inside quotes just after this byte
+    Word toggles;                                     // quotes that are not escaped
+    Word candidates;                                  // suspect if the byte before it is outside quotes
+    Word opens;                                       // toggles that are not the second of two
+    Word before() const { return inside ^ toggles; }  // inside quotes just before this byte
+};
+
+// What a variant of the scan looks for.
+template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+class Finder {
+public:
+    explicit Finder(const Markup& markup)
         : quote_(Isa::needle(markup.quote)),
           delimiter_(Isa::needle(markup.delimiter)),
           escape_(Isa::needle(markup.escape)),
           terminator_(Isa::needle(markup.terminator)),
-          cr_(Isa::needle('\r')),
-          inside_(std::uint64_t{0} - carry.inside),
-          acting_(from_bit(carry.escaped)),
-          edges_(from_bit(carry.field_may_open)),
-          terminators_(from_bit(carry.after_terminator)),
-          returns_(from_bit(carry.after_cr)),
-          toggles_(from_bit(carry.after_quote)) {}
+          cr_(Isa::needle('\r')) {}
 
-    Carry carry() const {
-        return Carry{to_bit(inside_),      to_bit(acting_),  to_bit(edges_),
-                     to_bit(terminators_), to_bit(returns_), to_bit(toggles_)};
+    // Calls put(which, needle) for each member of Found<> that the variant uses.
+    template <class Word, class Put>
+    void each(Found<Word>& found, const Put& put) const {
+        put(found.terminators, terminator_);
+        if constexpr (kAnyTerminator) put(found.returns, cr_);
+        if constexpr (kHasQuote) put(found.quotes, quote_);
+        if constexpr (kHasQuote) put(found.delimiters, delimiter_);
+        if constexpr (kEscape != EscapeUse::kNone) put(found.escapes, escape_);
     }
 
-    Masks step(const std::uint8_t* data) { return step_over(Isa::load(data), kStepSize); }
-
-    // The same for 1..63 bytes at the end of the data: they are copied out, so that nothing after them is read.
-    Masks partial_step(const std::uint8_t* data, std::size_t size) {
+    // 1..64 bytes. Nothing after them is read: fewer than 64 are copied out.
+    Found<Lane> in(const std::uint8_t* data, std::size_t size) const {
         std::uint8_t padded[kStepSize] = {};
-        std::memcpy(padded, data, size);
-        return step_over(Isa::load(padded), size);
+        if (size < kStepSize) data = static_cast<const std::uint8_t*>(std::memcpy(padded, data, size));
+        const typename Isa::Block block = Isa::load(data);
+        const Lane valid = ~Lane{0} >> (kStepSize - size);
+        Found<Lane> found{};
+        each(found, [&](Lane& mask, typename Isa::Needle needle) { mask = Isa::equal(block, needle) & valid; });
+        return found;
     }
 
 private:
-    static std::uint64_t from_bit(std::uint8_t bit) { return std::uint64_t{bit} << 63; }
-    static std::uint8_t to_bit(std::uint64_t mask) { return static_cast<std::uint8_t>(mask >> 63); }
-    // The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before.
-    static std::uint64_t follows(std::uint64_t mask, std::uint64_t previous) { return (mask << 1) + (previous >> 63); }
+    typename Isa::Needle quote_, delimiter_, escape_, terminator_, cr_;
+};
 
-    Masks step_over(const typename Isa::Block& block, std::size_t size) {
-        const std::uint64_t valid = ~std::uint64_t{0} >> (kStepSize - size);
-        const auto align = [size](std::uint64_t mask) { return mask << (kStepSize - size); };  // last byte to bit 63
-        const auto find = [&](typename Isa::Needle needle) { return Isa::equal(block, needle) & valid; };
+// The state that passes from step to step, in one run of bytes or in several.
+template <class Isa, class Word, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+class Scanner {
+public:
+    // Of the one run; `set_carry` and `carry` speak of element `lane` of several.
+    explicit Scanner(Carry carry) { set(inside_, acting_, edges_, terminators_, returns_, toggles_, carry); }
+    explicit Scanner(const Carry* carries) {
+        for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+            std::uint64_t inside, acting, edges, terminators, returns, toggles;
+            set(inside, acting, edges, terminators, returns, toggles, carries[lane]);
+            inside_[lane] = inside;
+            acting_[lane] = acting;
+            edges_[lane] = edges;
+            terminators_[lane] = terminators;
+            returns_[lane] = returns;
+            toggles_[lane] = toggles;
+        }
+    }
 
-        std::uint64_t escapes = 0;
-        std::uint64_t escaped = 0;
+    Carry carry() const { return get(inside_, acting_, edges_, terminators_, returns_, toggles_); }
+    Carry carry(std::size_t lane) const {
+        return get(inside_[lane], acting_[lane], edges_[lane], terminators_[lane], returns_[lane], toggles_[lane]);
+    }
+
+    // Takes the next `size` bytes, 64 but for the last step.
+    Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
+        const auto align = [size](Word mask) { return mask << (kStepSize - size); };  // last byte to bit 63
+        Word escaped{};
         if constexpr (kEscape != EscapeUse::kNone) {
-            escapes = find(escape_);
-            std::uint64_t acting = 0;
-            escaped = find_escaped(escapes, acting_ >> 63, acting);
+            Word acting{};
+            escaped = find_escaped<Word>(found.escapes, acting_ >> 63, acting);
             acting_ = align(acting);
         }
-        const std::uint64_t plain = kEscape == EscapeUse::kEverywhere ? ~escaped : ~std::uint64_t{0};
+        const Word plain = kEscape == EscapeUse::kEverywhere ? ~escaped : ~Word{};
 
-        Masks masks{};
-        masks.terminators = find(terminator_) & plain;
+        Masks<Word> masks{};
+        masks.terminators = found.terminators & plain;
         if constexpr (kAnyTerminator) {
-            const std::uint64_t returns = find(cr_) & plain;
+            const Word returns = found.returns & plain;
             masks.pair_ends = masks.terminators & follows(returns, returns_);
             masks.terminators |= returns;
             returns_ = align(returns);
@@ -114,75 +153,138 @@ private:
         terminators_ = align(masks.terminators);
         if constexpr (!kHasQuote) return masks;
 
-        const std::uint64_t quotes = find(quote_);
-        masks.toggles = quotes & ~escaped;
-        masks.inside = Isa::prefix_xor(masks.toggles) ^ inside_;
-        inside_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(align(masks.inside)) >> 63);
+        masks.toggles = found.quotes & ~escaped;
+        masks.inside = prefix_xor(masks.toggles) ^ inside_;
+        inside_ = all_if_negative(masks.inside);  // bits past the end are as the last one
 
-        const std::uint64_t edges = (find(delimiter_) & plain) | masks.terminators | masks.toggles;
+        const Word edges = (found.delimiters & plain) | masks.terminators | masks.toggles;
         masks.candidates = masks.toggles & ~follows(edges, edges_);
         edges_ = align(edges);
-        const std::uint64_t after_quote = follows(masks.toggles, toggles_);
+        const Word after_quote = follows(masks.toggles, toggles_);
         masks.opens = masks.toggles & ~after_quote;
         toggles_ = align(masks.toggles);
         // The fast path lets an escape act wherever it may; these are the places where the rules know better.
-        if constexpr (kEscape == EscapeUse::kEverywhere) masks.candidates |= escapes & after_quote;
-        if constexpr (kEscape == EscapeUse::kQuoted) masks.candidates |= quotes & escaped;
+        if constexpr (kEscape == EscapeUse::kEverywhere) masks.candidates |= found.escapes & after_quote;
+        if constexpr (kEscape == EscapeUse::kQuoted) masks.candidates |= found.quotes & escaped;
         return masks;
     }
 
-    typename Isa::Needle quote_, delimiter_, escape_, terminator_, cr_;
-    std::uint64_t inside_;  // all ones or all zeros
-    // The masks of the step before, its last byte in bit 63.
-    std::uint64_t acting_, edges_, terminators_, returns_, toggles_;
-};
-
-// Counts what a scanner finds, for both hypotheses.
-template <class Isa>
-struct Tally {
-    std::uint64_t ends = 0;
-    std::uint64_t ends_outside = 0;
-    std::uint64_t suspect[2] = {0, 0};
-
-    template <class Masks>
-    void add(const Masks& masks) {
-        const std::uint64_t terminators = masks.terminators & ~masks.pair_ends;
-        ends += Isa::popcount(terminators);
-        ends_outside += Isa::popcount(terminators & ~masks.inside);
-        suspect[0] |= masks.candidates & ~masks.before();
-        suspect[1] |= masks.candidates & masks.before();
+private:
+    static void set(std::uint64_t& inside, std::uint64_t& acting, std::uint64_t& edges, std::uint64_t& terminators,
+                    std::uint64_t& returns, std::uint64_t& toggles, Carry carry) {
+        inside = std::uint64_t{0} - carry.inside;
+        acting = std::uint64_t{carry.escaped} << 63;
+        edges = std::uint64_t{carry.field_may_open} << 63;
+        terminators = std::uint64_t{carry.after_terminator} << 63;
+        returns = std::uint64_t{carry.after_cr} << 63;
+        toggles = std::uint64_t{carry.after_quote} << 63;
     }
+    static Carry get(std::uint64_t inside, std::uint64_t acting, std::uint64_t edges, std::uint64_t terminators,
+                     std::uint64_t returns, std::uint64_t toggles) {
+        const auto top = [](std::uint64_t mask) { return static_cast<std::uint8_t>(mask >> 63); };
+        return Carry{top(inside), top(acting), top(edges), top(terminators), top(returns), top(toggles)};
+    }
+
+    // The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before.
+    static Word follows(Word mask, Word previous) { return (mask << 1) + (previous >> 63); }
+    static Lane prefix_xor(Lane bits) { return Isa::prefix_xor(bits); }
+    static Lanes prefix_xor(Lanes bits) { return prefix_xor_by_shifts(bits); }
+
+    Word inside_;  // all ones or all zeros
+    // The masks of the step before, its last byte in bit 63.
+    Word acting_, edges_, terminators_, returns_, toggles_;
 };
+
+// What was counted in one run of bytes, as its summary. A terminator in the last byte starts a record of the next
+// block, one just before the first byte a record here.
+inline BlockSummary summary_of(std::uint64_t ends, std::uint64_t ends_outside, std::uint64_t suspect_outside,
+                               std::uint64_t suspect_inside, Carry before, Carry after) {
+    const std::uint64_t last_inside = after.after_terminator & after.inside;
+    const std::uint64_t last_outside = after.after_terminator & (after.inside ^ 1U);
+    return BlockSummary{
+        {static_cast<std::uint32_t>(before.after_terminator + ends_outside - last_outside),
+         static_cast<std::uint32_t>(ends - ends_outside - last_inside)},
+        {static_cast<std::uint8_t>(suspect_outside != 0), static_cast<std::uint8_t>(suspect_inside != 0)},
+        after.inside};
+}
 
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size_t size, Carry before) {
     before.inside = 0;
-    Scanner<Isa, kHasQuote, kAnyTerminator, kEscape> scanner(markup, before);
-    Tally<Isa> tally;
-    const std::uint8_t* const whole_end = data + size / kStepSize * kStepSize;
-    for (; data != whole_end; data += kStepSize) tally.add(scanner.step(data));
-    if (size % kStepSize != 0) tally.add(scanner.partial_step(data, size % kStepSize));
+    const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
+    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(before);
+    std::uint64_t ends = 0, ends_outside = 0, suspect_outside = 0, suspect_inside = 0;
+    const auto tally = [&](const Masks<Lane>& masks) {
+        const std::uint64_t terminators = masks.terminators & ~masks.pair_ends;
+        ends += Isa::popcount(terminators);
+        ends_outside += Isa::popcount(terminators & ~masks.inside);
+        suspect_outside |= masks.candidates & ~masks.before();
+        suspect_inside |= masks.candidates & masks.before();
+    };
+    for (; size >= kStepSize; data += kStepSize, size -= kStepSize) {
+        tally(scanner.step(finder.in(data, kStepSize)));
+    }
+    if (size > 0) tally(scanner.step(finder.in(data, size), size));
+    return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, scanner.carry());
+}
 
-    // A terminator in the last byte starts a record of the next block, one just before the first byte a record here.
-    const Carry after = scanner.carry();
-    const std::uint64_t ends_inside = tally.ends - tally.ends_outside;
-    const unsigned ends_last_inside = after.after_terminator & after.inside;
-    const unsigned ends_last_outside = after.after_terminator & (after.inside ^ 1U);
-    return BlockSummary{
-        {static_cast<std::uint32_t>(before.after_terminator + tally.ends_outside - ends_last_outside),
-         static_cast<std::uint32_t>(ends_inside - ends_last_inside)},
-        {static_cast<std::uint8_t>(tally.suspect[0] != 0), static_cast<std::uint8_t>(tally.suspect[1] != 0)},
-        after.inside};
+// Walks the lanes side by side, so that memory is read in as many streams, and does the logic for all at once. The
+// masks go through memory: an element of a vector is cheaper to store than to insert.
+template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t lane_size, const Carry* before,
+                     BlockSummary* out) {
+    constexpr std::size_t kSteps = kLaneUnit / kStepSize;
+    Carry outside[kLaneCount];
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        outside[lane] = before[lane];
+        outside[lane].inside = 0;
+    }
+    const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
+    Scanner<Isa, Lanes, kHasQuote, kAnyTerminator, kEscape> scanner(outside);
+    std::uint64_t ends[kLaneCount] = {}, ends_outside[kLaneCount] = {};
+    Lanes suspect_outside{}, suspect_inside{};
+    for (std::size_t offset = 0; offset < lane_size; offset += kLaneUnit) {
+        Found<Lanes> found[kSteps];
+        for (std::size_t step = 0; step < kSteps; ++step) {
+            for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+                const typename Isa::Block block = Isa::load(data + lane * lane_size + offset + step * kStepSize);
+                finder.each(found[step], [&](Lanes& masks, typename Isa::Needle needle) {
+                    Isa::store_equal(block, needle, reinterpret_cast<std::uint8_t*>(&masks) + lane * sizeof(Lane));
+                });
+            }
+        }
+        asm volatile("" : : : "memory");  // or the compiler inserts elements after all
+        Lanes terminators[kSteps], terminators_outside[kSteps];
+        for (std::size_t step = 0; step < kSteps; ++step) {
+            const Masks<Lanes> masks = scanner.step(found[step]);
+            terminators[step] = masks.terminators & ~masks.pair_ends;
+            terminators_outside[step] = terminators[step] & ~masks.inside;
+            suspect_outside |= masks.candidates & ~masks.before();
+            suspect_inside |= masks.candidates & masks.before();
+        }
+        asm volatile("" : : : "memory");  // or it extracts them
+        for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+            for (std::size_t step = 0; step < kSteps; ++step) {
+                ends[lane] += Isa::popcount(terminators[step][lane]);
+                ends_outside[lane] += Isa::popcount(terminators_outside[step][lane]);
+            }
+        }
+    }
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        out[lane] = summary_of(ends[lane], ends_outside[lane], suspect_outside[lane], suspect_inside[lane],
+                               outside[lane], scanner.carry(lane));
+    }
 }
 
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t size, bool stop_at_suspect, Carry& carry,
                  StepMarks* out) {
-    Scanner<Isa, kHasQuote, kAnyTerminator, kEscape> scanner(markup, carry);
+    const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
+    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(carry);
     std::size_t done = 0;
     while (done < size) {
         const std::size_t length = size - done < kStepSize ? size - done : kStepSize;
-        const auto masks = length == kStepSize ? scanner.step(data + done) : scanner.partial_step(data + done, length);
+        const Masks<Lane> masks = scanner.step(finder.in(data + done, length), length);
         if (stop_at_suspect && (masks.candidates & ~masks.before()) != 0) return done;
         const std::uint64_t valid = ~std::uint64_t{0} >> (kStepSize - length);
         const std::uint64_t after_terminator = ((masks.terminators << 1) | carry.after_terminator) & valid;
@@ -197,6 +299,7 @@ template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 constexpr void add_variant(Kernel& kernel) {
     constexpr std::uint8_t kIndex = variant_of(kHasQuote, kAnyTerminator, kEscape);
     kernel.summarise[kIndex] = &summarise<Isa, kHasQuote, kAnyTerminator, kEscape>;
+    kernel.summarise_lanes[kIndex] = &summarise_lanes<Isa, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[kIndex] = &mark<Isa, kHasQuote, kAnyTerminator, kEscape>;
 }
 

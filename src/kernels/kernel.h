@@ -50,6 +50,8 @@ struct StepMarks {
 };
 
 constexpr std::size_t kStepSize = 64;
+constexpr std::size_t kLaneCount = 4;
+constexpr std::size_t kLaneUnit = 4 * kStepSize;  // lanes are so many bytes long, or a multiple
 
 struct Kernel {
     const char* name;
@@ -58,6 +60,11 @@ struct Kernel {
     // nothing outside the range.
     BlockSummary (*summarise[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
                                              Carry before);
+
+    // The same for kLaneCount lanes of `lane_size` bytes, a multiple of kLaneUnit, that stand one after another, each
+    // with its own carry and summary. Faster than one by one.
+    void (*summarise_lanes[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t lane_size,
+                                           const Carry* before, BlockSummary* out);
 
     // Marks data[0, size) step by step into out[0, ceil(size / 64)), `carry` being the true state before data and,
     // afterwards, before the first byte not marked. Stops before a step that is suspect, unless told to trust the

@@ -38,6 +38,12 @@ struct Scalar {
         return mask;
     }
 
+    // Stores equal() at `out`, in whatever parts are cheapest.
+    static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
+        const std::uint64_t mask = equal(block, needle);
+        std::memcpy(out, &mask, sizeof mask);
+    }
+
     // Bit i: the parity of bits 0..i.
     static std::uint64_t prefix_xor(std::uint64_t bits) { return prefix_xor_by_shifts(bits); }
 

@@ -2,6 +2,8 @@
 // and no popcount.
 #include <emmintrin.h>
 
+#include <cstring>
+
 #include "kernels/block_scan.h"
 
 namespace cleave {
@@ -28,6 +30,11 @@ struct Sse2 {
             mask |= std::uint64_t{part} << (16 * i);
         }
         return mask;
+    }
+
+    static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
+        const std::uint64_t mask = equal(block, needle);
+        std::memcpy(out, &mask, sizeof mask);
     }
 
     static std::uint64_t prefix_xor(std::uint64_t bits) { return prefix_xor_by_shifts(bits); }

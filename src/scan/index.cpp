@@ -4,9 +4,9 @@
 #include <cassert>
 
 #include "cleave/scan.h"
-#include "kernels/markup.h"
 #include "scan/carry.h"
 #include "scan/parallel.h"
+#include "scan/summarise.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -15,13 +15,6 @@ namespace {
 constexpr std::size_t kNoBlock = SIZE_MAX;
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kRankWords = 64;  // words between two ranks
-
-// What the parallel pass learns of a block.
-struct Block {
-    BlockSummary summary;
-    Carry before;      // as far as the bytes tell
-    bool after_known;  // they tell it for the next block
-};
 
 // Where `number`-th set bit (from 0) of the word stands.
 unsigned select_bit(std::uint64_t word, unsigned number) {
@@ -40,19 +33,14 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
       block_size_(machine.block_size) {
     assert(machine.threads >= 1 && block_size_ >= 1 && block_size_ <= kMaxBlockSize);
     const std::size_t count = (bytes.size() + block_size_ - 1) / block_size_;
-    const Markup markup = markup_of(dialect);
 
-    std::vector<Block> blocks(count);
+    std::vector<SummarisedBlock> blocks(count);
     parallel_for(count, machine.threads, [&](std::size_t i) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         const std::uint64_t end = std::min<std::uint64_t>((i + 1) * block_size_, bytes.size());
         const std::uint64_t begin = std::min(std::max<std::uint64_t>(i * block_size_, bom_), end);
-        Block& block = blocks[i];
-        const auto before = begin == 0 ? carry_of(State::kRecordStart) : local_carry(bytes, bom_, begin, dialect);
-        block.before = before.value_or(Carry{});
-        block.after_known = local_carry(bytes, bom_, end, dialect).has_value();
-        block.summary = kernel_->summarise[markup.variant](markup, bytes.data() + begin, end - begin, block.before);
-        if (i == 0 && bom_ > 0) ++block.summary.records[0];  // starts at the byte order mark
+        blocks[i] = summarise_block(bytes, bom_, begin, end, dialect_, *kernel_);
+        if (i == 0 && bom_ > 0) ++blocks[i].summary.records[0];  // starts at the byte order mark
     });
 
     // Follow the one global bit from block to block. What a walk leaves behind may be more than the next block could
@@ -63,14 +51,14 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
     std::uint8_t inside = 0;
     std::optional<State> walked;  // the state here, if the last block was walked
     for (std::size_t i = 0; i < count; ++i) {
-        const Block& block = blocks[i];
+        const SummarisedBlock& block = blocks[i];
         Carry before = block.before;
         before.inside = inside;
         const State local = state_of(before, dialect.escape_scope);
         const State state = walked.value_or(local);
         entries_.push_back({records, static_cast<std::uint8_t>(state)});
         const bool suspect = block.summary.suspect[inside] != 0 && walker.exact();
-        if (block.after_known && state == local && !suspect && !walker.apart()) {
+        if (block.well_known && state == local && !suspect && !walker.apart()) {
             records += block.summary.records[inside];
             inside ^= block.summary.flips;
             walked.reset();
