@@ -28,9 +28,10 @@ struct Avx2 {
     }
 
     static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
-        const int halves[2] = {_mm256_movemask_epi8(_mm256_cmpeq_epi8(block.low, needle)),
-                               _mm256_movemask_epi8(_mm256_cmpeq_epi8(block.high, needle))};
-        std::memcpy(out, halves, sizeof halves);
+        const int low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(block.low, needle));
+        const int high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(block.high, needle));
+        std::memcpy(out, &low, sizeof low);
+        std::memcpy(out + sizeof low, &high, sizeof high);
     }
 
     // A carry-less product with all ones is the running xor of the bits below.
