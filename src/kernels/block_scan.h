@@ -107,29 +107,51 @@ private:
     typename Isa::Needle quote_, delimiter_, escape_, terminator_, cr_;
 };
 
-// The state that passes from step to step, in one run of bytes or in several.
+// What passes from step to step: `inside` is all ones or all zeros, the others are masks of the step before, its last
+// byte in bit 63.
+template <class Word>
+struct Passed {
+    Word inside, escapes, edges, terminators, returns, toggles;
+};
+
+inline Passed<Lane> passed_of(Carry carry) {
+    const auto top = [](std::uint8_t bit) { return Lane{bit} << 63; };
+    return {Lane{0} - carry.inside,      top(carry.escaped),  top(carry.field_may_open),
+            top(carry.after_terminator), top(carry.after_cr), top(carry.after_quote)};
+}
+
+inline Carry carry_of(const Passed<Lane>& passed) {
+    const auto top = [](Lane mask) { return static_cast<std::uint8_t>(mask >> 63); };
+    return {top(passed.inside),      top(passed.escapes), top(passed.edges),
+            top(passed.terminators), top(passed.returns), top(passed.toggles)};
+}
+
+inline Passed<Lanes> side_by_side(const Carry* carries) {
+    Passed<Lanes> all{};
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        const Passed<Lane> one = passed_of(carries[lane]);
+        all.inside[lane] = one.inside;
+        all.escapes[lane] = one.escapes;
+        all.edges[lane] = one.edges;
+        all.terminators[lane] = one.terminators;
+        all.returns[lane] = one.returns;
+        all.toggles[lane] = one.toggles;
+    }
+    return all;
+}
+
+inline Passed<Lane> in_lane(const Passed<Lanes>& all, std::size_t lane) {
+    return {all.inside[lane],      all.escapes[lane], all.edges[lane],
+            all.terminators[lane], all.returns[lane], all.toggles[lane]};
+}
+
+// The logic of a variant, in one run of bytes or in several.
 template <class Isa, class Word, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 class Scanner {
 public:
-    // Of the one run; `set_carry` and `carry` speak of element `lane` of several.
-    explicit Scanner(Carry carry) { set(inside_, acting_, edges_, terminators_, returns_, toggles_, carry); }
-    explicit Scanner(const Carry* carries) {
-        for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
-            std::uint64_t inside, acting, edges, terminators, returns, toggles;
-            set(inside, acting, edges, terminators, returns, toggles, carries[lane]);
-            inside_[lane] = inside;
-            acting_[lane] = acting;
-            edges_[lane] = edges;
-            terminators_[lane] = terminators;
-            returns_[lane] = returns;
-            toggles_[lane] = toggles;
-        }
-    }
+    explicit Scanner(const Passed<Word>& before) : passed_(before) {}
 
-    Carry carry() const { return get(inside_, acting_, edges_, terminators_, returns_, toggles_); }
-    Carry carry(std::size_t lane) const {
-        return get(inside_[lane], acting_[lane], edges_[lane], terminators_[lane], returns_[lane], toggles_[lane]);
-    }
+    const Passed<Word>& passed() const { return passed_; }
 
     // Takes the next `size` bytes, 64 but for the last step.
     Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
@@ -137,8 +159,8 @@ public:
         Word escaped{};
         if constexpr (kEscape != EscapeUse::kNone) {
             Word acting{};
-            escaped = find_escaped<Word>(found.escapes, acting_ >> 63, acting);
-            acting_ = align(acting);
+            escaped = find_escaped<Word>(found.escapes, passed_.escapes >> 63, acting);
+            passed_.escapes = align(acting);
         }
         const Word plain = kEscape == EscapeUse::kEverywhere ? ~escaped : ~Word{};
 
@@ -146,23 +168,23 @@ public:
         masks.terminators = found.terminators & plain;
         if constexpr (kAnyTerminator) {
             const Word returns = found.returns & plain;
-            masks.pair_ends = masks.terminators & follows(returns, returns_);
+            masks.pair_ends = masks.terminators & follows(returns, passed_.returns);
             masks.terminators |= returns;
-            returns_ = align(returns);
+            passed_.returns = align(returns);
         }
-        terminators_ = align(masks.terminators);
+        passed_.terminators = align(masks.terminators);
         if constexpr (!kHasQuote) return masks;
 
         masks.toggles = found.quotes & ~escaped;
-        masks.inside = prefix_xor(masks.toggles) ^ inside_;
-        inside_ = all_if_negative(masks.inside);  // bits past the end are as the last one
+        masks.inside = prefix_xor(masks.toggles) ^ passed_.inside;
+        passed_.inside = all_if_negative(masks.inside);  // bits past the end are as the last one
 
         const Word edges = (found.delimiters & plain) | masks.terminators | masks.toggles;
-        masks.candidates = masks.toggles & ~follows(edges, edges_);
-        edges_ = align(edges);
-        const Word after_quote = follows(masks.toggles, toggles_);
+        masks.candidates = masks.toggles & ~follows(edges, passed_.edges);
+        passed_.edges = align(edges);
+        const Word after_quote = follows(masks.toggles, passed_.toggles);
         masks.opens = masks.toggles & ~after_quote;
-        toggles_ = align(masks.toggles);
+        passed_.toggles = align(masks.toggles);
         // The fast path lets an escape act wherever it may; these are the places where the rules know better.
         if constexpr (kEscape == EscapeUse::kEverywhere) masks.candidates |= found.escapes & after_quote;
         if constexpr (kEscape == EscapeUse::kQuoted) masks.candidates |= found.quotes & escaped;
@@ -170,29 +192,12 @@ public:
     }
 
 private:
-    static void set(std::uint64_t& inside, std::uint64_t& acting, std::uint64_t& edges, std::uint64_t& terminators,
-                    std::uint64_t& returns, std::uint64_t& toggles, Carry carry) {
-        inside = std::uint64_t{0} - carry.inside;
-        acting = std::uint64_t{carry.escaped} << 63;
-        edges = std::uint64_t{carry.field_may_open} << 63;
-        terminators = std::uint64_t{carry.after_terminator} << 63;
-        returns = std::uint64_t{carry.after_cr} << 63;
-        toggles = std::uint64_t{carry.after_quote} << 63;
-    }
-    static Carry get(std::uint64_t inside, std::uint64_t acting, std::uint64_t edges, std::uint64_t terminators,
-                     std::uint64_t returns, std::uint64_t toggles) {
-        const auto top = [](std::uint64_t mask) { return static_cast<std::uint8_t>(mask >> 63); };
-        return Carry{top(inside), top(acting), top(edges), top(terminators), top(returns), top(toggles)};
-    }
-
     // The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before.
     static Word follows(Word mask, Word previous) { return (mask << 1) + (previous >> 63); }
     static Lane prefix_xor(Lane bits) { return Isa::prefix_xor(bits); }
     static Lanes prefix_xor(Lanes bits) { return prefix_xor_by_shifts(bits); }
 
-    Word inside_;  // all ones or all zeros
-    // The masks of the step before, its last byte in bit 63.
-    Word acting_, edges_, terminators_, returns_, toggles_;
+    Passed<Word> passed_;
 };
 
 // What was counted in one run of bytes, as its summary. A terminator in the last byte starts a record of the next
@@ -212,8 +217,11 @@ template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size_t size, Carry before) {
     before.inside = 0;
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
-    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(before);
-    std::uint64_t ends = 0, ends_outside = 0, suspect_outside = 0, suspect_inside = 0;
+    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(before));
+    std::uint64_t ends = 0;
+    std::uint64_t ends_outside = 0;
+    std::uint64_t suspect_outside = 0;
+    std::uint64_t suspect_inside = 0;
     const auto tally = [&](const Masks<Lane>& masks) {
         const std::uint64_t terminators = masks.terminators & ~masks.pair_ends;
         ends += Isa::popcount(terminators);
@@ -225,7 +233,7 @@ BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size
         tally(scanner.step(finder.in(data, kStepSize)));
     }
     if (size > 0) tally(scanner.step(finder.in(data, size), size));
-    return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, scanner.carry());
+    return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, carry_of(scanner.passed()));
 }
 
 // Walks the lanes side by side, so that memory is read in as many streams, and does the logic for all at once. The
@@ -240,9 +248,11 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
         outside[lane].inside = 0;
     }
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
-    Scanner<Isa, Lanes, kHasQuote, kAnyTerminator, kEscape> scanner(outside);
-    std::uint64_t ends[kLaneCount] = {}, ends_outside[kLaneCount] = {};
-    Lanes suspect_outside{}, suspect_inside{};
+    Scanner<Isa, Lanes, kHasQuote, kAnyTerminator, kEscape> scanner(side_by_side(outside));
+    std::uint64_t ends[kLaneCount] = {};
+    std::uint64_t ends_outside[kLaneCount] = {};
+    Lanes suspect_outside{};
+    Lanes suspect_inside{};
     for (std::size_t offset = 0; offset < lane_size; offset += kLaneUnit) {
         Found<Lanes> found[kSteps];
         for (std::size_t step = 0; step < kSteps; ++step) {
@@ -254,7 +264,8 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
             }
         }
         asm volatile("" : : : "memory");  // or the compiler inserts elements after all
-        Lanes terminators[kSteps], terminators_outside[kSteps];
+        Lanes terminators[kSteps];
+        Lanes terminators_outside[kSteps];
         for (std::size_t step = 0; step < kSteps; ++step) {
             const Masks<Lanes> masks = scanner.step(found[step]);
             terminators[step] = masks.terminators & ~masks.pair_ends;
@@ -272,7 +283,7 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
     }
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
         out[lane] = summary_of(ends[lane], ends_outside[lane], suspect_outside[lane], suspect_inside[lane],
-                               outside[lane], scanner.carry(lane));
+                               outside[lane], carry_of(in_lane(scanner.passed(), lane)));
     }
 }
 
@@ -280,7 +291,7 @@ template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t size, bool stop_at_suspect, Carry& carry,
                  StepMarks* out) {
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
-    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(carry);
+    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(carry));
     std::size_t done = 0;
     while (done < size) {
         const std::size_t length = size - done < kStepSize ? size - done : kStepSize;
@@ -289,7 +300,7 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
         const std::uint64_t valid = ~std::uint64_t{0} >> (kStepSize - length);
         const std::uint64_t after_terminator = ((masks.terminators << 1) | carry.after_terminator) & valid;
         *out++ = StepMarks{after_terminator & ~masks.pair_ends & ~masks.before(), masks.opens & ~masks.before()};
-        carry = scanner.carry();
+        carry = carry_of(scanner.passed());
         done += length;
     }
     return done;
