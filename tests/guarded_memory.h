@@ -13,30 +13,32 @@ namespace cleave::test {
 
 class GuardedMemory {
 public:
-    // One page. Throws std::system_error.
-    GuardedMemory() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
-        void* address = ::mmap(nullptr, 3 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // So many pages. Throws std::system_error.
+    explicit GuardedMemory(std::size_t pages = 1)
+        : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))), size_(pages * page_) {
+        void* address = ::mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
         all_ = static_cast<char*>(address);
-        if (::mprotect(all_ + page_, page_, PROT_READ | PROT_WRITE) != 0) {
+        if (::mprotect(all_ + page_, size_, PROT_READ | PROT_WRITE) != 0) {
             throw std::system_error(errno, std::generic_category(), "mprotect");
         }
     }
     GuardedMemory(const GuardedMemory&) = delete;
     GuardedMemory& operator=(const GuardedMemory&) = delete;
-    ~GuardedMemory() { ::munmap(all_, 3 * page_); }
+    ~GuardedMemory() { ::munmap(all_, size_ + 2 * page_); }
 
     // A copy of the text that begins at the first readable byte, at any byte, or ends with the last one. Text and
-    // offset fit the page; copies may overwrite each other.
+    // offset fit the pages; copies may overwrite each other.
     std::string_view at_front(std::string_view text) { return at(text, 0); }
     std::string_view at(std::string_view text, std::size_t offset) {
         std::copy(text.begin(), text.end(), all_ + page_ + offset);
         return {all_ + page_ + offset, text.size()};
     }
-    std::string_view at_back(std::string_view text) { return at(text, page_ - text.size()); }
+    std::string_view at_back(std::string_view text) { return at(text, size_ - text.size()); }
 
 private:
     std::size_t page_;
+    std::size_t size_;
     char* all_;
 };
 

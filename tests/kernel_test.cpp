@@ -141,7 +141,7 @@ TEST_P(KernelTest, SummarisesLanesAsOneByOne) {
             for (Carry& carry : before) carry = random_carry(random);
             BlockSummary lanes[kLaneCount];
             const Markup markup = markup_of(dialect);
-            GuardedMemory memory;
+            GuardedMemory memory(2);
             const std::string_view place = memory.at_back(text);
             kernel().summarise_lanes[markup.variant](markup, bytes_of(place).data(), lane_size, before, lanes);
             for (std::size_t i = 0; i < kLaneCount; ++i) {

@@ -51,7 +51,7 @@ struct StepMarks {
 
 constexpr std::size_t kStepSize = 64;
 constexpr std::size_t kLaneCount = 4;
-constexpr std::size_t kLaneUnit = 4 * kStepSize;  // lanes are so many bytes long, or a multiple
+constexpr std::size_t kLaneUnit = 8 * kStepSize;  // lanes are so many bytes long, or a multiple
 
 struct Kernel {
     const char* name;
