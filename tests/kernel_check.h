@@ -14,20 +14,27 @@ namespace cleave::test {
 BlockSummary summarise(const Kernel& kernel, const Dialect& dialect, std::string_view text,
                        Carry before = kCarryAtStart);
 
-// What Kernel::mark has done.
+// What Kernel::mark has done. `before` is the state of both readers, `own` the rule whose opening quotes are wanted.
 struct Marked {
     std::size_t size;              // so many bytes were marked
     std::vector<StepMarks> marks;  // of those
-    Carry after;
+    Progress after;
 };
-Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, bool stop_at_suspect,
+Progress progress_from(Carry carry, Quoting own);
+Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules, Progress before);
+Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules,
             Carry before = kCarryAtStart);
+constexpr Rules kEachRules[] = {Rules::kFieldStart, Rules::kAnywhere, Rules::kBoth};
 
-bool same(const Marked& a, const Marked& b);
+// The state after the text as summaries take it: an escape acts wherever it may, every quote toggles.
+Carry carry_after(const Dialect& dialect, std::string_view text, Carry before);
+
+bool same(const Marked& a, const Marked& b, Rules rules);
 
 // Field by field, for EXPECT_EQ.
 std::string printed(const BlockSummary& summary);
 std::string printed(const Carry& carry);
+std::string printed(const Progress& progress, Rules rules);
 
 // DESIGN.md section 2: the summary of two blocks of which `b` follows `a`.
 BlockSummary compose(const BlockSummary& a, const BlockSummary& b);

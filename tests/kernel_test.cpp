@@ -64,11 +64,13 @@ TEST_P(KernelTest, DoesNotDependOnAlignment) {
         for (std::size_t size = 0; size <= kMaxSize; size += kSanitized ? 7 : 1) {
             const std::string text = random_text(random, dialect, size);
             const std::string expected = printed(summarise(kernel(), dialect, text));
-            const Marked marked = mark(kernel(), dialect, text, true);
+            const Rules rules = kEachRules[size % std::size(kEachRules)];
+            const Marked marked = mark(kernel(), dialect, text, rules);
             for (std::size_t alignment = 0; alignment < 64; ++alignment) {
                 const std::string_view moved = memory.at(text, alignment);
                 ASSERT_EQ(printed(summarise(kernel(), dialect, moved)), expected) << alignment << ": " << shown(text);
-                ASSERT_TRUE(same(mark(kernel(), dialect, moved, true), marked)) << alignment << ": " << shown(text);
+                ASSERT_TRUE(same(mark(kernel(), dialect, moved, rules), marked, rules))
+                    << alignment << ": " << shown(text);
             }
         }
     }
@@ -82,10 +84,10 @@ TEST_P(KernelTest, ReadsNothingOutsideTheRange) {
         for (std::size_t size = 0; size <= kMaxSize; ++size) {
             const std::string text = random_text(random, dialect, size);
             const std::string expected = printed(summarise(kernel(), dialect, text));
-            const std::size_t marked = mark(kernel(), dialect, text, true).size;
+            const std::size_t marked = mark(kernel(), dialect, text, Rules::kBoth).size;
             for (const std::string_view place : {memory.at_front(text), memory.at_back(text)}) {
                 EXPECT_EQ(printed(summarise(kernel(), dialect, place)), expected) << shown(text);
-                EXPECT_EQ(mark(kernel(), dialect, place, true).size, marked) << shown(text);
+                EXPECT_EQ(mark(kernel(), dialect, place, Rules::kBoth).size, marked) << shown(text);
             }
         }
     }
@@ -117,7 +119,7 @@ TEST_P(KernelTest, SummariesCompose) {
             const Carry before = random.chance(50) ? kCarryAtStart : random_carry(random);
             for (std::size_t cut = 0; cut <= text.size(); ++cut) {
                 const BlockSummary a = summarise(kernel(), dialect, view.substr(0, cut), before);
-                const Carry between = mark(kernel(), dialect, view.substr(0, cut), false, before).after;
+                const Carry between = carry_after(dialect, view.substr(0, cut), before);
                 const BlockSummary b = summarise(kernel(), dialect, view.substr(cut), between);
                 BlockSummary parts = compose(a, b);
                 BlockSummary whole = summarise(kernel(), dialect, view, before);
@@ -161,13 +163,15 @@ TEST_P(KernelTest, MarksGoOnWhereTheyStopped) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
             const std::string text = random_text(random, dialect, kMaxSize);
             const std::string_view view = text;
-            const Marked whole = mark(kernel(), dialect, view, false);
-            for (std::size_t cut = 0; cut <= text.size(); cut += kStepSize) {
-                const Marked a = mark(kernel(), dialect, view.substr(0, cut), false);
-                const Marked b = mark(kernel(), dialect, view.substr(cut), false, a.after);
-                const auto here = whole.marks.begin() + static_cast<std::ptrdiff_t>(cut / kStepSize);
-                const Marked expected{text.size() - cut, {here, whole.marks.end()}, whole.after};
-                ASSERT_TRUE(same(b, expected)) << cut << ": " << shown(text);
+            for (const Rules rules : kEachRules) {
+                const Marked whole = mark(kernel(), dialect, view, rules);
+                for (std::size_t cut = 0; cut <= whole.size; cut += kStepSize) {
+                    const Marked a = mark(kernel(), dialect, view.substr(0, cut), rules);
+                    const Marked b = mark(kernel(), dialect, view.substr(cut), rules, a.after);
+                    const auto here = whole.marks.begin() + static_cast<std::ptrdiff_t>(cut / kStepSize);
+                    const Marked expected{whole.size - cut, {here, whole.marks.end()}, whole.after};
+                    ASSERT_TRUE(same(b, expected, rules)) << cut << ": " << shown(text);
+                }
             }
         }
     }
@@ -185,10 +189,11 @@ TEST_P(KernelTest, AgreesWithScalarBitForBit) {
                 ASSERT_EQ(printed(summarise(kernel(), dialect, text, before)),
                           printed(summarise(scalar, dialect, text, before)))
                     << shown(text);
-                const bool stop = random.chance(50);
-                ASSERT_TRUE(
-                    same(mark(kernel(), dialect, text, stop, before), mark(scalar, dialect, text, stop, before)))
-                    << shown(text);
+                for (const Rules rules : kEachRules) {
+                    ASSERT_TRUE(same(mark(kernel(), dialect, text, rules, before),
+                                     mark(scalar, dialect, text, rules, before), rules))
+                        << shown(text);
+                }
             }
         }
     }
@@ -237,7 +242,7 @@ TEST_P(KernelTest, ReadsLongBlocks) {
             for (std::size_t i = 0; i < view.size(); i += 100) {
                 const std::string_view part = view.substr(i, 100);
                 parts = compose(parts, summarise(kernel(), dialect, part, between));
-                between = mark(kernel(), dialect, part, false, between).after;
+                between = carry_after(dialect, part, between);
             }
             BlockSummary whole = summarise(kernel(), dialect, text);
             if (!dialect.quote) parts.records[1] = whole.records[1] = 0;

@@ -60,7 +60,7 @@ bool is_clear(const Kernel& kernel, const Dialect& dialect, const std::string& t
     EXPECT_EQ(summary.records[0], reading.starts.size()) << shown(text);
     EXPECT_EQ(summary.flips != 0, reading.open_at_end) << shown(text);
 
-    const Marked marked = mark(kernel, dialect, text, true);
+    const Marked marked = mark(kernel, dialect, text, Rules::kBoth);
     std::uint64_t starts = 0;
     std::uint64_t opens = 0;
     for (const std::uint64_t offset : reading.starts) starts |= std::uint64_t{1} << offset;

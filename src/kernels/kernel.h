@@ -43,6 +43,21 @@ struct BlockSummary {
     std::uint8_t flips;        // 1: the block ends in the other state than it began in
 };
 
+// The quote rules that bytes are read by.
+enum class Rules : std::uint8_t { kFieldStart, kAnywhere, kBoth };
+constexpr std::size_t kRulesCount = 3;
+
+// How far bytes are read with the true state known.
+struct Progress {
+    Carry field_start;  // the state by that rule, if it is followed
+    Carry anywhere;
+    // Where both rules are followed:
+    std::uint8_t own;         // whose `opens` are marked: 0 those of field-start, 1 those of anywhere
+    std::uint8_t apart;       // the rules are in different states; while they are not, only `field_start` matters
+    std::size_t parted;       // the step in which they parted last, in bytes from the data, if they did in this call
+    Carry before_parting[2];  // the states before that step: by field-start, by anywhere
+};
+
 // What 64 bytes hold, given the true state before them. Bit i speaks of byte i.
 struct StepMarks {
     std::uint64_t starts;  // a record starts at the byte
@@ -66,11 +81,12 @@ struct Kernel {
     void (*summarise_lanes[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t lane_size,
                                            const Carry* before, BlockSummary* out);
 
-    // Marks data[0, size) step by step into out[0, ceil(size / 64)), `carry` being the true state before data and,
-    // afterwards, before the first byte not marked. Stops before a step that is suspect, unless told to trust the
-    // `anywhere` rule. Returns the number of bytes marked: size, or a multiple of 64.
-    std::size_t (*mark[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
-                                       bool stop_at_suspect, Carry& carry, StepMarks* out);
+    // Marks data[0, size) step by step into out[0, ceil(size / 64)), as the rules read them from `progress` on, which
+    // is moved on. Stops before a step that the masks cannot decide (only where there is an escape) and, where both
+    // rules are followed, before one in which they start different records. Returns the number of bytes marked: size,
+    // or a multiple of 64.
+    std::size_t (*mark[kRulesCount][kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
+                                                    Progress& progress, StepMarks* out);
 };
 
 }  // namespace cleave

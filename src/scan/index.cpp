@@ -66,7 +66,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         }
         if (cancellation != nullptr) cancellation->throw_if_requested();
         if (!walker.apart()) walker.seek(i * block_size_, records, state);
-        walker.walk(this->block(i));
+        walker.pass(this->block(i));
         records = walker.records();
         walked = walker.state();
         inside = is_quoted(*walked) ? 1 : 0;
@@ -86,7 +86,7 @@ std::optional<Place> RecordIndex::find_open_quote() const {
     auto number = static_cast<std::size_t>(after - entries_.begin()) - 1;
     Walker walker(dialect_, *kernel_, bom_, false);
     walker.seek(number * block_size_, entries_[number].records_before, static_cast<State>(entries_[number].state));
-    for (; number < entries_.size(); ++number) walker.walk(block(number));
+    for (; number < entries_.size(); ++number) walker.pass(block(number));
     return walker.findings().open_quote;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "kernels/markup.h"
 #include "scan/carry.h"
@@ -24,6 +25,10 @@ void mark(StepMarks& marks, std::size_t position, const Transition& transition) 
     marks.opens |= std::uint64_t{transition.opens_quote} << position;
 }
 
+Rules rules_of(const Dialect& dialect) {
+    return dialect.quoting == Quoting::kFieldStart ? Rules::kFieldStart : Rules::kAnywhere;
+}
+
 }  // namespace
 
 Walker::Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom, bool compare_rules)
@@ -33,9 +38,9 @@ Walker::Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom, 
       field_start_(dialect, Quoting::kFieldStart),
       anywhere_(dialect, Quoting::kAnywhere),
       bom_(bom),
-      carry_(carry_of(State::kRecordStart)),
-      compare_rules_(compare_rules),
+      rules_(compare_rules ? Rules::kBoth : rules_of(dialect)),
       marks_(kSliceSize / kStepSize) {
+    progress_.own = dialect.quoting == Quoting::kFieldStart ? 0 : 1;
     settle(State::kRecordStart);
 }
 
@@ -46,77 +51,124 @@ void Walker::seek(std::uint64_t offset, std::uint64_t records, State state) {
 }
 
 State Walker::state() const {
-    if (!apart_) return state_of(carry_, dialect_.escape_scope);
-    return dialect_.quoting == Quoting::kFieldStart ? apart_->field_start : apart_->anywhere;
+    const bool anywhere = rules_ == Rules::kAnywhere || (apart() && progress_.own != 0);
+    return state_of(anywhere ? progress_.anywhere : progress_.field_start, dialect_.escape_scope);
 }
+
+bool Walker::exact() const { return rules_ != Rules::kAnywhere || escape_use(dialect_) == EscapeUse::kQuoted; }
 
 // The rules agree, or only the dialect's own matters any more.
 void Walker::settle(State state) {
-    apart_.reset();
-    carry_ = carry_of(state);
-    exact_ = compare_rules_ || dialect_.quoting == Quoting::kFieldStart || escape_use(dialect_) == EscapeUse::kQuoted;
+    progress_.apart = 0;
+    progress_.field_start = progress_.anywhere = carry_of(state);
 }
 
 std::span<const std::uint64_t> Walker::walk(std::span<const std::uint8_t> bytes) {
     starts_.clear();
+    advance<true>(bytes);
+    return starts_;
+}
+
+void Walker::pass(std::span<const std::uint8_t> bytes) { advance<false>(bytes); }
+
+template <bool kKeepStarts>
+void Walker::advance(std::span<const std::uint8_t> bytes) {
     while (!bytes.empty()) {
-        std::size_t done = 0;
-        if (offset_ >= bom_ && !apart_) {
-            const std::size_t slice = std::min(bytes.size(), kSliceSize);
-            done = kernel_->mark[markup_.variant](markup_, bytes.data(), slice, exact_, carry_, marks_.data());
-            keep(std::span(marks_).first((done + kStepSize - 1) / kStepSize), done);
-        }
+        std::size_t done = offset_ >= bom_ ? mark(bytes.first(std::min(bytes.size(), kSliceSize))) : 0;
         if (done == 0) {
             done = std::min(bytes.size(), kStepSize);
             step_exactly(bytes.first(done));
         }
+        if constexpr (kKeepStarts) {
+            for (std::size_t i = 0; i * kStepSize < done; ++i) starts_.push_back(marks_[i].starts);
+        }
         bytes = bytes.subspan(done);
     }
-    return starts_;
 }
 
-// One step by the state machine: at the byte order mark, at suspect bytes, and where the rules are apart.
+// As far as the masks tell; returns how far.
+std::size_t Walker::mark(std::span<const std::uint8_t> slice) {
+    constexpr std::size_t kNot = SIZE_MAX;
+    progress_.parted = kNot;
+    const std::size_t done = kernel_->mark[static_cast<std::size_t>(rules_)][markup_.variant](
+        markup_, slice.data(), slice.size(), progress_, marks_.data());
+    if (apart() && progress_.parted != kNot) since_ = find_parting(slice.first(done), marks_);
+    keep(std::span(marks_).first((done + kStepSize - 1) / kStepSize), done);
+    return done;
+}
+
+// Where in the step that progress_ tells of the rules parted, after the marks of the bytes before it.
+Place Walker::find_parting(std::span<const std::uint8_t> bytes, std::span<const StepMarks> marks) const {
+    Readers readers{state_of(progress_.before_parting[0], dialect_.escape_scope),
+                    state_of(progress_.before_parting[1], dialect_.escape_scope), records_, std::nullopt};
+    for (const StepMarks& step : marks.first(progress_.parted / kStepSize)) {
+        readers.records += static_cast<std::uint64_t>(std::popcount(step.starts));
+    }
+    const std::size_t end = std::min(bytes.size(), progress_.parted + kStepSize);
+    for (std::size_t i = progress_.parted; i < end; ++i) move(readers, offset_ + i, bytes[i]);
+    assert(readers.since);
+    return *readers.since;
+}
+
+// One step by the state machine: at the byte order mark, where the rules start different records, and where the masks
+// cannot decide.
 void Walker::step_exactly(std::span<const std::uint8_t> step) {
-    if (compare_rules_ && step_by_both_rules(step)) return;
+    if (rules_ == Rules::kBoth && step_by_both_rules(step)) return;
     State state = this->state();
-    StepMarks marks{};
+    StepMarks& marks = marks_.front();
+    marks = {};
     for (std::size_t i = 0; i < step.size(); ++i) {
         const Transition transition = transition_at(offset_ + i, dialect_.quoting, state, step[i]);
-        mark(marks, i, transition);
+        cleave::mark(marks, i, transition);
         state = transition.next;
     }
     settle(state);
     keep({&marks, 1}, step.size());
 }
 
-// Follows both rules. Where they cut differently it ends the comparison, keeps nothing and returns false.
+// Follows both rules. Where they start different records it ends the comparison, keeps nothing and returns false.
 bool Walker::step_by_both_rules(std::span<const std::uint8_t> step) {
-    std::optional<Apart> apart = apart_;
-    State field_start = apart ? apart->field_start : state();
-    State anywhere = apart ? apart->anywhere : field_start;
-    StepMarks marks{};
+    const State agreed = state_of(progress_.field_start, dialect_.escape_scope);
+    Readers readers{agreed, agreed, records_, std::nullopt};
+    if (apart()) {
+        readers.anywhere = state_of(progress_.anywhere, dialect_.escape_scope);
+        readers.since = since_;
+    }
+    StepMarks& marks = marks_.front();
+    marks = {};
     for (std::size_t i = 0; i < step.size(); ++i) {
-        const Transition by_field_start = transition_at(offset_ + i, Quoting::kFieldStart, field_start, step[i]);
-        const Transition by_anywhere = transition_at(offset_ + i, Quoting::kAnywhere, anywhere, step[i]);
-        if (by_field_start.starts_record != by_anywhere.starts_record) {
-            divergence_ = apart->since;
-            compare_rules_ = false;
+        const std::optional<Transition> own = move(readers, offset_ + i, step[i]);
+        if (!own) {
+            divergence_ = readers.since;
+            settle(state());
+            rules_ = rules_of(dialect_);
             return false;
         }
-        mark(marks, i, dialect_.quoting == Quoting::kFieldStart ? by_field_start : by_anywhere);
-        field_start = by_field_start.next;
-        anywhere = by_anywhere.next;
-        if (agree(field_start, anywhere)) {
-            apart.reset();
-        } else {
-            const std::uint64_t records = records_ + static_cast<std::uint64_t>(std::popcount(marks.starts));
-            apart = Apart{field_start, anywhere, apart ? apart->since : Place{offset_ + i, records - 1}};
-        }
+        cleave::mark(marks, i, *own);
     }
-    settle(field_start);
-    apart_ = apart;
+    progress_.field_start = carry_of(readers.field_start);
+    progress_.anywhere = carry_of(readers.anywhere);
+    progress_.apart = readers.since ? 1 : 0;
+    if (readers.since) since_ = *readers.since;
     keep({&marks, 1}, step.size());
     return true;
+}
+
+// Moves both readers on by a byte. Returns the transition by the dialect's own rule, or nothing if they start different
+// records.
+std::optional<Transition> Walker::move(Readers& readers, std::uint64_t offset, std::uint8_t byte) const {
+    const Transition by_field_start = transition_at(offset, Quoting::kFieldStart, readers.field_start, byte);
+    const Transition by_anywhere = transition_at(offset, Quoting::kAnywhere, readers.anywhere, byte);
+    if (by_field_start.starts_record != by_anywhere.starts_record) return std::nullopt;
+    readers.field_start = by_field_start.next;
+    readers.anywhere = by_anywhere.next;
+    readers.records += by_field_start.starts_record ? 1 : 0;
+    if (agree(readers.field_start, readers.anywhere)) {
+        readers.since.reset();
+    } else if (!readers.since) {
+        readers.since = Place{offset, readers.records - 1};
+    }
+    return dialect_.quoting == Quoting::kFieldStart ? by_field_start : by_anywhere;
 }
 
 // The machine's transition, but for the bytes of the byte order mark: they belong to the first record, and its first
@@ -129,7 +181,6 @@ Transition Walker::transition_at(std::uint64_t offset, Quoting quoting, State st
 // Takes over the marks of the `size` bytes from offset_ on.
 void Walker::keep(std::span<const StepMarks> marks, std::size_t size) {
     for (std::size_t i = 0; i < marks.size(); ++i) {
-        starts_.push_back(marks[i].starts);
         records_ += static_cast<std::uint64_t>(std::popcount(marks[i].starts));
         if (marks[i].opens != 0) {
             last_open_ = offset_ + i * kStepSize + static_cast<std::uint64_t>(std::bit_width(marks[i].opens)) - 1;

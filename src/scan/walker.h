@@ -30,30 +30,39 @@ public:
     // bytes[i]; bits past the end are 0. The words are valid until the next call.
     std::span<const std::uint64_t> walk(std::span<const std::uint8_t> bytes);
 
+    // The same without the record starts.
+    void pass(std::span<const std::uint8_t> bytes);
+
     std::uint64_t offset() const { return offset_; }
     std::uint64_t records() const { return records_; }  // that start before offset()
     State state() const;
 
     // The two rules have read the last bytes differently, and it is not yet known whether they will cut differently.
-    bool apart() const { return apart_.has_value(); }
-    // Suspect bytes matter: the kernel alone may be wrong there, or the two rules may part.
-    bool exact() const { return exact_; }
+    bool apart() const { return progress_.apart != 0; }
+    // Suspect bytes matter: a summary may be wrong there, or the two rules may part.
+    bool exact() const;
 
     // What is known of the bytes so far, taking them for the whole input. The place of an open quote is only right if
     // the walk came past it.
     Findings findings() const;
 
 private:
-    // The two rules have read the same bytes to different states, from the quote at `since` on.
-    struct Apart {
+    // Two readers by the two rules, as long as they start the same records.
+    struct Readers {
         State field_start;
         State anywhere;
-        Place since;
+        std::uint64_t records;       // started so far
+        std::optional<Place> since;  // where they parted, while they are apart
     };
 
+    template <bool kKeepStarts>
+    void advance(std::span<const std::uint8_t> bytes);
+    std::size_t mark(std::span<const std::uint8_t> slice);
     void settle(State state);
     void step_exactly(std::span<const std::uint8_t> step);
     bool step_by_both_rules(std::span<const std::uint8_t> step);
+    Place find_parting(std::span<const std::uint8_t> bytes, std::span<const StepMarks> marks) const;
+    std::optional<Transition> move(Readers& readers, std::uint64_t offset, std::uint8_t byte) const;
     Transition transition_at(std::uint64_t offset, Quoting quoting, State state, std::uint8_t byte) const;
     void keep(std::span<const StepMarks> marks, std::size_t size);
 
@@ -66,12 +75,11 @@ private:
     std::uint64_t offset_ = 0;
     std::uint64_t records_ = 0;
     std::uint64_t last_open_ = 0;
-    // The true state, unless the rules are apart. While they are compared and agree it is that of `field-start`: the
-    // other rule's then differs only in what it has forgotten.
-    Carry carry_;
-    std::optional<Apart> apart_;
-    bool compare_rules_;
-    bool exact_;
+    // The true state. While both rules are followed and agree it is that of `field-start`: the other rule's then
+    // differs only in what it has forgotten.
+    Rules rules_;
+    Progress progress_{};
+    Place since_{};  // where the rules parted, while they are apart
     std::optional<Place> divergence_;
     std::vector<StepMarks> marks_;
     std::vector<std::uint64_t> starts_;

@@ -1,0 +1,100 @@
+// The summary of a block: what it says of itself under either hypothesis. See kernels/step.h on linkage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/step.h"
+
+namespace cleave {
+namespace {
+
+// What was counted in one run of bytes, as its summary. A terminator in the last byte starts a record of the next
+// block, one just before the first byte a record here.
+inline BlockSummary summary_of(std::uint64_t ends, std::uint64_t ends_outside, std::uint64_t suspect_outside,
+                               std::uint64_t suspect_inside, Carry before, Carry after) {
+    const std::uint64_t last_inside = after.after_terminator & after.inside;
+    const std::uint64_t last_outside = after.after_terminator & (after.inside ^ 1U);
+    return BlockSummary{
+        {static_cast<std::uint32_t>(before.after_terminator + ends_outside - last_outside),
+         static_cast<std::uint32_t>(ends - ends_outside - last_inside)},
+        {static_cast<std::uint8_t>(suspect_outside != 0), static_cast<std::uint8_t>(suspect_inside != 0)},
+        after.inside};
+}
+
+template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size_t size, Carry before) {
+    before.inside = 0;
+    const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
+    Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(before));
+    std::uint64_t ends = 0;
+    std::uint64_t ends_outside = 0;
+    std::uint64_t suspect_outside = 0;
+    std::uint64_t suspect_inside = 0;
+    const auto tally = [&](const Masks<Lane>& masks) {
+        const std::uint64_t terminators = masks.terminators & ~masks.pair_ends;
+        ends += Isa::popcount(terminators);
+        ends_outside += Isa::popcount(terminators & ~masks.inside);
+        suspect_outside |= masks.candidates & ~masks.before();
+        suspect_inside |= masks.candidates & masks.before();
+    };
+    for (; size >= kStepSize; data += kStepSize, size -= kStepSize) {
+        tally(scanner.template step<Rules::kBoth>(finder.in(data, kStepSize)));
+    }
+    if (size > 0) tally(scanner.template step<Rules::kBoth>(finder.in(data, size), size));
+    return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, carry_of(scanner.passed()));
+}
+
+// Walks the lanes side by side, so that memory is read in as many streams, and does the logic for all at once. The
+// masks go through memory: an element of a vector is cheaper to store than to insert.
+template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t lane_size, const Carry* before,
+                     BlockSummary* out) {
+    constexpr std::size_t kSteps = kLaneUnit / kStepSize;
+    Carry outside[kLaneCount];
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        outside[lane] = before[lane];
+        outside[lane].inside = 0;
+    }
+    const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
+    Scanner<Isa, Lanes, kHasQuote, kAnyTerminator, kEscape> scanner(side_by_side(outside));
+    std::uint64_t ends[kLaneCount] = {};
+    std::uint64_t ends_outside[kLaneCount] = {};
+    Lanes suspect_outside{};
+    Lanes suspect_inside{};
+    for (std::size_t offset = 0; offset < lane_size; offset += kLaneUnit) {
+        Found<Lanes> found[kSteps];
+        for (std::size_t step = 0; step < kSteps; ++step) {
+            for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+                const typename Isa::Block block = Isa::load(data + lane * lane_size + offset + step * kStepSize);
+                finder.each(found[step], [&](Lanes& masks, typename Isa::Needle needle) {
+                    Isa::store_equal(block, needle, reinterpret_cast<std::uint8_t*>(&masks) + lane * sizeof(Lane));
+                });
+            }
+        }
+        asm volatile("" : : : "memory");  // or the compiler inserts elements after all
+        Lanes terminators[kSteps];
+        Lanes terminators_outside[kSteps];
+        for (std::size_t step = 0; step < kSteps; ++step) {
+            const Masks<Lanes> masks = scanner.template step<Rules::kBoth>(found[step]);
+            terminators[step] = masks.terminators & ~masks.pair_ends;
+            terminators_outside[step] = terminators[step] & ~masks.inside;
+            suspect_outside |= masks.candidates & ~masks.before();
+            suspect_inside |= masks.candidates & masks.before();
+        }
+        asm volatile("" : : : "memory");  // or it extracts them
+        for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+            for (std::size_t step = 0; step < kSteps; ++step) {
+                ends[lane] += Isa::popcount(terminators[step][lane]);
+                ends_outside[lane] += Isa::popcount(terminators_outside[step][lane]);
+            }
+        }
+    }
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        out[lane] = summary_of(ends[lane], ends_outside[lane], suspect_outside[lane], suspect_inside[lane],
+                               outside[lane], carry_of(in_lane(scanner.passed(), lane)));
+    }
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,227 @@
+// What 64 bytes mean: the masks of one step, and how they follow from those of the step before. Written once over a
+// word of 64 bits, or several side by side, and over the few things that an ISA file offers (see kernels/scalar.cpp).
+//
+// Everything here has internal linkage and nothing comes from std: an inline function emitted here with AVX2 code
+// could be picked by the linker for callers on machines without it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/kernel.h"
+
+namespace cleave {
+namespace {
+
+// The masks of one step: of a single run of bytes, or of kLaneCount runs side by side, one in each element. All the
+// logic below is written over either.
+using Lane = std::uint64_t;
+using Lanes [[gnu::vector_size(kLaneCount * sizeof(std::uint64_t))]] = std::uint64_t;
+
+inline Lane all_if_negative(Lane word) { return static_cast<Lane>(static_cast<std::int64_t>(word) >> 63); }
+inline Lanes all_if_negative(Lanes words) {
+    using Signed [[gnu::vector_size(sizeof(Lanes))]] = std::int64_t;
+    return reinterpret_cast<Lanes>(reinterpret_cast<Signed>(words) < 0);
+}
+
+// For words without a carry-less product: each shift doubles how far a bit reaches.
+template <class Word>
+inline Word prefix_xor_by_shifts(Word bits) {
+    for (unsigned reach = 1; reach < kStepSize; reach *= 2) bits ^= bits << reach;
+    return bits;
+}
+
+// For machines without a popcount: sums of two, four and eight bits side by side, gathered by a product.
+[[maybe_unused]] inline std::uint64_t popcount_by_adding(std::uint64_t bits) {
+    bits -= (bits >> 1) & 0x5555555555555555;
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return bits * 0x0101010101010101 >> 56;
+}
+
+// Which bytes follow an escape that acts, by the odd-length runs of escapes; after the addition-carry idea of Langdale
+// and Lemire, "Parsing Gigabytes of JSON per Second" (2019), section 3.1.1. Subtracting lets the borrow run through a
+// run of escapes, and comparing with the odd bits tells where the run began. `escaped_first` is 0 or 1 and says the
+// same of the first byte; `acting` receives the escapes that act.
+template <class Word>
+inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
+    const Word odd_bits = Word{} + 0xAAAAAAAAAAAAAAAAULL;
+    const Word candidates = escapes & ~escaped_first;
+    const Word series = (((candidates << 1) | odd_bits) - candidates) ^ odd_bits;
+    acting = series & escapes;
+    return series ^ (escapes | escaped_first);
+}
+
+// What 64 bytes hold of each byte that matters. Bits past the end of the data are 0.
+template <class Word>
+struct Found {
+    Word terminators, returns, quotes, delimiters, escapes;
+};
+
+// What that means if the scan began outside quotes; for the other hypothesis `inside` is its complement.
+template <class Word>
+struct Masks {
+    Word terminators;                                 // of a CRLF pair both bytes, where both terminate
+    Word pair_ends;                                   // the LF of such a pair
+    Word inside;                                      // inside quotes just after this byte
+    Word toggles;                                     // quotes that are not escaped
+    Word candidates;                                  // cannot be trusted if they stand outside quotes
+    Word opens;                                       // toggles that are not the second of two
+    Word before() const { return inside ^ toggles; }  // inside quotes just before this byte
+};
+
+// What a variant of the scan looks for.
+template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+class Finder {
+public:
+    explicit Finder(const Markup& markup)
+        : quote_(Isa::needle(markup.quote)),
+          delimiter_(Isa::needle(markup.delimiter)),
+          escape_(Isa::needle(markup.escape)),
+          terminator_(Isa::needle(markup.terminator)),
+          cr_(Isa::needle('\r')) {}
+
+    // Calls put(which, needle) for each member of Found<> that the variant uses.
+    template <class Word, class Put>
+    void each(Found<Word>& found, const Put& put) const {
+        put(found.terminators, terminator_);
+        if constexpr (kAnyTerminator) put(found.returns, cr_);
+        if constexpr (kHasQuote) put(found.quotes, quote_);
+        if constexpr (kHasQuote) put(found.delimiters, delimiter_);
+        if constexpr (kEscape != EscapeUse::kNone) put(found.escapes, escape_);
+    }
+
+    // 1..64 bytes. Nothing after them is read: fewer than 64 are copied out.
+    Found<Lane> in(const std::uint8_t* data, std::size_t size) const {
+        std::uint8_t padded[kStepSize] = {};
+        if (size < kStepSize) data = static_cast<const std::uint8_t*>(std::memcpy(padded, data, size));
+        const typename Isa::Block block = Isa::load(data);
+        const Lane valid = ~Lane{0} >> (kStepSize - size);
+        Found<Lane> found{};
+        each(found, [&](Lane& mask, typename Isa::Needle needle) { mask = Isa::equal(block, needle) & valid; });
+        return found;
+    }
+
+private:
+    typename Isa::Needle quote_, delimiter_, escape_, terminator_, cr_;
+};
+
+// What passes from step to step: `inside` is all ones or all zeros, the others are masks of the step before, its last
+// byte in bit 63.
+template <class Word>
+struct Passed {
+    Word inside, escapes, edges, terminators, returns, toggles;
+};
+
+inline Passed<Lane> passed_of(Carry carry) {
+    const auto top = [](std::uint8_t bit) { return Lane{bit} << 63; };
+    return {Lane{0} - carry.inside,      top(carry.escaped),  top(carry.field_may_open),
+            top(carry.after_terminator), top(carry.after_cr), top(carry.after_quote)};
+}
+
+inline Carry carry_of(const Passed<Lane>& passed) {
+    const auto top = [](Lane mask) { return static_cast<std::uint8_t>(mask >> 63); };
+    return {top(passed.inside),      top(passed.escapes), top(passed.edges),
+            top(passed.terminators), top(passed.returns), top(passed.toggles)};
+}
+
+inline Passed<Lanes> side_by_side(const Carry* carries) {
+    Passed<Lanes> all{};
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
+        const Passed<Lane> one = passed_of(carries[lane]);
+        all.inside[lane] = one.inside;
+        all.escapes[lane] = one.escapes;
+        all.edges[lane] = one.edges;
+        all.terminators[lane] = one.terminators;
+        all.returns[lane] = one.returns;
+        all.toggles[lane] = one.toggles;
+    }
+    return all;
+}
+
+inline Passed<Lane> in_lane(const Passed<Lanes>& all, std::size_t lane) {
+    return {all.inside[lane],      all.escapes[lane], all.edges[lane],
+            all.terminators[lane], all.returns[lane], all.toggles[lane]};
+}
+
+// The logic of a variant, in one run of bytes or in several.
+template <class Isa, class Word, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+class Scanner {
+public:
+    explicit Scanner(const Passed<Word>& before) : passed_(before) {}
+
+    const Passed<Word>& passed() const { return passed_; }
+
+    // Takes the next `size` bytes, 64 but for the last step, as the rules read them. Where both do, the masks are those
+    // of the `anywhere` rule, and candidates are the bytes at which the two may part.
+    template <Rules kRules>
+    Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
+        const auto align = [size](Word mask) { return mask << (kStepSize - size); };  // last byte to bit 63
+        Word escaped{};
+        if constexpr (kEscape != EscapeUse::kNone) {
+            Word acting{};
+            escaped = find_escaped<Word>(found.escapes, passed_.escapes >> 63, acting);
+            passed_.escapes = align(acting);
+        }
+        const Word plain = kEscape == EscapeUse::kEverywhere ? ~escaped : ~Word{};
+
+        Masks<Word> masks{};
+        masks.terminators = found.terminators & plain;
+        if constexpr (kAnyTerminator) {
+            const Word returns = found.returns & plain;
+            masks.pair_ends = masks.terminators & follows(returns, passed_.returns);
+            masks.terminators |= returns;
+            passed_.returns = align(returns);
+        }
+        passed_.terminators = align(masks.terminators);
+        if constexpr (!kHasQuote) return masks;
+
+        const Word walls = (found.delimiters & plain) | masks.terminators;
+        masks.toggles = found.quotes & ~escaped;
+        masks.inside = prefix_xor(masks.toggles) ^ passed_.inside;
+        if constexpr (kRules == Rules::kBoth) masks.candidates = unexplained(masks.toggles, walls);
+        if constexpr (kRules == Rules::kFieldStart) drop_strays(walls, masks);
+
+        const Word after_quote = follows(masks.toggles, passed_.toggles);
+        masks.opens = masks.toggles & ~after_quote;
+        // An escape is taken to act wherever it may: not so right after a closing quote by the field-start rule, nor
+        // outside quotes if its scope is kQuoted. There it only matters to a quote, which is data by field-start.
+        if constexpr (kEscape == EscapeUse::kEverywhere && kRules != Rules::kAnywhere) {
+            masks.candidates |= found.escapes & after_quote;
+        }
+        if constexpr (kEscape == EscapeUse::kQuoted && kRules != Rules::kFieldStart) {
+            masks.candidates |= found.quotes & escaped;
+        }
+        passed_.inside = all_if_negative(masks.inside);  // bits past the end are as the last one
+        passed_.edges = align(walls | masks.toggles);
+        passed_.toggles = align(masks.toggles);
+        return masks;
+    }
+
+private:
+    // The quotes that stand neither at the start of a field nor behind another quote.
+    Word unexplained(Word toggles, Word walls) const { return toggles & ~follows(walls | toggles, passed_.edges); }
+
+    // By the field-start rule the first quote that opens unexplained is data, and so are all up to the next wall, where
+    // its field ends. Without them the next ones may open or close: on to the first of those.
+    void drop_strays(Word walls, Masks<Word>& masks) const {
+        for (Word strays; (strays = unexplained(masks.toggles, walls) & ~masks.before()) != 0;) {
+            const Word first = strays & (~strays + 1);
+            const Word beyond = walls & ~(first | (first - 1));
+            const Word wall = beyond & (~beyond + 1);
+            masks.toggles &= ~(wall - first);
+            masks.inside = prefix_xor(masks.toggles) ^ passed_.inside;
+        }
+    }
+
+    // The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before.
+    static Word follows(Word mask, Word previous) { return (mask << 1) + (previous >> 63); }
+    static Lane prefix_xor(Lane bits) { return Isa::prefix_xor(bits); }
+    static Lanes prefix_xor(Lanes bits) { return prefix_xor_by_shifts(bits); }
+
+    Passed<Word> passed_;
+};
+
+}  // namespace
+}  // namespace cleave
