@@ -6,6 +6,7 @@
 #include "cleave/scan.h"
 #include "scan/carry.h"
 #include "scan/parallel.h"
+#include "scan/rescan.h"
 #include "scan/summarise.h"
 #include "scan/walker.h"
 
@@ -34,13 +35,19 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
     assert(machine.threads >= 1 && block_size_ >= 1 && block_size_ <= kMaxBlockSize);
     const std::size_t count = (bytes.size() + block_size_ - 1) / block_size_;
 
-    std::vector<SummarisedBlock> blocks(count);
-    parallel_for(count, machine.threads, [&](std::size_t i) {
+    struct Block {
+        SummarisedBlock summarised;
+        Rescan rescan;
+    };
+    std::vector<Block> blocks(count);
+    parallel_for(count, machine.threads, [&, rescanner = Rescanner(dialect_, *kernel_)](std::size_t i) mutable {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         const std::uint64_t end = std::min<std::uint64_t>((i + 1) * block_size_, bytes.size());
         const std::uint64_t begin = std::min(std::max<std::uint64_t>(i * block_size_, bom_), end);
-        blocks[i] = summarise_block(bytes, bom_, begin, end, dialect_, *kernel_);
-        if (i == 0 && bom_ > 0) ++blocks[i].summary.records[0];  // starts at the byte order mark
+        SummarisedBlock& summarised = blocks[i].summarised;
+        summarised = summarise_block(bytes, bom_, begin, end, dialect_, *kernel_);
+        if (begin == i * block_size_) blocks[i].rescan = rescanner.rescan(this->block(i), summarised);
+        if (i == 0 && bom_ > 0) ++summarised.summary.records[0];  // starts at the byte order mark
     });
 
     // Follow the one global bit from block to block. What a walk leaves behind may be more than the next block could
@@ -51,7 +58,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
     std::uint8_t inside = 0;
     std::optional<State> walked;  // the state here, if the last block was walked
     for (std::size_t i = 0; i < count; ++i) {
-        const SummarisedBlock& block = blocks[i];
+        const SummarisedBlock& block = blocks[i].summarised;
         Carry before = block.before;
         before.inside = inside;
         const State local = state_of(before, dialect.escape_scope);
@@ -66,7 +73,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         }
         if (cancellation != nullptr) cancellation->throw_if_requested();
         if (!walker.apart()) walker.seek(i * block_size_, records, state);
-        walker.pass(this->block(i));
+        pass_by(walker, this->block(i), blocks[i].rescan);
         records = walker.records();
         walked = walker.state();
         inside = is_quoted(*walked) ? 1 : 0;

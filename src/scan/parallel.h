@@ -12,7 +12,8 @@
 namespace cleave {
 
 // Calls work(i) once for every i in [0, count), in ascending order of start, on at most `threads` threads, this one
-// among them; returns when all are done. After a call has thrown no new ones start, and the exception is rethrown.
+// among them; returns when all are done. Each thread has a copy of `work`, which may keep something from call to call.
+// After a call has thrown no new ones start, and the exception is rethrown.
 template <class Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     std::atomic<std::size_t> next{0};
@@ -20,7 +21,8 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     std::exception_ptr failure;
     const auto run = [&] {
         try {
-            for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
+            Work own = work;
+            for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) own(i);
         } catch (...) {  // carried to the calling thread
             next.store(count);
             const std::lock_guard lock(mutex);

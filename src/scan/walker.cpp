@@ -44,6 +44,20 @@ Walker::Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom, 
     settle(State::kRecordStart);
 }
 
+Walker::Position Walker::position() const {
+    if (!apart()) return {offset_, records_, state(), state(), std::nullopt};
+    return {offset_, records_, state_of(progress_.field_start, dialect_.escape_scope),
+            state_of(progress_.anywhere, dialect_.escape_scope), since_};
+}
+
+void Walker::seek(const Position& position) {
+    seek(position.offset, position.records, position.field_start);
+    if (!position.since) return;
+    progress_.anywhere = carry_of(position.anywhere);
+    progress_.apart = 1;
+    since_ = *position.since;
+}
+
 void Walker::seek(std::uint64_t offset, std::uint64_t records, State state) {
     offset_ = offset;
     records_ = records;

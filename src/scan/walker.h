@@ -23,7 +23,17 @@ public:
     // `compare_rules` it also follows the other quote rule until the two cut differently.
     Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom, bool compare_rules);
 
-    // Goes on at another place: `records` start before `offset`, where the state is `state`.
+    // Where a walk stands, and all it needs to go on from there.
+    struct Position {
+        std::uint64_t offset;
+        std::uint64_t records;       // that start before offset
+        State field_start;           // the states by the two rules. Where only one is followed, or they agree, the
+        State anywhere;              // second is as the first
+        std::optional<Place> since;  // where the rules parted, while they are apart
+    };
+    Position position() const;
+    void seek(const Position& position);
+    // The rules agree there.
     void seek(std::uint64_t offset, std::uint64_t records, State state);
 
     // Takes the next bytes and returns their record starts: bit i % 64 of word i / 64 is set if a record starts at
@@ -39,6 +49,10 @@ public:
 
     // The two rules have read the last bytes differently, and it is not yet known whether they will cut differently.
     bool apart() const { return progress_.apart != 0; }
+    // Both rules are followed: they have not cut differently so far.
+    bool compares() const { return rules_ == Rules::kBoth; }
+    // Follows both again, from the next seek() on.
+    void compare_rules() { rules_ = Rules::kBoth; }
     // Suspect bytes matter: a summary may be wrong there, or the two rules may part.
     bool exact() const;
 
