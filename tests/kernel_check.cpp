@@ -14,12 +14,11 @@ constexpr Quoting kRules[] = {Quoting::kFieldStart, Quoting::kAnywhere};
 constexpr Rules rules_of(Quoting rule) { return rule == Quoting::kFieldStart ? Rules::kFieldStart : Rules::kAnywhere; }
 
 // The offsets whose bits are set, counted from `begin`.
-std::vector<std::uint64_t> offsets_of(const std::vector<StepMarks>& marks, std::uint64_t StepMarks::*member,
-                                      std::uint64_t begin) {
+std::vector<std::uint64_t> offsets_of(const std::vector<std::uint64_t>& words, std::uint64_t begin) {
     std::vector<std::uint64_t> offsets;
-    for (std::size_t step = 0; step < marks.size(); ++step) {
+    for (std::size_t step = 0; step < words.size(); ++step) {
         for (std::size_t bit = 0; bit < kStepSize; ++bit) {
-            if ((marks[step].*member >> bit & 1) != 0) offsets.push_back(begin + step * kStepSize + bit);
+            if ((words[step] >> bit & 1) != 0) offsets.push_back(begin + step * kStepSize + bit);
         }
     }
     return offsets;
@@ -60,13 +59,12 @@ public:
             // What follows the marked bytes decides nothing about them but for the end of the text.
             const std::string_view read = text_.substr(0, begin_ + marked.size);
             const Reading reading = read_by_rules(read, dialect_, rule);
-            EXPECT_EQ(offsets_of(marked.marks, &StepMarks::starts, begin_),
-                      offsets_between(reading.starts, begin_, read.size()))
-                << explain(rule);
+            const auto starts = offsets_between(reading.starts, begin_, read.size());
+            EXPECT_EQ(offsets_of(marked.starts, begin_), starts) << explain(rule);
+            EXPECT_EQ(marked.after.records, starts.size()) << explain(rule);
             if (rules != Rules::kBoth || rule == dialect_.quoting) {
-                EXPECT_EQ(offsets_of(marked.marks, &StepMarks::opens, begin_),
-                          offsets_between(reading.opens, begin_, read.size()))
-                    << explain(rule);
+                const auto opens = offsets_between(reading.opens, begin_, read.size());
+                EXPECT_EQ(marked.after.open_end, opens.empty() ? 0 : opens.back() + 1 - begin_) << explain(rule);
             }
             const bool by_anywhere = rule == Quoting::kAnywhere && (rules != Rules::kBoth || marked.after.apart != 0);
             const Carry& after = by_anywhere ? marked.after.anywhere : marked.after.field_start;
@@ -113,10 +111,10 @@ Progress progress_from(Carry carry, Quoting own) {
 
 Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules, Progress before) {
     const Markup markup = markup_under_test(dialect);
-    Marked marked{0, std::vector<StepMarks>((text.size() + kStepSize - 1) / kStepSize), before};
+    Marked marked{0, std::vector<std::uint64_t>((text.size() + kStepSize - 1) / kStepSize), before};
     marked.size = kernel.mark[static_cast<std::size_t>(rules)][markup.variant](
-        markup, bytes_of(text).data(), text.size(), marked.after, marked.marks.data());
-    marked.marks.resize((marked.size + kStepSize - 1) / kStepSize);
+        markup, bytes_of(text).data(), text.size(), marked.after, marked.starts.data());
+    marked.starts.resize((marked.size + kStepSize - 1) / kStepSize);
     return marked;
 }
 
@@ -146,10 +144,7 @@ Carry carry_after(const Dialect& dialect, std::string_view text, Carry before) {
 }
 
 bool same(const Marked& a, const Marked& b, Rules rules) {
-    return a.size == b.size && printed(a.after, rules) == printed(b.after, rules) &&
-           std::ranges::equal(a.marks, b.marks, [](const StepMarks& x, const StepMarks& y) {
-               return x.starts == y.starts && x.opens == y.opens;
-           });
+    return a.size == b.size && printed(a.after, rules) == printed(b.after, rules) && a.starts == b.starts;
 }
 
 std::string printed(const BlockSummary& summary) {
@@ -168,9 +163,11 @@ std::string printed(const Carry& carry) {
 }
 
 std::string printed(const Progress& progress, Rules rules) {
-    if (rules == Rules::kFieldStart) return printed(progress.field_start);
-    if (rules == Rules::kAnywhere) return printed(progress.anywhere);
-    return printed(progress.field_start) + (progress.apart != 0 ? " apart " + printed(progress.anywhere) : "");
+    const std::string records = std::to_string(progress.records) + " records, ";
+    if (rules == Rules::kFieldStart) return records + printed(progress.field_start);
+    if (rules == Rules::kAnywhere) return records + printed(progress.anywhere);
+    return records + printed(progress.field_start) +
+           (progress.apart != 0 ? " apart " + printed(progress.anywhere) : "");
 }
 
 BlockSummary compose(const BlockSummary& a, const BlockSummary& b) {

@@ -14,12 +14,13 @@ namespace cleave::test {
 BlockSummary summarise(const Kernel& kernel, const Dialect& dialect, std::string_view text,
                        Carry before = kCarryAtStart);
 
-// What Kernel::mark has done. `before` is the state of both readers, `own` the rule whose opening quotes are wanted.
+// What Kernel::mark has done.
 struct Marked {
-    std::size_t size;              // so many bytes were marked
-    std::vector<StepMarks> marks;  // of those
+    std::size_t size;                   // so many bytes were marked
+    std::vector<std::uint64_t> starts;  // of those
     Progress after;
 };
+// Both readers in that state; `own` is the rule whose opening quotes count.
 Progress progress_from(Carry carry, Quoting own);
 Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules, Progress before);
 Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules,

@@ -168,8 +168,8 @@ TEST_P(KernelTest, MarksGoOnWhereTheyStopped) {
                 for (std::size_t cut = 0; cut <= whole.size; cut += kStepSize) {
                     const Marked a = mark(kernel(), dialect, view.substr(0, cut), rules);
                     const Marked b = mark(kernel(), dialect, view.substr(cut), rules, a.after);
-                    const auto here = whole.marks.begin() + static_cast<std::ptrdiff_t>(cut / kStepSize);
-                    const Marked expected{whole.size - cut, {here, whole.marks.end()}, whole.after};
+                    const auto here = whole.starts.begin() + static_cast<std::ptrdiff_t>(cut / kStepSize);
+                    const Marked expected{whole.size - cut, {here, whole.starts.end()}, whole.after};
                     ASSERT_TRUE(same(b, expected, rules)) << cut << ": " << shown(text);
                 }
             }

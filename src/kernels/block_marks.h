@@ -14,11 +14,27 @@ inline std::size_t step_size(std::size_t left) { return left < kStepSize ? left 
 
 inline bool is_decided(const Masks<Lane>& masks) { return (masks.candidates & ~masks.before()) == 0; }
 
-inline StepMarks marks_of(const Masks<Lane>& masks, const Passed<Lane>& before, std::size_t size) {
+inline Lane starts_of(const Masks<Lane>& masks, const Passed<Lane>& before, std::size_t size) {
     const Lane valid = ~Lane{0} >> (kStepSize - size);
     const Lane after_terminator = ((masks.terminators << 1) | (before.terminators >> 63)) & valid;
-    return {after_terminator & ~masks.pair_ends & ~masks.before(), masks.opens & ~masks.before()};
+    return after_terminator & ~masks.pair_ends & ~masks.before();
 }
+
+// Keeps the last step in which a quote opens a section.
+class LastOpen {
+public:
+    void take(Lane opens, std::size_t step) {
+        step_ = opens != 0 ? step : step_;
+        opens_ = opens != 0 ? opens : opens_;
+    }
+    std::size_t end() const {
+        return opens_ == 0 ? 0 : step_ + kStepSize - static_cast<std::size_t>(__builtin_clzll(opens_));
+    }
+
+private:
+    std::size_t step_ = 0;
+    Lane opens_ = 0;
+};
 
 // After which bytes of a step two readers go on alike, whatever follows, until there is a byte that the rules differ
 // on. The escapes that act are the last that was passed on, with the last byte in bit 63.
@@ -30,34 +46,39 @@ inline Lane agreement(const Masks<Lane>& one, const Masks<Lane>& other, Lane esc
 
 template <class Isa, Rules kRule, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 std::size_t mark_by_one(const Markup& markup, const std::uint8_t* data, std::size_t size, Progress& progress,
-                        StepMarks* out) {
+                        std::uint64_t* starts) {
     Carry& carry = kRule == Rules::kFieldStart ? progress.field_start : progress.anywhere;
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
     Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(carry));
+    LastOpen last_open;
     std::size_t done = 0;
     while (done < size) {
         const std::size_t length = step_size(size - done);
-        const Passed<Lane> before = scanner.passed();
+        const auto before = scanner;
         const Masks<Lane> masks = scanner.template step<kRule>(finder.in(data + done, length), length);
         if (!is_decided(masks)) {
-            carry = carry_of(before);
-            return done;
+            scanner = before;
+            break;
         }
-        *out++ = marks_of(masks, before, length);
+        *starts = starts_of(masks, before.passed(), length);
+        progress.records += Isa::popcount(*starts++);
+        last_open.take(masks.opens & ~masks.before(), done);
         done += length;
     }
     carry = carry_of(scanner.passed());
+    progress.open_end = last_open.end();
     return done;
 }
 
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::size_t size, Progress& progress,
-                         StepMarks* out) {
+                         std::uint64_t* starts) {
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
     using OneScanner = Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape>;
     OneScanner field_start(passed_of(progress.field_start));
     OneScanner anywhere(passed_of(progress.anywhere));
     bool apart = progress.apart != 0;
+    LastOpen last_open;
     std::size_t done = 0;
     while (done < size) {
         const std::size_t length = step_size(size - done);
@@ -66,7 +87,9 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
         if (!apart) {
             const Masks<Lane> masks = field_start.template step<Rules::kBoth>(found, length);
             if (is_decided(masks)) {
-                *out++ = marks_of(masks, before.passed(), length);
+                *starts = starts_of(masks, before.passed(), length);
+                progress.records += Isa::popcount(*starts++);
+                last_open.take(masks.opens & ~masks.before(), done);
                 done += length;
                 continue;
             }
@@ -75,14 +98,16 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
         const OneScanner anywhere_before = anywhere;
         const Masks<Lane> one = field_start.template step<Rules::kFieldStart>(found, length);
         const Masks<Lane> other = anywhere.template step<Rules::kAnywhere>(found, length);
-        const StepMarks marks = marks_of(one, before.passed(), length);
-        const StepMarks other_marks = marks_of(other, anywhere_before.passed(), length);
-        if (!is_decided(one) || !is_decided(other) || marks.starts != other_marks.starts) {
+        const Lane here = starts_of(one, before.passed(), length);
+        if (!is_decided(one) || !is_decided(other) || here != starts_of(other, anywhere_before.passed(), length)) {
             field_start = before;
             anywhere = anywhere_before;
             break;
         }
-        *out++ = {marks.starts, progress.own == 0 ? marks.opens : other_marks.opens};
+        *starts++ = here;
+        progress.records += Isa::popcount(here);
+        const Masks<Lane>& own = progress.own == 0 ? one : other;
+        last_open.take(own.opens & ~own.before(), done);
         const Lane escapes = field_start.passed().escapes ^ anywhere.passed().escapes;
         const Lane agreed = agreement(one, other, escapes, length);
         const bool was_apart = apart;
@@ -97,6 +122,7 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
     progress.field_start = carry_of(field_start.passed());
     progress.anywhere = carry_of(anywhere.passed());
     progress.apart = apart ? 1 : 0;
+    progress.open_end = last_open.end();
     return done;
 }
 

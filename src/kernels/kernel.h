@@ -1,4 +1,4 @@
-// What a kernel is: the scan of bytes for one instruction set, as two functions over plain data. Knows what a
+// What a kernel is: the scan of bytes for one instruction set, as functions over plain data. Knows what a
 // quote, a delimiter, a terminator and an escape are; knows no files, threads or pieces.
 // This header is included by code compiled for other instruction sets: declarations and plain structs only.
 #pragma once
@@ -51,17 +51,13 @@ constexpr std::size_t kRulesCount = 3;
 struct Progress {
     Carry field_start;  // the state by that rule, if it is followed
     Carry anywhere;
+    std::uint64_t records;  // grows by the records that start
+    std::size_t open_end;   // just past the last quote that opened a section in this call, in bytes from the data, or 0
     // Where both rules are followed:
-    std::uint8_t own;         // whose `opens` are marked: 0 those of field-start, 1 those of anywhere
+    std::uint8_t own;         // whose opening quotes count: 0 those of field-start, 1 those of anywhere
     std::uint8_t apart;       // the rules are in different states; while they are not, only `field_start` matters
     std::size_t parted;       // the step in which they parted last, in bytes from the data, if they did in this call
     Carry before_parting[2];  // the states before that step: by field-start, by anywhere
-};
-
-// What 64 bytes hold, given the true state before them. Bit i speaks of byte i.
-struct StepMarks {
-    std::uint64_t starts;  // a record starts at the byte
-    std::uint64_t opens;   // the byte is a quote that opens a quoted section (not the second of a doubled quote)
 };
 
 constexpr std::size_t kStepSize = 64;
@@ -81,12 +77,12 @@ struct Kernel {
     void (*summarise_lanes[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t lane_size,
                                            const Carry* before, BlockSummary* out);
 
-    // Marks data[0, size) step by step into out[0, ceil(size / 64)), as the rules read them from `progress` on, which
-    // is moved on. Stops before a step that the masks cannot decide (only where there is an escape) and, where both
-    // rules are followed, before one in which they start different records. Returns the number of bytes marked: size,
-    // or a multiple of 64.
+    // Marks the record starts of data[0, size) into starts[0, ceil(size / 64)), a bit a byte, as the rules read them
+    // from `progress` on, which is moved on. Stops before a step that the masks cannot decide (only where there is an
+    // escape) and, where both rules are followed, before one in which they start different records. Returns the number
+    // of bytes marked: size, or a multiple of 64.
     std::size_t (*mark[kRulesCount][kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
-                                                    Progress& progress, StepMarks* out);
+                                                    Progress& progress, std::uint64_t* starts);
 };
 
 }  // namespace cleave

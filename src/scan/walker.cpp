@@ -1,6 +1,7 @@
 #include "scan/walker.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 
@@ -10,19 +11,14 @@
 namespace cleave {
 namespace {
 
-// Bytes that the kernel marks in one call: their marks fit the first cache.
-constexpr std::size_t kSliceSize = 1024 * kStepSize;
+// Bytes that the kernel marks in one call.
+constexpr std::size_t kSliceSize = 256 * kStepSize;
 
 // From here on both rules find the same records, whatever follows, until a byte that is suspect.
 bool agree(State field_start, State anywhere) {
     const auto ended = [](State state) { return state == State::kRecordStart || state == State::kCarriageReturn; };
     return is_quoted(field_start) == is_quoted(anywhere) && is_escape(field_start) == is_escape(anywhere) &&
            ended(field_start) == ended(anywhere);
-}
-
-void mark(StepMarks& marks, std::size_t position, const Transition& transition) {
-    marks.starts |= std::uint64_t{transition.starts_record} << position;
-    marks.opens |= std::uint64_t{transition.opens_quote} << position;
 }
 
 Rules rules_of(const Dialect& dialect) {
@@ -38,15 +34,14 @@ Walker::Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom, 
       field_start_(dialect, Quoting::kFieldStart),
       anywhere_(dialect, Quoting::kAnywhere),
       bom_(bom),
-      rules_(compare_rules ? Rules::kBoth : rules_of(dialect)),
-      marks_(kSliceSize / kStepSize) {
+      rules_(compare_rules ? Rules::kBoth : rules_of(dialect)) {
     progress_.own = dialect.quoting == Quoting::kFieldStart ? 0 : 1;
     settle(State::kRecordStart);
 }
 
 Walker::Position Walker::position() const {
-    if (!apart()) return {offset_, records_, state(), state(), std::nullopt};
-    return {offset_, records_, state_of(progress_.field_start, dialect_.escape_scope),
+    if (!apart()) return {offset_, records(), state(), state(), std::nullopt};
+    return {offset_, records(), state_of(progress_.field_start, dialect_.escape_scope),
             state_of(progress_.anywhere, dialect_.escape_scope), since_};
 }
 
@@ -60,7 +55,7 @@ void Walker::seek(const Position& position) {
 
 void Walker::seek(std::uint64_t offset, std::uint64_t records, State state) {
     offset_ = offset;
-    records_ = records;
+    progress_.records = records;
     settle(state);
 }
 
@@ -78,45 +73,50 @@ void Walker::settle(State state) {
 }
 
 std::span<const std::uint64_t> Walker::walk(std::span<const std::uint8_t> bytes) {
-    starts_.clear();
-    advance<true>(bytes);
+    starts_.resize((bytes.size() + kStepSize - 1) / kStepSize);
+    for (std::uint64_t* starts = starts_.data(); !bytes.empty();) {
+        const std::size_t done = advance(bytes, starts);
+        starts += (done + kStepSize - 1) / kStepSize;
+        bytes = bytes.subspan(done);
+    }
     return starts_;
 }
 
-void Walker::pass(std::span<const std::uint8_t> bytes) { advance<false>(bytes); }
-
-template <bool kKeepStarts>
-void Walker::advance(std::span<const std::uint8_t> bytes) {
-    while (!bytes.empty()) {
-        std::size_t done = offset_ >= bom_ ? mark(bytes.first(std::min(bytes.size(), kSliceSize))) : 0;
-        if (done == 0) {
-            done = std::min(bytes.size(), kStepSize);
-            step_exactly(bytes.first(done));
-        }
-        if constexpr (kKeepStarts) {
-            for (std::size_t i = 0; i * kStepSize < done; ++i) starts_.push_back(marks_[i].starts);
-        }
-        bytes = bytes.subspan(done);
-    }
+void Walker::pass(std::span<const std::uint8_t> bytes) {
+    std::array<std::uint64_t, kSliceSize / kStepSize> starts;
+    while (!bytes.empty()) bytes = bytes.subspan(advance(bytes, starts.data()));
 }
 
-// As far as the masks tell; returns how far.
-std::size_t Walker::mark(std::span<const std::uint8_t> slice) {
-    constexpr std::size_t kNot = SIZE_MAX;
-    progress_.parted = kNot;
-    const std::size_t done = kernel_->mark[static_cast<std::size_t>(rules_)][markup_.variant](
-        markup_, slice.data(), slice.size(), progress_, marks_.data());
-    if (apart() && progress_.parted != kNot) since_ = find_parting(slice.first(done), marks_);
-    keep(std::span(marks_).first((done + kStepSize - 1) / kStepSize), done);
+// Takes some of the bytes and says how many: all, or a multiple of 64.
+std::size_t Walker::advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
+    std::size_t done = offset_ >= bom_ ? mark(bytes.first(std::min(bytes.size(), kSliceSize)), starts) : 0;
+    if (done == 0) {
+        done = std::min(bytes.size(), kStepSize);
+        *starts = step_exactly(bytes.first(done));
+    }
     return done;
 }
 
-// Where in the step that progress_ tells of the rules parted, after the marks of the bytes before it.
-Place Walker::find_parting(std::span<const std::uint8_t> bytes, std::span<const StepMarks> marks) const {
+// As far as the masks tell; returns how far.
+std::size_t Walker::mark(std::span<const std::uint8_t> slice, std::uint64_t* starts) {
+    constexpr std::size_t kNot = SIZE_MAX;
+    const std::uint64_t records = progress_.records;
+    progress_.parted = kNot;
+    const std::size_t done = kernel_->mark[static_cast<std::size_t>(rules_)][markup_.variant](
+        markup_, slice.data(), slice.size(), progress_, starts);
+    if (apart() && progress_.parted != kNot) since_ = find_parting(slice.first(done), starts, records);
+    if (progress_.open_end != 0) last_open_ = offset_ + progress_.open_end - 1;
+    offset_ += done;
+    return done;
+}
+
+// Where in the step that progress_ tells of the rules parted. So many records started before the bytes.
+Place Walker::find_parting(std::span<const std::uint8_t> bytes, const std::uint64_t* starts,
+                           std::uint64_t records) const {
     Readers readers{state_of(progress_.before_parting[0], dialect_.escape_scope),
-                    state_of(progress_.before_parting[1], dialect_.escape_scope), records_, std::nullopt};
-    for (const StepMarks& step : marks.first(progress_.parted / kStepSize)) {
-        readers.records += static_cast<std::uint64_t>(std::popcount(step.starts));
+                    state_of(progress_.before_parting[1], dialect_.escape_scope), records, std::nullopt};
+    for (std::size_t i = 0; i < progress_.parted / kStepSize; ++i) {
+        readers.records += static_cast<std::uint64_t>(std::popcount(starts[i]));
     }
     const std::size_t end = std::min(bytes.size(), progress_.parted + kStepSize);
     for (std::size_t i = progress_.parted; i < end; ++i) move(readers, offset_ + i, bytes[i]);
@@ -125,47 +125,53 @@ Place Walker::find_parting(std::span<const std::uint8_t> bytes, std::span<const 
 }
 
 // One step by the state machine: at the byte order mark, where the rules start different records, and where the masks
-// cannot decide.
-void Walker::step_exactly(std::span<const std::uint8_t> step) {
-    if (rules_ == Rules::kBoth && step_by_both_rules(step)) return;
+// cannot decide. Returns the record starts.
+std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
+    if (rules_ == Rules::kBoth) {
+        if (const auto starts = step_by_both_rules(step)) return *starts;
+    }
+    std::uint64_t starts = 0;
     State state = this->state();
-    StepMarks& marks = marks_.front();
-    marks = {};
-    for (std::size_t i = 0; i < step.size(); ++i) {
-        const Transition transition = transition_at(offset_ + i, dialect_.quoting, state, step[i]);
-        cleave::mark(marks, i, transition);
+    for (std::size_t i = 0; i < step.size(); ++i, ++offset_) {
+        const Transition transition = transition_at(offset_, dialect_.quoting, state, step[i]);
+        starts |= std::uint64_t{transition.starts_record} << i;
+        if (transition.opens_quote) last_open_ = offset_;
         state = transition.next;
     }
     settle(state);
-    keep({&marks, 1}, step.size());
+    progress_.records += static_cast<std::uint64_t>(std::popcount(starts));
+    return starts;
 }
 
-// Follows both rules. Where they start different records it ends the comparison, keeps nothing and returns false.
-bool Walker::step_by_both_rules(std::span<const std::uint8_t> step) {
+// Follows both rules. Where they start different records it ends the comparison, takes nothing and returns nothing.
+std::optional<std::uint64_t> Walker::step_by_both_rules(std::span<const std::uint8_t> step) {
     const State agreed = state_of(progress_.field_start, dialect_.escape_scope);
-    Readers readers{agreed, agreed, records_, std::nullopt};
+    Readers readers{agreed, agreed, progress_.records, std::nullopt};
     if (apart()) {
         readers.anywhere = state_of(progress_.anywhere, dialect_.escape_scope);
         readers.since = since_;
     }
-    StepMarks& marks = marks_.front();
-    marks = {};
+    std::uint64_t starts = 0;
+    std::uint64_t last_open = last_open_;
     for (std::size_t i = 0; i < step.size(); ++i) {
         const std::optional<Transition> own = move(readers, offset_ + i, step[i]);
         if (!own) {
             divergence_ = readers.since;
             settle(state());
             rules_ = rules_of(dialect_);
-            return false;
+            return std::nullopt;
         }
-        cleave::mark(marks, i, *own);
+        starts |= std::uint64_t{own->starts_record} << i;
+        if (own->opens_quote) last_open = offset_ + i;
     }
     progress_.field_start = carry_of(readers.field_start);
     progress_.anywhere = carry_of(readers.anywhere);
     progress_.apart = readers.since ? 1 : 0;
+    progress_.records = readers.records;
     if (readers.since) since_ = *readers.since;
-    keep({&marks, 1}, step.size());
-    return true;
+    last_open_ = last_open;
+    offset_ += step.size();
+    return starts;
 }
 
 // Moves both readers on by a byte. Returns the transition by the dialect's own rule, or nothing if they start different
@@ -192,20 +198,9 @@ Transition Walker::transition_at(std::uint64_t offset, Quoting quoting, State st
     return (quoting == Quoting::kFieldStart ? field_start_ : anywhere_).step(state, byte);
 }
 
-// Takes over the marks of the `size` bytes from offset_ on.
-void Walker::keep(std::span<const StepMarks> marks, std::size_t size) {
-    for (std::size_t i = 0; i < marks.size(); ++i) {
-        records_ += static_cast<std::uint64_t>(std::popcount(marks[i].starts));
-        if (marks[i].opens != 0) {
-            last_open_ = offset_ + i * kStepSize + static_cast<std::uint64_t>(std::bit_width(marks[i].opens)) - 1;
-        }
-    }
-    offset_ += size;
-}
-
 Findings Walker::findings() const {
-    Findings findings{offset_, records_, std::nullopt, divergence_};
-    if (is_quoted(state())) findings.open_quote = Place{last_open_, records_ - 1};
+    Findings findings{offset_, records(), std::nullopt, divergence_};
+    if (is_quoted(state())) findings.open_quote = Place{last_open_, records() - 1};
     return findings;
 }
 
