@@ -91,7 +91,26 @@ private:
             ASSERT_NO_FATAL_FAILURE(expect_around(random.below(text_.size() + 1)));
             const std::uint64_t record = random.below(reading_.starts.size() + 1);
             ASSERT_EQ(locator.start_of(record), reading_.start_of(record)) << "record " << record;
+            ASSERT_NO_FATAL_FAILURE(expect_on_grid(locator, random));
         }
+    }
+
+    void expect_on_grid(Locator& locator, Random& random) const {
+        const std::uint64_t step = 1 + random.below(9);
+        const Grid grid{step, random.below(step)};
+        const std::uint64_t from = random.below(text_.size() + 2);
+        const std::uint64_t to = random.below(text_.size() + 5);
+        std::vector<std::uint64_t> starts;
+        for (const std::uint64_t start : reading_.starts) {
+            if (start % step == grid.phase && start >= from && start < to) starts.push_back(start);
+        }
+        const auto first = locator.first_on(grid, from, to);
+        const auto last = locator.last_on(grid, from, to);
+        ASSERT_EQ(first.has_value(), !starts.empty());
+        ASSERT_EQ(last.has_value(), !starts.empty());
+        if (starts.empty()) return;
+        EXPECT_EQ(*first, reading_.at_or_after(starts.front()));
+        EXPECT_EQ(*last, reading_.at_or_after(starts.back()));
     }
 
     std::string text_;

@@ -68,6 +68,7 @@ std::string describe(const Policy& policy) {
     if (policy.records) text += ", records " + std::to_string(*policy.records);
     if (policy.size) text += ", size " + std::to_string(*policy.size);
     if (policy.pieces) text += ", pieces " + std::to_string(*policy.pieces);
+    if (policy.alignment != 0) text += ", aligned to " + std::to_string(policy.alignment);
     return text;
 }
 
@@ -150,17 +151,76 @@ void PlanCheck::expect_limits(const Plan& plan) const {
     for (const Piece& piece : plan.pieces) expect_limits(piece);
 }
 
+// The byte at or after which the piece is to start.
+std::uint64_t PlanCheck::share_target(std::uint64_t number) const {
+    const std::uint64_t share =
+        (reading_.size - body_.offset) * (number - 1) / *policy_.pieces;  // texts here are short
+    return policy_.header == HeaderMode::kFirst ? std::max(body_.offset, share) : body_.offset + share;
+}
+
 void PlanCheck::expect_shares(const Plan& plan) const {
     expect_tiles(plan);
     ASSERT_EQ(plan.pieces.size(), *policy_.pieces);
-    const std::uint64_t body_size = reading_.size - body_.offset;
     for (const Piece& piece : plan.pieces) {
         SCOPED_TRACE(printed(piece));
-        const std::uint64_t share = body_size * (piece.number - 1) / *policy_.pieces;  // texts here are short
-        const bool counts_header = policy_.header == HeaderMode::kFirst;
-        const std::uint64_t target = counts_header ? std::max(body_.offset, share) : body_.offset + share;
-        EXPECT_EQ(piece.start, reading_.at_or_after(target).offset);
+        EXPECT_EQ(piece.start, reading_.at_or_after(share_target(piece.number)).offset);
         EXPECT_FALSE(piece.oversize);
+    }
+}
+
+// Where piece `number` could start so that its blocks are the input's, from `first` to `last`: there, a byte of the
+// input and the same byte of the piece, which comes after the header, are equally far into a block.
+std::vector<std::uint64_t> PlanCheck::aligned_starts(std::uint64_t number, std::uint64_t first,
+                                                     std::uint64_t last) const {
+    std::vector<std::uint64_t> found;
+    for (const std::uint64_t start : reading_.starts) {
+        const bool near = start >= first && start <= last;
+        if (near && start % policy_.alignment == header_in(number) % policy_.alignment) found.push_back(start);
+    }
+    return found;
+}
+
+// Where the piece is to end by the limits: tried one record after the other, until one does not fit.
+std::uint64_t PlanCheck::aligned_end(const Piece& piece) const {
+    const std::uint64_t header = header_in(piece.number);
+    const auto fits = [&](std::uint64_t end) { return !policy_.size || header + (end - piece.start) <= *policy_.size; };
+    const std::uint64_t first_record = piece.first_record - 1 + body_.record;
+    std::uint64_t end = piece.start;
+    for (std::uint64_t records = 0; end < reading_.size; ++records) {
+        if (policy_.records && records == *policy_.records) return end;
+        const std::uint64_t next = reading_.start_of(first_record + records + 1).offset;
+        if (!fits(next)) {
+            if (records == 0) return next;
+            break;
+        }
+        end = next;
+    }
+    if (end == reading_.size) return end;
+    // The size ends it. Some may be given up for alignment.
+    std::uint64_t best = end;
+    for (const std::uint64_t start : aligned_starts(piece.number + 1, piece.start + 1, end)) {
+        if (header + (start - piece.start) + *policy_.size / 100 >= *policy_.size) best = start;
+    }
+    return best;
+}
+
+void PlanCheck::expect_aligned(const Plan& plan) const {
+    expect_tiles(plan);
+    for (const Piece& piece : plan.pieces) {
+        SCOPED_TRACE(printed(piece));
+        if (policy_.pieces) {
+            if (piece.number == 1) continue;  // it starts where the body does
+            const std::uint64_t target = share_target(piece.number);
+            const std::uint64_t window = (reading_.size - body_.offset) / *policy_.pieces / 100;
+            const auto aligned = aligned_starts(piece.number, target, target + window);
+            EXPECT_EQ(piece.start, aligned.empty() ? reading_.at_or_after(target).offset : aligned.front());
+        } else {
+            EXPECT_EQ(piece.start + piece.length, aligned_end(piece));
+            EXPECT_TRUE(!policy_.size || header_in(piece.number) + piece.length <= *policy_.size || piece.records <= 1);
+        }
+    }
+    if (policy_.pieces) {
+        EXPECT_EQ(plan.pieces.size(), *policy_.pieces);
     }
 }
 

@@ -39,11 +39,16 @@ public:
     void expect_limits(const Plan& plan) const;
     // Pieces tile the body and end at boundaries; and each starts at the first boundary after its even share.
     void expect_shares(const Plan& plan) const;
+    // Of policies with an alignment, all of the above and: the cuts are the aligned ones where there are such.
+    void expect_aligned(const Plan& plan) const;
 
 private:
     void expect_tiles(const Plan& plan) const;
     void expect_limits(const Piece& piece) const;
     std::uint64_t header_in(std::uint64_t number) const;
+    std::uint64_t share_target(std::uint64_t number) const;
+    std::vector<std::uint64_t> aligned_starts(std::uint64_t number, std::uint64_t first, std::uint64_t last) const;
+    std::uint64_t aligned_end(const Piece& piece) const;
 
     Reading reading_;
     Policy policy_;

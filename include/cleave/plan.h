@@ -21,6 +21,10 @@ enum class HeaderMode : std::uint8_t {
     kNone,    // there is no header: the first record is as any other
 };
 
+// Blocks of so many bytes can be shared between files by those file systems that do it at all. Cuts never depend on
+// the file system at hand.
+constexpr std::uint64_t kCloneAlignment = 4096;
+
 // When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
 struct Policy {
     std::optional<std::uint64_t> records;  // so many records a piece, at least 1
@@ -28,7 +32,15 @@ struct Policy {
                                            // record that does not fit stands alone
     std::optional<std::uint64_t> pieces;   // exactly so many pieces of near-equal bytes, at least 1
     HeaderMode header = HeaderMode::kRepeat;
+    // 0, or what cuts by size or pieces are to be aligned to, usually kCloneAlignment: a piece whose start is as far
+    // past a multiple of this as the header that is written before it can share blocks with the input. A cut moves for
+    // that by at most 1 % of the size, never beyond it, or of a piece's even share; if no record starts there, it does
+    // not move.
+    std::uint64_t alignment = 0;
 };
+
+// Whether the policy needs all of the input at hand: it is for plan_pieces, not for cut_stream.
+inline bool needs_whole_input(const Policy& policy) { return policy.pieces || policy.alignment != 0; }
 
 // A range of the input between two boundaries, header not included.
 struct Piece {
@@ -70,7 +82,7 @@ public:
 
 // Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
 // that may not fit the piece at hand at most 1 MiB is held, the rest waits in an unlinked temporary file. Throws
-// std::system_error, Cancelled and what the sink throws. policy.pieces must not be set.
+// std::system_error, Cancelled and what the sink throws. Not for a policy that needs the whole input.
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink);
 

@@ -36,6 +36,12 @@ struct Boundary {
     bool operator==(const Boundary&) const = default;
 };
 
+// Offsets that lie `phase` bytes past a multiple of `step`.
+struct Grid {
+    std::uint64_t step = 1;   // at least 1
+    std::uint64_t phase = 0;  // below step
+};
+
 // What a scan learns beside the boundaries.
 struct Findings {
     std::uint64_t size = 0;
@@ -93,8 +99,14 @@ public:
     Boundary at_or_after(std::uint64_t offset);
     Boundary at_or_before(std::uint64_t offset);
 
+    // The first and the last record start on the grid in [from, to), if there is one; the end of the input is none.
+    // Looks only at offsets of the grid, nearest first, and so only into the blocks up to the answer.
+    std::optional<Boundary> first_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
+    std::optional<Boundary> last_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
+
 private:
     void load(std::size_t block);
+    bool starts_record(std::uint64_t offset);
     std::uint64_t records_before(std::uint64_t offset);
 
     const RecordIndex* index_;

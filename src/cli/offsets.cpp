@@ -32,7 +32,7 @@ void run_offsets(Context& context) {
     const Policy& policy = arguments.policy;
     OpenInput opened = open_input(context, arguments.inputs.front());
     Input& input = opened.input;
-    if (policy.pieces) input.spool();
+    if (needs_whole_input(policy)) input.spool();
 
     StandardOutput out;
     Judge judge(context);

@@ -92,7 +92,7 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
 
 void run_split(Context& context, const Cancellation& cancellation) {
     OpenInput opened = open_input(context, context.arguments.inputs.front(), &cancellation);
-    if (context.arguments.policy.pieces) opened.input.spool();
+    if (needs_whole_input(context.arguments.policy)) opened.input.spool();
     StandardOutput out;
     Judge judge(context);
     if (opened.input.is_mapped()) {

@@ -152,7 +152,7 @@ private:
 
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink) {
-    assert(!policy.pieces && (policy.records || policy.size));
+    assert(!needs_whole_input(policy) && (policy.records || policy.size));
     const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
     Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
     StreamCutter cutter(policy, sink);

@@ -10,6 +10,9 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;  // a product of two offsets
 
+// An aligned cut is at most this part of a piece away from the one it stands for.
+constexpr std::uint64_t kWindowsInPiece = 100;
+
 // From one boundary to the next cut.
 class Cuts {
 public:
@@ -18,24 +21,37 @@ public:
 
     Boundary body() const { return body_; }
 
-    // The end of piece `number` that starts at `from`, by records and size.
+    // The end of piece `number` that starts at `from`, by records and size. Where the size ends it, an aligned cut a
+    // little earlier is better.
     Boundary after_limits(Boundary from, std::uint64_t number) {
         const Limits limits = limits_of(policy_, number, body_.offset);
-        Boundary cut = end_;
-        if (limits.size < end_.offset - from.offset) cut = locator_.at_or_before(from.offset + limits.size);
+        const bool all_fits = limits.size >= end_.offset - from.offset;
+        Boundary cut = all_fits ? end_ : locator_.at_or_before(from.offset + limits.size);
         if (cut.record <= from.record) cut = locator_.start_of(from.record + 1);
-        if (limits.records < cut.record - from.record) cut = locator_.start_of(from.record + limits.records);
-        return cut;
+        if (limits.records < cut.record - from.record) return locator_.start_of(from.record + limits.records);
+        if (all_fits || policy_.alignment == 0) return cut;
+
+        const std::uint64_t cap = from.offset + limits.size;
+        const std::uint64_t window = std::min(*policy_.size / kWindowsInPiece, limits.size);
+        const std::uint64_t first = std::max(cap - window, from.offset + 1);
+        return locator_.last_on(aligned_starts(number + 1), first, cap + 1).value_or(cut);
     }
 
-    // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it. A header
-    // that goes into the first piece alone counts in that piece's share.
+    // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, an
+    // aligned one if that is a little later. Shares ascend, and so do the cuts: none passes over one of the next share.
+    // A header that goes into the first piece alone counts in that piece's share.
     Boundary after_share(std::uint64_t number, std::uint64_t pieces) {
         if (number == pieces) return end_;
         const auto size = static_cast<Wide>(end_.offset - body_.offset);
         const auto share = static_cast<std::uint64_t>(size * number / pieces);
-        if (policy_.header == HeaderMode::kFirst) return locator_.at_or_after(std::max(body_.offset, share));
-        return locator_.at_or_after(body_.offset + share);
+        const bool counts_header = policy_.header == HeaderMode::kFirst;
+        const std::uint64_t target = counts_header ? std::max(body_.offset, share) : body_.offset + share;
+        if (policy_.alignment != 0) {
+            const std::uint64_t window = (end_.offset - body_.offset) / pieces / kWindowsInPiece;
+            const auto cut = locator_.first_on(aligned_starts(number + 1), target, target + window + 1);
+            if (cut) return *cut;
+        }
+        return locator_.at_or_after(target);
     }
 
     Piece piece(std::uint64_t number, Boundary from, Boundary to) const {
@@ -47,6 +63,11 @@ public:
 
 private:
     bool has_header() const { return policy_.header != HeaderMode::kNone; }
+
+    // Where a piece starts whose bytes lie in blocks as they do in the input.
+    Grid aligned_starts(std::uint64_t number) const {
+        return {policy_.alignment, header_size_in(policy_.header, number, body_.offset) % policy_.alignment};
+    }
 
     Locator locator_;
     Policy policy_;

@@ -23,6 +23,12 @@ unsigned select_bit(std::uint64_t word, unsigned number) {
     return static_cast<unsigned>(std::countr_zero(word));
 }
 
+// The first offset of the grid at `offset` or after it.
+std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
+    assert(grid.phase < grid.step);
+    return offset + (grid.step + grid.phase - offset % grid.step) % grid.step;
+}
+
 }  // namespace
 
 RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
@@ -157,6 +163,31 @@ Boundary Locator::at_or_after(std::uint64_t offset) { return start_of(records_be
 Boundary Locator::at_or_before(std::uint64_t offset) {
     if (offset >= index_->findings_.size) return index_->end();
     return start_of(records_before(offset + 1) - 1);
+}
+
+// Whether one starts at `offset`, which is below the size.
+bool Locator::starts_record(std::uint64_t offset) {
+    load(static_cast<std::size_t>(offset / index_->block_size_));
+    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    return (starts_[bit / kWordBits] >> (bit % kWordBits) & 1) != 0;
+}
+
+std::optional<Boundary> Locator::first_on(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t end = std::min(to, index_->findings_.size);
+    for (std::uint64_t offset = at_or_after_on(grid, from); offset < end; offset += grid.step) {
+        if (starts_record(offset)) return Boundary{offset, records_before(offset)};
+    }
+    return std::nullopt;
+}
+
+std::optional<Boundary> Locator::last_on(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t end = std::min(to, index_->findings_.size);
+    const std::uint64_t first = at_or_after_on(grid, from);
+    for (std::uint64_t left = first < end ? (end - 1 - first) / grid.step + 1 : 0; left > 0; --left) {
+        const std::uint64_t offset = first + (left - 1) * grid.step;
+        if (starts_record(offset)) return Boundary{offset, records_before(offset)};
+    }
+    return std::nullopt;
 }
 
 }  // namespace cleave
