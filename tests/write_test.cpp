@@ -252,7 +252,7 @@ TEST(SplitMapped, RefusesTwoPiecesOfOneName) {
     EXPECT_EQ(directory.files(), (Files{{"in.csv", "a\n"}}));
 }
 
-TEST(CheckNames, ThrowsAsASplitWouldAndTouchesNothing) {
+TEST(CheckSplit, ThrowsAsASplitWouldAndTouchesNothing) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", "a\nb\n");
     directory.write("piece2", "old");
@@ -260,7 +260,8 @@ TEST(CheckNames, ThrowsAsASplitWouldAndTouchesNothing) {
     const Input input = Input::open(path);
     const Piece pieces[] = {{1, 0, 2, 1, 1, false}, {2, 2, 2, 2, 1, false}};
     const auto check = [&](const std::string& name_template, const SplitOptions& options) {
-        check_names(input, pieces, PieceNamer(directory.path(name_template), path, 1, 2), options);
+        check_split(input, pieces, HeaderMode::kNone, 0, PieceNamer(directory.path(name_template), path, 1, 2),
+                    options);
     };
     EXPECT_THROW(check("piece{i}", {}), std::system_error);
     EXPECT_THROW(check("missing/{i}", {}), std::invalid_argument);

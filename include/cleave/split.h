@@ -13,10 +13,18 @@
 
 namespace cleave {
 
+// Whether pieces share blocks with the input where they can: their cuts are to be aligned to kCloneAlignment.
+enum class CloneMode : std::uint8_t {
+    kNever,
+    kAuto,    // what cannot be shared is copied
+    kAlways,  // pieces that have whole blocks and cannot share them are an error
+};
+
 struct SplitOptions {
     bool make_directories = false;  // those of the pieces' paths that are missing
     bool replace = false;           // files and links that have a piece's name; never the input, directories or devices
     unsigned threads = 1;           // how many pieces are written at a time
+    CloneMode clone = CloneMode::kNever;
     // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
     // fails the split.
     std::function<void(const Piece& piece, const std::string& path)> finished = [](const Piece&, const std::string&) {};
@@ -28,18 +36,30 @@ public:
     OutputError(const std::string& path, const std::string& what) : std::runtime_error(path + ": " + what) {}
 };
 
-// Throws what split_mapped would before it writes: two pieces of one name, a missing directory, a name that is taken.
-void check_names(const Input& input, std::span<const Piece> pieces, const PieceNamer& namer,
-                 const SplitOptions& options);
+// Where a piece is cut, it cannot share blocks with the input.
+class CloneError : public std::runtime_error {
+public:
+    CloneError(const std::string& path, const std::string& why)
+        : std::runtime_error(path + ": cannot be cloned: " + why) {}
+};
+
+// Throws what split_mapped would before it writes: two pieces of one name, a missing directory, a name that is taken, a
+// piece that cannot be cloned.
+void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
+                 const PieceNamer& namer, const SplitOptions& options);
 
 // Writes the planned pieces of a mapped input; the input's first `header_size` bytes go where `header` says. Nothing is
-// written if a name is taken. Throws std::system_error, OutputError, std::invalid_argument (two pieces of one name, a
-// missing directory), Cancelled and what options.finished throws; then nothing that was made here is left.
+// written if a name is taken or a piece cannot be cloned. Throws std::system_error, OutputError, std::invalid_argument
+// (two pieces of one name, a missing directory), CloneError, Cancelled and what options.finished throws; then nothing
+// that was made here is left.
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options);
 
-// Cuts and writes a stream; options.threads is not used. `accept` judges what was found before the pieces are final and
-// may throw. Throws as split_mapped and cut_stream.
+// Whether a file of that path could share blocks with a mapped input. Tried with one block and a file without a name.
+bool can_clone(const Input& input, const std::string& path);
+
+// Cuts and writes a stream; options.threads and options.clone are not used. `accept` judges what was found before the
+// pieces are final and may throw. Throws as split_mapped and cut_stream.
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept);

@@ -43,6 +43,8 @@ int guarded(const Context& context, const Work& work) {
         return fail(kMalformed, about_input(describe(context, error)));
     } catch (const std::invalid_argument& error) {
         return fail(kUsage, error.what());
+    } catch (const CloneError& error) {
+        return fail(kSystem, std::string(error.what()) + "; --clone auto would copy");
     } catch (const std::bad_alloc&) {
         return fail(kSystem, "out of memory");
     } catch (const std::exception& error) {

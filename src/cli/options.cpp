@@ -120,6 +120,18 @@ void take_policy(const Given& given, Arguments& arguments) {
                                                   : "how to cut? -l RECORDS, -C SIZE or -n PIECES says it");
 }
 
+void take_clone(const Given& given, Arguments& arguments) {
+    static constexpr Choice<CloneMode> kModes[] = {
+        {"never", CloneMode::kNever}, {"auto", CloneMode::kAuto}, {"always", CloneMode::kAlways}};
+    const std::string* mode = given.text("clone");
+    if (mode == nullptr) return;
+    arguments.clone = parse_choice<CloneMode>("clone", *mode, kModes);
+    if (arguments.clone == CloneMode::kNever) return;
+    Policy& policy = arguments.policy;
+    if (!policy.size && !policy.pieces) throw UsageError("--clone needs -C or -n");
+    policy.alignment = kCloneAlignment;
+}
+
 void take_header(const Given& given, Arguments& arguments) {
     static constexpr Choice<HeaderMode> kModes[] = {
         {"repeat", HeaderMode::kRepeat}, {"first", HeaderMode::kFirst}, {"drop", HeaderMode::kDrop}};
@@ -196,7 +208,6 @@ void take_machine(const Given& given, Arguments& arguments) {
 }
 
 void take_output(const Given& given, Arguments& arguments) {
-    static constexpr Choice<int> kClones[] = {{"never", 0}};
     if (const std::string* output = given.text("output")) arguments.output = *output;
     arguments.first_index = given.count("first-index", 0).value_or(1);
     constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
@@ -207,7 +218,6 @@ void take_output(const Given& given, Arguments& arguments) {
     if (given.has("print")) arguments.print_end = '\n';
     if (given.has("null")) arguments.print_end = '\0';
     arguments.dry_run = given.has("dry-run");
-    if (const std::string* clone = given.text("clone")) parse_choice<int>("clone", *clone, kClones);
     if (given.has("every")) arguments.format = Format::kStarts;
     if (const std::string* format = given.text("format")) {
         if (given.has("every")) throw UsageError("--every has a format of its own");
@@ -250,7 +260,8 @@ const std::vector<OptionRow>& option_table() {
         {"format", 0, "FORMAT", "tsv, csv, jsonl, json, u64 (little-endian boundaries), http [tsv]",
          bit(Verb::kOffsets), "Output"},
         {"json", 0, nullptr, "print one JSON object for each input", bit(Verb::kCheck), "Output"},
-        {"clone", 0, "WHEN", "share blocks with the input: never [never]", kPieces, "Output"},
+        {"clone", 0, "WHEN", "share blocks with the input, cut so that it works: never, auto, always [never]", kPieces,
+         "Output"},
         {"dialect", 0, "NAME", "as a reader does: rfc4180 excel python duckdb postgres mysql clickhouse tsv", kAll,
          "Dialect"},
         {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll, "Dialect"},
@@ -289,6 +300,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     arguments.help = given.has("help");
     if (arguments.help) return arguments;
     take_policy(given, arguments);
+    take_clone(given, arguments);
     take_header(given, arguments);
     take_dialect(given, arguments);
     take_machine(given, arguments);

@@ -10,6 +10,7 @@
 #include "cleave/dialect.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
+#include "cleave/split.h"
 
 namespace cleave::cli {
 
@@ -52,7 +53,8 @@ struct Arguments {
     std::uint64_t first_index = 1;
     bool make_directories = false;
     bool force = false;
-    std::optional<char> print_end;  // --print: '\n', with -0 '\0'
+    std::optional<char> print_end;   // --print: '\n', with -0 '\0'
+    std::optional<CloneMode> clone;  // policy.alignment goes with it
     bool dry_run = false;
     bool json = false;
     bool quiet = false;

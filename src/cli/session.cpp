@@ -30,8 +30,8 @@ OpenInput open_input(Context& context, const std::string& path, const Cancellati
     return {std::move(input), sniffed.dialect};
 }
 
-void Judge::warn(const std::string& text) const {
-    if (!context_.arguments.quiet) print_message(fmt::format("{}: warning: {}", display_name(context_.path), text));
+void Judge::remark(const std::string& text) const {
+    if (!context_.arguments.quiet) print_message(fmt::format("{}: {}", display_name(context_.path), text));
 }
 
 void Judge::take(const Findings& findings) const {

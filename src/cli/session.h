@@ -31,8 +31,9 @@ class Judge {
 public:
     explicit Judge(const Context& context) : context_(context) {}
 
-    // Prints a warning about the input at hand, unless --quiet.
-    void warn(const std::string& text) const;
+    // Prints a remark or a warning about the input at hand, unless --quiet.
+    void remark(const std::string& text) const;
+    void warn(const std::string& text) const { remark("warning: " + text); }
 
     // Throws OpenQuoteError or InputError, or warns.
     void take(const Findings& findings) const;

@@ -35,12 +35,16 @@ private:
     std::uint64_t header_size_ = 0;
 };
 
+// It is worth telling of --clone for inputs of more than so many bytes.
+constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
+
 // Names are printed as the pieces are finished, so that a reader can begin with the first.
 SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judge& judge) {
     SplitOptions options;
     options.make_directories = arguments.make_directories;
     options.replace = arguments.force;
     options.threads = arguments.machine.threads;
+    options.clone = arguments.clone.value_or(CloneMode::kNever);
     options.finished = [&](const Piece& piece, const std::string& path) {
         judge.take(piece);
         if (!arguments.print_end) return;
@@ -50,7 +54,14 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
     return options;
 }
 
-void split_known(const Context& context, const OpenInput& opened, StandardOutput& out, Judge& judge) {
+// Whether the user should know of --clone, if it works here.
+bool is_worth_cloning(const Arguments& arguments, const Input& input) {
+    const bool can_be_aligned = arguments.policy.pieces || arguments.policy.size;
+    return !arguments.clone && can_be_aligned && input.bytes().size() > kWorthCloning;
+}
+
+// `is_file` if the input was not spooled.
+void split_known(const Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
@@ -64,7 +75,7 @@ void split_known(const Context& context, const OpenInput& opened, StandardOutput
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
     const SplitOptions options = split_options(arguments, out, judge);
     if (arguments.dry_run) {
-        check_names(opened.input, pieces, namer, options);
+        check_split(opened.input, pieces, policy.header, header_size, namer, options);
         DryRun dry_run(out, namer, policy.header, judge);
         for (const Piece& piece : pieces) {
             judge.take(piece);
@@ -72,6 +83,10 @@ void split_known(const Context& context, const OpenInput& opened, StandardOutput
         }
     } else {
         split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
+        if (is_file && is_worth_cloning(arguments, opened.input) &&
+            can_clone(opened.input, namer.name(pieces.front()))) {
+            judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
+        }
     }
 }
 
@@ -92,11 +107,15 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
 
 void run_split(Context& context, const Cancellation& cancellation) {
     OpenInput opened = open_input(context, context.arguments.inputs.front(), &cancellation);
+    const bool is_file = opened.input.is_mapped();
+    if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
+        throw CloneError(display_name(context.path), "not a regular file");
+    }
     if (needs_whole_input(context.arguments.policy)) opened.input.spool();
     StandardOutput out;
     Judge judge(context);
     if (opened.input.is_mapped()) {
-        split_known(context, opened, out, judge);
+        split_known(context, opened, is_file, out, judge);
     } else {
         split_unknown(context, opened, out, judge);
     }

@@ -1,6 +1,8 @@
 #include "io/output.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
 namespace cleave {
@@ -143,6 +144,22 @@ void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, in
             throw_errno(name);
         }
     }
+}
+
+std::error_code clone_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor,
+                            const std::string& name) {
+    const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
+    if (end < 0) throw_errno(name);
+    const file_clone_range range{input.descriptor(), input.descriptor_offset() + offset, size,
+                                 static_cast<std::uint64_t>(end)};
+    do {
+        if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
+        if (::ioctl(descriptor, FICLONERANGE, &range) == 0) {
+            if (::lseek(descriptor, static_cast<off_t>(size), SEEK_CUR) < 0) throw_errno(name);
+            return {};
+        }
+    } while (errno == EINTR);
+    return {errno, std::generic_category()};
 }
 
 }  // namespace cleave

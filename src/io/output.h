@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "cleave/cancel.h"
@@ -81,5 +82,11 @@ private:
 // Copies input.bytes()[offset, offset + size) to the end of the file: inside the system where it can be done there,
 // else from the mapping. Throws std::system_error with `name`, Cancelled.
 void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor, const std::string& name);
+
+// Lets the file go on with the blocks of input.bytes()[offset, offset + size), as Linux's FICLONERANGE does: range and
+// end of file are to be multiples of the block size, in the file behind the input. Returns why the system does not do
+// that, if it does not; then nothing has changed. Throws std::system_error with `name`, Cancelled.
+std::error_code clone_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor,
+                            const std::string& name);
 
 }  // namespace cleave

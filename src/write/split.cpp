@@ -5,6 +5,7 @@
 
 #include "io/spill.h"
 #include "scan/parallel.h"
+#include "write/clone.h"
 #include "write/piece_store.h"
 
 namespace cleave {
@@ -33,7 +34,8 @@ private:
     std::size_t next_ = 0;
 };
 
-void check_all(std::span<const Piece> pieces, const PieceNamer& namer, PieceStore& store) {
+void check_all(std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size, const PieceNamer& namer,
+               PieceStore& store, const Cloner& cloner) {
     std::unordered_set<std::string> names;
     for (const Piece& piece : pieces) {
         const std::string path = namer.name(piece);
@@ -41,6 +43,7 @@ void check_all(std::span<const Piece> pieces, const PieceNamer& namer, PieceStor
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
         store.check(path);
+        cloner.check(piece, header_size_in(header, piece.number, header_size), path);
     }
 }
 
@@ -83,16 +86,17 @@ private:
 
 }  // namespace
 
-void check_names(const Input& input, std::span<const Piece> pieces, const PieceNamer& namer,
-                 const SplitOptions& options) {
+void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
+                 const PieceNamer& namer, const SplitOptions& options) {
     PieceStore store(input.identity(), options);
-    check_all(pieces, namer, store);
+    check_all(pieces, header, header_size, namer, store, Cloner(input, options.clone));
 }
 
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options) {
     PieceStore store(input.identity(), options);
-    check_all(pieces, namer, store);
+    Cloner cloner(input, options.clone);
+    check_all(pieces, header, header_size, namer, store, cloner);
     InOrder report(pieces, options);
     parallel_for(pieces.size(), options.threads, [&](std::size_t i) {
         const Piece& piece = pieces[i];
@@ -100,7 +104,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
         TemporaryFile file = store.create(path);
         const std::uint64_t written_header = header_size_in(header, piece.number, header_size);
         write_all(file.descriptor(), input.bytes().first(written_header), path, input.cancellation());
-        copy_range(input, piece.start, piece.length, file.descriptor(), path);
+        cloner.write_body(piece, written_header, file.descriptor(), path);
         store.publish(std::move(file));
         report.finished(i, std::move(path));
     });

@@ -1,0 +1,92 @@
+#include "write/clone.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "io/output.h"
+
+namespace cleave {
+namespace {
+
+// So much is shared between two looks at the cancellation.
+constexpr std::uint64_t kCloneSize = std::uint64_t{1} << 30;
+static_assert(kCloneSize % kCloneAlignment == 0);
+
+constexpr std::uint64_t round_down(std::uint64_t offset) { return offset / kCloneAlignment * kCloneAlignment; }
+constexpr std::uint64_t round_up(std::uint64_t offset) { return round_down(offset + kCloneAlignment - 1); }
+
+// A range of the input.
+struct Range {
+    std::uint64_t start, end;
+
+    bool is_empty() const { return start == end; }
+};
+
+// The part of the body that fills whole blocks of the piece's file; nothing if there is none.
+Range whole_blocks(const Piece& piece, std::uint64_t header_size) {
+    const std::uint64_t first = round_up(header_size);
+    const std::uint64_t last = std::max(first, round_down(header_size + piece.length));
+    return {piece.start + (first - header_size), piece.start + (last - header_size)};
+}
+
+// Whether the body is as far into a block in the input as in the piece.
+bool is_aligned(const Piece& piece, std::uint64_t header_size) {
+    return piece.start % kCloneAlignment == header_size % kCloneAlignment;
+}
+
+// Whether blocks of the input are blocks of the file that it is read from.
+bool has_blocks(const Input& input) { return input.descriptor_offset() % kCloneAlignment == 0; }
+
+}  // namespace
+
+Cloner::Cloner(const Input& input, CloneMode mode) : input_(input), mode_(mode), has_blocks_(has_blocks(input)) {}
+
+void Cloner::check(const Piece& piece, std::uint64_t header_size, const std::string& path) const {
+    if (mode_ != CloneMode::kAlways || whole_blocks(piece, header_size).is_empty()) return;
+    const std::string a_multiple = " a multiple of " + std::to_string(kCloneAlignment);
+    if (!has_blocks_) {
+        throw CloneError(path, "the input begins at byte " + std::to_string(input_.descriptor_offset()) +
+                                   " of its file, not at" + a_multiple);
+    }
+    if (piece.number > 1 && !is_aligned(piece, header_size)) {
+        const std::uint64_t past = header_size % kCloneAlignment;
+        throw CloneError(path, "its first record starts at byte " + std::to_string(piece.start) + ", not " +
+                                   (past == 0 ? "at" : std::to_string(past) + " past") + a_multiple);
+    }
+}
+
+void Cloner::write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path) {
+    std::uint64_t offset = piece.start;
+    const Range blocks = whole_blocks(piece, header_size);
+    if (mode_ != CloneMode::kNever && has_blocks_ && is_aligned(piece, header_size) && !blocks.is_empty()) {
+        copy_range(input_, offset, blocks.start - offset, descriptor, path);
+        offset = share(blocks.start, blocks.end, descriptor, path);
+    }
+    copy_range(input_, offset, piece.start + piece.length - offset, descriptor, path);
+}
+
+// Appends the blocks of input.bytes()[start, end) as far as the system shares them, and returns up to where it did.
+std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path) {
+    while (start < end && !refused_) {
+        const std::uint64_t part = std::min(end - start, kCloneSize);
+        if (const std::error_code refusal = clone_range(input_, start, part, descriptor, path)) {
+            if (mode_ == CloneMode::kAlways) throw std::system_error(refusal, path + ": cannot be cloned");
+            refused_ = true;  // for whatever reason: copying will say so if it is in its way too
+        } else {
+            start += part;
+        }
+    }
+    return start;
+}
+
+bool can_clone(const Input& input, const std::string& path) {
+    if (!has_blocks(input) || input.bytes().size() < kCloneAlignment) return false;
+    const std::string directory = std::filesystem::path(path).parent_path();
+    const Fd file(::open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+    return file.is_open() && !clone_range(input, 0, kCloneAlignment, file.get(), path);
+}
+
+}  // namespace cleave
