@@ -253,6 +253,26 @@ TEST(AlignedCuts, AreTheNearestInTheWindow) {
     }
 }
 
+// Every size and number of pieces: the window's ends, and an end of input just before the cap, at each byte.
+TEST(AlignedCuts, AtTheByte) {
+    std::string text = "h,h\n";
+    for (unsigned i = 0; text.size() < 2500; ++i) text += std::string(i % 4, 'r') + "\n";
+    for (const HeaderMode header : kHeaderModes) {
+        for (std::uint64_t number = 1; number <= text.size() + 10; ++number) {
+            Policy policy;
+            policy.header = header;
+            policy.alignment = 3 + number % 3;
+            policy.size = number;
+            SCOPED_TRACE(describe(policy));
+            PlanCheck(text, Dialect{}, policy).expect_aligned(plan_of_bytes(text, Dialect{}, Machine{}, policy));
+            policy.size.reset();
+            policy.pieces = number % 40 + 1;
+            const std::string part = text.substr(number / 40);
+            PlanCheck(part, Dialect{}, policy).expect_aligned(plan_of_bytes(part, Dialect{}, Machine{}, policy));
+        }
+    }
+}
+
 TEST(AlignedCuts, AreFoundWhereTheyAreMany) {
     std::string text = "id,name\n";
     for (unsigned i = 0; text.size() < 3000000; ++i) text += std::to_string(i * 7919 % 100003) + ",x\n";
