@@ -11,6 +11,27 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
+// Which bytes mean something in a dialect with any terminator.
+class Roles {
+public:
+    explicit Roles(const Dialect& dialect) {
+        for (const std::uint8_t byte : {std::uint8_t{'\r'}, std::uint8_t{'\n'}, dialect.delimiter})
+            has_role_[byte] = true;
+        if (dialect.quote) has_role_[*dialect.quote] = true;
+        if (dialect.escape) has_role_[*dialect.escape] = true;
+    }
+
+    // The next place from `offset` on that can move a machine in that state.
+    std::size_t next(Bytes head, std::size_t offset, State state) const {
+        if (state != State::kUnquoted && state != State::kQuoted) return offset;
+        while (offset < head.size() && !has_role_[head[offset]]) ++offset;
+        return offset;
+    }
+
+private:
+    std::array<bool, 256> has_role_{};
+};
+
 // How well a delimiter fits the head of a file.
 struct Fit {
     std::size_t misplaced_quotes = 0;  // inside unquoted fields, or with text right after the closing one
@@ -40,8 +61,10 @@ Fit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
         ++records_by_fields[fields];
         fields = 1;
     };
+    const Roles roles(dialect);
     State state = State::kFieldStart;
-    for (const std::uint8_t byte : head) {
+    for (std::size_t i = roles.next(head, 0, state); i < head.size(); i = roles.next(head, i + 1, state)) {
+        const std::uint8_t byte = head[i];
         const Transition& transition = machine.step(state, byte);
         if (transition.starts_record) end_record();
         if (transition.opens_quote) ++fit.quotes;
@@ -87,8 +110,9 @@ void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std
 Terminator sniff_terminator(Dialect dialect, Bytes head, bool head_is_all) {
     dialect.terminator = Terminator::kAny;
     const StateMachine machine(dialect);
+    const Roles roles(dialect);
     State state = State::kFieldStart;
-    for (std::size_t i = 0; i < head.size(); ++i) {
+    for (std::size_t i = roles.next(head, 0, state); i < head.size(); i = roles.next(head, i + 1, state)) {
         state = machine.step(state, head[i]).next;
         if (state == State::kRecordStart) return Terminator::kLf;
         if (state != State::kCarriageReturn) continue;

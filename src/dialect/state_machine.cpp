@@ -1,5 +1,7 @@
 #include "dialect/state_machine.h"
 
+#include <algorithm>
+
 namespace cleave {
 namespace {
 
@@ -50,20 +52,25 @@ State next_state(const Dialect& dialect, Quoting quoting, State state, std::uint
     return state;
 }
 
+Transition transition(const Dialect& dialect, Quoting quoting, State state, std::uint8_t byte) {
+    const State next = next_state(dialect, quoting, state, byte);
+    const bool starts = state == State::kRecordStart || (state == State::kCarriageReturn && byte != '\n');
+    return {next, starts, next == State::kQuoted && !is_quoted(state) && state != State::kQuoteInQuoted};
+}
+
 }  // namespace
 
 StateMachine::StateMachine(const Dialect& dialect, Quoting quoting) {
+    // All bytes without a role are alike; there are more of them than roles.
+    const std::array<std::uint8_t, 5> with_role = {'\r', '\n', dialect.delimiter, dialect.quote.value_or('\n'),
+                                                   dialect.escape.value_or('\n')};
+    std::uint8_t plain = 0;
+    while (std::ranges::find(with_role, plain) != with_role.end()) ++plain;
     for (std::size_t s = 0; s < kStateCount; ++s) {
         const auto state = static_cast<State>(s);
-        for (unsigned b = 0; b < 256; ++b) {
-            const auto byte = static_cast<std::uint8_t>(b);
-            Transition& transition = table_[s * 256 + b];
-            transition.next = next_state(dialect, quoting, state, byte);
-            transition.starts_record =
-                state == State::kRecordStart || (state == State::kCarriageReturn && byte != '\n');
-            transition.opens_quote =
-                transition.next == State::kQuoted && !is_quoted(state) && state != State::kQuoteInQuoted;
-        }
+        Transition* row = table_.data() + s * 256;
+        std::fill_n(row, 256, transition(dialect, quoting, state, plain));
+        for (const std::uint8_t byte : with_role) row[byte] = transition(dialect, quoting, state, byte);
     }
 }
 
