@@ -85,7 +85,7 @@ private:
 };
 
 // Answers questions about an index. Keeps the record starts of one block, so that questions in ascending order cost
-// one more scan of the blocks they fall into. Each thread has its own.
+// one more scan of the blocks they fall into, and the next record a few instructions. Each thread has its own.
 class Locator {
 public:
     // `index` must outlive the locator.
@@ -105,7 +105,15 @@ public:
     std::optional<Boundary> last_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
 
 private:
+    // A record of the block that was answered last, and the word of starts_ that it is in, from it on.
+    struct Cursor {
+        std::uint64_t record = 0;
+        std::size_t word = 0;
+        std::uint64_t bits = 0;  // 0: there is none
+    };
+
     void load(std::size_t block);
+    void find(std::uint64_t record);
     bool starts_record(std::uint64_t offset);
     std::uint64_t records_before(std::uint64_t offset);
 
@@ -114,6 +122,7 @@ private:
     std::size_t block_;                      // the block that starts_ speaks of, or SIZE_MAX
     std::span<const std::uint64_t> starts_;  // a bit a byte; owned by the walker
     std::vector<std::uint32_t> ranks_;       // how many bits are set before every 64th word
+    Cursor cursor_;
 };
 
 // Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws

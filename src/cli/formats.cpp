@@ -29,8 +29,8 @@ public:
     Separated(StandardOutput& out, char separator) : OffsetsWriter(out), separator_(separator) {}
 
     void piece(const Piece& piece) override {
-        out().print("{1}{0}{2}{0}{3}{0}{4}{0}{5}\n", separator_, piece.number, piece.start, piece.length,
-                    piece.first_record, piece.records);
+        const std::uint64_t row[] = {piece.number, piece.start, piece.length, piece.first_record, piece.records};
+        out().print_row(row, separator_);
     }
     void finish(const InputFacts&) override {}
 
@@ -108,7 +108,7 @@ public:
     using OffsetsWriter::OffsetsWriter;
 
     void piece(const Piece& piece) override {
-        if (piece.records > 0) out().print("{}\n", piece.start);
+        if (piece.records > 0) out().print_row({&piece.start, 1}, '\n');
     }
     void finish(const InputFacts&) override {}
 };

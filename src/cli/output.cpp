@@ -14,6 +14,15 @@ void write_to_stdout(std::span<const std::uint8_t> bytes) { write_all(STDOUT_FIL
 
 }  // namespace
 
+void StandardOutput::print_row(std::span<const std::uint64_t> numbers, char separator) {
+    for (const std::uint64_t& number : numbers) {
+        const fmt::format_int digits(number);
+        buffer_.append(digits.data(), digits.data() + digits.size());
+        buffer_.push_back(&number == &numbers.back() ? '\n' : separator);
+    }
+    if (buffer_.size() >= kBufferSize) flush();
+}
+
 void StandardOutput::write(std::span<const std::uint8_t> bytes) {
     flush();
     write_to_stdout(bytes);

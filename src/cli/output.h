@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,9 +17,12 @@ class StandardOutput {
 public:
     template <class... Args>
     void print(fmt::format_string<Args...> format, Args&&... args) {
-        fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
+        fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
         if (buffer_.size() >= kBufferSize) flush();
     }
+
+    // The numbers with the separator between them, on a line: many times as fast as print().
+    void print_row(std::span<const std::uint64_t> numbers, char separator);
 
     void write(std::span<const std::uint8_t> bytes);
 

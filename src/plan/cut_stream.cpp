@@ -5,6 +5,7 @@
 #include "cleave/plan.h"
 #include "io/spill.h"
 #include "plan/limits.h"
+#include "scan/bits.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -47,7 +48,7 @@ public:
 private:
     // Some of the 64 bytes from `offset` on start records.
     void take_starts(std::uint64_t bits, std::uint64_t offset) {
-        const auto count = static_cast<std::uint64_t>(std::popcount(bits));
+        const std::uint64_t count = count_bits(bits);
         const std::uint64_t last = offset + static_cast<std::uint64_t>(std::bit_width(bits)) - 1;
         if (open_ && count <= limits_.records - started_ && last - piece_.start <= limits_.size) {
             started_ += count;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 
 #include "kernels/markup.h"
+#include "scan/bits.h"
 #include "scan/carry.h"
 
 namespace cleave {
@@ -116,7 +116,7 @@ Place Walker::find_parting(std::span<const std::uint8_t> bytes, const std::uint6
     Readers readers{state_of(progress_.before_parting[0], dialect_.escape_scope),
                     state_of(progress_.before_parting[1], dialect_.escape_scope), records, std::nullopt};
     for (std::size_t i = 0; i < progress_.parted / kStepSize; ++i) {
-        readers.records += static_cast<std::uint64_t>(std::popcount(starts[i]));
+        readers.records += count_bits(starts[i]);
     }
     const std::size_t end = std::min(bytes.size(), progress_.parted + kStepSize);
     for (std::size_t i = progress_.parted; i < end; ++i) move(readers, offset_ + i, bytes[i]);
@@ -139,7 +139,7 @@ std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
         state = transition.next;
     }
     settle(state);
-    progress_.records += static_cast<std::uint64_t>(std::popcount(starts));
+    progress_.records += count_bits(starts);
     return starts;
 }
 

@@ -1,0 +1,21 @@
+// Counting and finding bits in code for any machine: the oldest ones have no instruction for the count, and
+// std::popcount is then a call of a library function that looks bytes up in a table.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace cleave {
+
+// Sums of two, four and eight bits side by side, gathered by a product.
+constexpr std::uint32_t count_bits(std::uint64_t bits) {
+    bits -= (bits >> 1) & 0x5555555555555555;
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return static_cast<std::uint32_t>(bits * 0x0101010101010101 >> 56);
+}
+
+// The number of the lowest bit that is set; there is one.
+constexpr unsigned first_bit(std::uint64_t bits) { return static_cast<unsigned>(std::countr_zero(bits)); }
+
+}  // namespace cleave

@@ -1,0 +1,123 @@
+// Locate: DESIGN.md section 2.
+#include <algorithm>
+#include <cassert>
+
+#include "cleave/scan.h"
+#include "scan/bits.h"
+#include "scan/walker.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kNoBlock = SIZE_MAX;
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kRankWords = 64;  // words between two ranks
+
+// The first offset of the grid at `offset` or after it.
+std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
+    assert(grid.phase < grid.step);
+    return offset + (grid.step + grid.phase - offset % grid.step) % grid.step;
+}
+
+}  // namespace
+
+Locator::Locator(const RecordIndex& index)
+    : index_(&index),
+      walker_(std::make_unique<Walker>(index.dialect_, *index.kernel_, index.bom_, false)),
+      block_(kNoBlock) {}
+
+Locator::~Locator() = default;
+
+// Makes starts_ and ranks_ those of the block.
+void Locator::load(std::size_t block) {
+    if (block == block_) return;
+    const RecordIndex::Entry& entry = index_->entries_[block];
+    walker_->seek(block * index_->block_size_, entry.records_before, static_cast<State>(entry.state));
+    starts_ = walker_->walk(index_->block(block));
+    block_ = block;
+    cursor_.bits = 0;
+    ranks_.clear();
+    std::uint32_t rank = 0;
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+        if (i % kRankWords == 0) ranks_.push_back(rank);
+        rank += count_bits(starts_[i]);
+    }
+}
+
+Boundary Locator::start_of(std::uint64_t record) {
+    if (record >= index_->findings_.records) return index_->end();
+    if (cursor_.bits != 0 && record == cursor_.record + 1) {
+        cursor_.bits &= cursor_.bits - 1;
+        while (cursor_.bits == 0 && ++cursor_.word < starts_.size()) cursor_.bits = starts_[cursor_.word];
+        cursor_.record = record;
+    } else {
+        cursor_.bits = 0;
+    }
+    if (cursor_.bits == 0) find(record);
+    return {block_ * index_->block_size_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
+}
+
+// Moves the cursor to the record, which there is.
+void Locator::find(std::uint64_t record) {
+    const auto& entries = index_->entries_;
+    const auto after = std::ranges::upper_bound(entries, record, {}, &RecordIndex::Entry::records_before);
+    load(static_cast<std::size_t>(after - entries.begin()) - 1);
+    auto left = static_cast<std::uint32_t>(record - entries[block_].records_before);
+    const auto rank = std::ranges::upper_bound(ranks_, left) - 1;
+    left -= *rank;
+    auto word = static_cast<std::size_t>(rank - ranks_.begin()) * kRankWords;
+    for (std::uint32_t here = count_bits(starts_[word]); left >= here; here = count_bits(starts_[word])) {
+        left -= here;
+        ++word;
+    }
+    std::uint64_t bits = starts_[word];
+    for (; left > 0; --left) bits &= bits - 1;
+    cursor_ = {record, word, bits};
+}
+
+// How many records start before `offset`, which is at most the size.
+std::uint64_t Locator::records_before(std::uint64_t offset) {
+    if (offset >= index_->findings_.size) return index_->findings_.records;
+    const auto block = static_cast<std::size_t>(offset / index_->block_size_);
+    load(block);
+    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    const std::size_t word = bit / kWordBits;
+    std::uint64_t records = index_->entries_[block].records_before + ranks_[word / kRankWords];
+    for (std::size_t i = word / kRankWords * kRankWords; i < word; ++i) records += count_bits(starts_[i]);
+    const std::uint64_t below = (std::uint64_t{1} << (bit % kWordBits)) - 1;
+    return records + count_bits(starts_[word] & below);
+}
+
+Boundary Locator::at_or_after(std::uint64_t offset) { return start_of(records_before(offset)); }
+
+Boundary Locator::at_or_before(std::uint64_t offset) {
+    if (offset >= index_->findings_.size) return index_->end();
+    return start_of(records_before(offset + 1) - 1);
+}
+
+// Whether one starts at `offset`, which is below the size.
+bool Locator::starts_record(std::uint64_t offset) {
+    load(static_cast<std::size_t>(offset / index_->block_size_));
+    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    return (starts_[bit / kWordBits] >> (bit % kWordBits) & 1) != 0;
+}
+
+std::optional<Boundary> Locator::first_on(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t end = std::min(to, index_->findings_.size);
+    for (std::uint64_t offset = at_or_after_on(grid, from); offset < end; offset += grid.step) {
+        if (starts_record(offset)) return Boundary{offset, records_before(offset)};
+    }
+    return std::nullopt;
+}
+
+std::optional<Boundary> Locator::last_on(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t end = std::min(to, index_->findings_.size);
+    const std::uint64_t first = at_or_after_on(grid, from);
+    for (std::uint64_t left = first < end ? (end - 1 - first) / grid.step + 1 : 0; left > 0; --left) {
+        const std::uint64_t offset = first + (left - 1) * grid.step;
+        if (starts_record(offset)) return Boundary{offset, records_before(offset)};
+    }
+    return std::nullopt;
+}
+
+}  // namespace cleave
