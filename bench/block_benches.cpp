@@ -1,0 +1,110 @@
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "benches.h"
+#include "cleave/kernel.h"
+#include "dialect/state_machine.h"
+#include "loop2021.h"
+#include "samples.h"
+#include "scan/summarise.h"
+#include "scan/walker.h"
+
+namespace cleave {
+namespace {
+
+// Fits the second cache of every machine of the last ten years.
+constexpr std::size_t kCachedSize = std::size_t{128} << 10;
+
+std::uint64_t count_by_state_machine(std::span<const std::uint8_t> bytes, const StateMachine& machine) {
+    State state = State::kRecordStart;
+    std::uint64_t records = 0;
+    for (const std::uint8_t byte : bytes) {
+        const Transition& transition = machine.step(state, byte);
+        records += transition.starts_record ? 1 : 0;
+        state = transition.next;
+    }
+    return records;
+}
+
+void finish(benchmark::State& state, const Records& records, bool right) {
+    if (!right) state.SkipWithError("wrong count");
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(records.bytes.size()));
+}
+
+// What every block costs: the summary under both hypotheses, by the `anywhere` rule.
+void summarise(benchmark::State& state, const Kernel& kernel, const Sample& sample) {
+    const Records records = make_records(sample, kCachedSize);
+    const auto& bytes = records.bytes;
+    BlockSummary summary{};
+    for ([[maybe_unused]] auto _ : state) {
+        summary = summarise_block(bytes, 0, 0, bytes.size(), sample.dialect, kernel).summary;
+        benchmark::DoNotOptimize(summary);
+    }
+    const StateMachine machine(sample.dialect, Quoting::kAnywhere);
+    finish(state, records, summary.records[0] == count_by_state_machine(bytes, machine));
+}
+
+// What a block costs that a cut falls into, or that is suspect: its record starts, the state known.
+void walk(benchmark::State& state, const Kernel& kernel, const Sample& sample) {
+    const Records records = make_records(sample, kCachedSize);
+    Walker walker(sample.dialect, kernel, 0, false);
+    for ([[maybe_unused]] auto _ : state) {
+        walker.seek(0, 0, State::kRecordStart);
+        benchmark::DoNotOptimize(walker.walk(records.bytes).data());
+    }
+    finish(state, records, walker.records() == records.ends.size());
+}
+
+void step_state_machine(benchmark::State& state, const Sample& sample) {
+    const Records records = make_records(sample, kCachedSize);
+    const StateMachine machine(sample.dialect);
+    std::uint64_t count = 0;
+    for ([[maybe_unused]] auto _ : state) {
+        count = count_by_state_machine(records.bytes, machine);
+        benchmark::DoNotOptimize(count);
+    }
+    finish(state, records, count == records.ends.size());
+}
+
+#ifdef CLEAVE_HAS_LOOP2021
+void loop_2021(benchmark::State& state, const Sample& sample) {
+    const Records records = make_records(sample, kCachedSize);
+    NewlineCounts counts{};
+    for ([[maybe_unused]] auto _ : state) {
+        counts = count_newlines_2021(records.bytes.data(), records.bytes.size());
+        benchmark::DoNotOptimize(counts);
+    }
+    finish(state, records, counts.outside == records.ends.size());
+}
+
+// It knows one rule, no escapes, and LF alone.
+bool is_for_2021(const Sample& sample) { return sample.dialect == Dialect() && sample.name != "stray"; }
+#endif
+
+template <class Function, class... Arguments>
+void add(const std::string& name, Function function, Arguments... arguments) {
+    benchmark::RegisterBenchmark(name.c_str(), function, arguments...);
+}
+
+}  // namespace
+
+void register_block_benches() {
+    for (const Kernel* kernel : available_kernels()) {
+        const std::string name(kernel_name(*kernel));
+        for (const Sample& sample : samples()) {
+            add("summarise/" + name + "/" + std::string(sample.name), summarise, std::ref(*kernel), std::ref(sample));
+            add("walk/" + name + "/" + std::string(sample.name), walk, std::ref(*kernel), std::ref(sample));
+        }
+    }
+    for (const Sample& sample : samples()) {
+        add("state_machine/" + std::string(sample.name), step_state_machine, std::ref(sample));
+#ifdef CLEAVE_HAS_LOOP2021
+        if (is_for_2021(sample)) add("loop2021/" + std::string(sample.name), loop_2021, std::ref(sample));
+#endif
+    }
+}
+
+}  // namespace cleave
