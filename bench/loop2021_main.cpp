@@ -1,0 +1,45 @@
+// loop2021_main FILE THREADS: the newlines outside quotes, counted by the loop of 2021 in one range a thread.
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cleave/input.h"
+#include "loop2021.h"
+#include "scan/parallel.h"
+
+namespace cleave {
+namespace {
+
+std::uint64_t count_newlines(std::span<const std::uint8_t> bytes, unsigned threads) {
+    std::vector<NewlineCounts> counts(threads);
+    parallel_for(threads, threads, [&](std::size_t i) {
+        const std::size_t begin = bytes.size() / threads * i;
+        const std::size_t end = i + 1 == threads ? bytes.size() : bytes.size() / threads * (i + 1);
+        counts[i] = count_newlines_2021(bytes.data() + begin, end - begin);
+    });
+    std::uint64_t newlines = 0;
+    bool inside = false;
+    for (const NewlineCounts& count : counts) {
+        newlines += inside ? count.all - count.outside : count.outside;
+        inside ^= count.flips;
+    }
+    return newlines;
+}
+
+}  // namespace
+}  // namespace cleave
+
+int main(int argc, char** argv) try {
+    if (argc != 3) {
+        std::cerr << "usage: loop2021_main FILE THREADS\n";
+        return 2;
+    }
+    const auto threads = static_cast<unsigned>(std::stoul(argv[2]));
+    const cleave::Input input = cleave::Input::open(argv[1]);
+    std::cout << cleave::count_newlines(input.bytes(), threads) << "\n";
+    return 0;
+} catch (const std::exception& error) {
+    std::cerr << "loop2021_main: " << error.what() << "\n";
+    return 1;
+}
