@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Whole processes, side by side: every row of DESIGN.md section 6. See bench/README.md."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from runner import chart, count_rows, limit_rows, machine, report, split_rows
+from runner.bench import ROOT, Bench, parse_size, size_name
+from runner.measure import WrongAnswer, say
+
+GROUPS = {
+    "ceiling": count_rows.ceiling,
+    "cached": count_rows.cached,
+    "peers": count_rows.peers,
+    "shapes": count_rows.shapes,
+    "stray": count_rows.stray,
+    "split": split_rows.split,
+    "split-peers": split_rows.split_peers,
+    "clone": split_rows.clone,
+    "pipe": split_rows.pipe,
+    "tiny": limit_rows.tiny,
+    "memory": limit_rows.memory,
+}
+GROWTH_GROUPS = {"growth": limit_rows.growth_in_size, "pieces": limit_rows.growth_in_pieces}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    venv = os.environ.get("CLEAVE_BENCH_VENV")
+    groups = " ".join([*GROUPS, *GROWTH_GROUPS])
+    parser.add_argument("--size", type=parse_size, default="2G", help="of the large files [2G]")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each program [5]")
+    parser.add_argument("--only", default="", metavar="REGEX", help=f"these groups of rows only: {groups}")
+    parser.add_argument("--growth", action="store_true", help="growth too: up to 20 GB and 100,000 pieces")
+    parser.add_argument("--data", type=Path, default=ROOT / "build/bench-data", help="folder of the files")
+    parser.add_argument("--cleave", type=Path, default=ROOT / "build/release/cleave", help="the command to measure")
+    parser.add_argument("--venv", type=Path, default=venv, help="folder whose bin/ has other tools [CLEAVE_BENCH_VENV]")
+    parser.add_argument("--output", type=Path, default=ROOT / "bench/results.json", help="where the figures go")
+    parser.add_argument("--chart", type=Path, default=ROOT / "bench/results.svg", help="where the chart goes")
+    parser.add_argument("--render", type=Path, metavar="JSON", help="measure nothing: draw and print these figures")
+    return parser.parse_args()
+
+
+def shown_command(arguments: list[str]) -> str:
+    """Without folders: they differ from machine to machine."""
+    words = []
+    for word in arguments:
+        if words and words[-1] in ("--data", "--cleave", "--venv", "--output", "--chart"):
+            words.pop()
+        elif "/" not in word:
+            words.append(word)
+    return " ".join(["./dev bench", *words])
+
+
+def measure(arguments: argparse.Namespace) -> int:
+    bench = Bench(
+        cleave=arguments.cleave.resolve(),
+        programs=ROOT / "build/release/bench",
+        data=arguments.data.resolve(),
+        size=arguments.size,
+        rounds=arguments.rounds,
+        venv=arguments.venv,
+    )
+    status = 0
+    for name, run in {**GROUPS, **GROWTH_GROUPS}.items():
+        wanted = re.fullmatch(arguments.only, name) if arguments.only else arguments.growth or name in GROUPS
+        if not wanted:
+            continue
+        try:
+            run(bench)
+        except WrongAnswer as error:
+            say(f"{name}: {error}")
+            bench.results.skipped.append(f"{name}: {error}")
+            status = 1
+    figures = report.to_json(
+        bench.results,
+        machine.describe(bench.data),
+        size_name(arguments.size),
+        arguments.rounds,
+        shown_command(sys.argv[1:]),
+    )
+    report.write_json(figures, arguments.output)
+    chart.draw(figures, arguments.chart)
+    print(report.plain_table(report.verdict_rows(figures)))
+    return status
+
+
+def render(arguments: argparse.Namespace) -> int:
+    figures = json.loads(arguments.render.read_text(encoding="utf-8"))
+    text = report.markdown(figures)
+    if chart.draw(figures, arguments.chart):
+        picture = os.path.relpath(arguments.chart, ROOT)
+        picture_and_caption = f"![Speed beside other tools]({picture})\n\n{report.caption(figures)}"
+        report.insert(picture_and_caption, ROOT / "README.md")
+    report.insert(text, ROOT / "bench/README.md")
+    print(text)
+    return 0
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    return render(arguments) if arguments.render else measure(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

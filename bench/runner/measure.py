@@ -1,0 +1,174 @@
+"""Runs programs side by side and takes their times. Knows nothing of what they are."""
+
+import os
+import re
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OUT = "{out}"  # in an argument: the fresh directory that a run writes to
+
+
+class WrongAnswer(Exception):
+    """A program failed, or answered or wrote something else than it should."""
+
+
+@dataclass
+class Run:
+    """One program, run once to its end."""
+
+    wall: float  # seconds
+    cpu: float
+    output: str
+
+
+@dataclass
+class Contestant:
+    """A program in a race."""
+
+    name: str
+    argv: list[str]
+    check: Callable[[str], None] | None = None  # of standard output, after every run; raises WrongAnswer
+    check_files: Callable[[Path], None] | None = None  # of what was written, after the first run
+    times_itself: bool = False  # the last word of its output is the seconds to take for it
+    is_peer: bool = False  # somebody else's: a failure is noted and does not end the measuring
+
+    def writes(self) -> bool:
+        return any(OUT in word for word in self.argv)
+
+
+@dataclass
+class Times:
+    """What a contestant took, round by round."""
+
+    command: str
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def best(self) -> float:
+        return min(self.wall)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.wall)
+
+
+@dataclass
+class Race:
+    """The times of all contestants for one job."""
+
+    name: str
+    title: str
+    size: int  # bytes of input
+    times: dict[str, Times]
+
+    def has(self, *names: str) -> bool:
+        return all(name in self.times and self.times[name].wall for name in names)
+
+
+def run_once(argv: list[str], scratch: Path) -> Run:
+    """Runs the program with nothing on standard input. Raises WrongAnswer if it fails."""
+    output, errors = scratch / "stdout", scratch / "stderr"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(output), flags, 0o644),
+        (os.POSIX_SPAWN_OPEN, 2, str(errors), flags, 0o644),
+    ]
+    begin = time.perf_counter()
+    pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - begin
+    if status != 0:
+        code = os.waitstatus_to_exitcode(status)
+        last = (errors.read_text(errors="replace").strip() or "no message").splitlines()[-1]
+        raise WrongAnswer(f"exit {code}: {last[:200]}")
+    return Run(wall, usage.ru_utime + usage.ru_stime, output.read_text(errors="replace"))
+
+
+class Track:
+    """Where races are held: a folder for what runs leave behind, and how commands are shown."""
+
+    def __init__(self, data: Path, rounds: int, shown: Callable[[list[str]], str]):
+        self.data = data
+        self.rounds = rounds
+        self.shown = shown
+        self.scratch = data / "scratch"
+        self.scratch.mkdir(parents=True, exist_ok=True)
+
+    def race(
+        self,
+        name: str,
+        title: str,
+        size: int,
+        contestants: list[Contestant],
+        rounds: int | None = None,
+        out: Path | None = None,
+    ) -> Race:
+        """Each round runs every contestant once, each time another one first."""
+        race = Race(name, title, size, {c.name: Times(self.shown(c.argv)) for c in contestants})
+        running = list(contestants)
+        out = out or self.scratch / "out"
+        rounds = rounds or self.rounds
+        say(f"{name}: {title}")
+        for number in range(rounds):
+            shift = number % len(running) if running else 0
+            for contestant in running[shift:] + running[:shift]:
+                times = race.times[contestant.name]
+                try:
+                    self._take(contestant, times, out)
+                except WrongAnswer as error:
+                    why = str(error).replace(str(self.data), "$DATA")
+                    if not contestant.is_peer:
+                        raise WrongAnswer(f"{times.command}: {why}") from error
+                    times.note = why
+                    running = [c for c in running if c is not contestant]
+        for contestant in contestants:
+            times = race.times[contestant.name]
+            told = f"best {times.best:.4f} s, median {times.median:.4f} s" if times.wall else "failed"
+            say(f"  {contestant.name:28} {told} {times.note}")
+        return race
+
+    def _take(self, contestant: Contestant, times: Times, out: Path) -> None:
+        fresh(out)
+        if contestant.writes():
+            os.sync()
+        try:
+            run = run_once([word.replace(OUT, str(out)) for word in contestant.argv], self.scratch)
+            if contestant.times_itself:
+                answer, seconds = run.output.rsplit(maxsplit=1)
+                run = Run(float(seconds), run.cpu, answer)
+            if contestant.check:
+                contestant.check(run.output)
+            if contestant.check_files and not times.wall:
+                contestant.check_files(out)
+        finally:
+            shutil.rmtree(out)
+        times.wall.append(run.wall)
+        times.cpu.append(run.cpu)
+
+
+def fresh(folder: Path) -> None:
+    """Makes the folder, or empties it."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def in_order(folder: Path) -> list[Path]:
+    """The files in the order of the numbers in their names."""
+
+    def key(path: Path) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path.name)]
+
+    return sorted(folder.iterdir(), key=key)

@@ -1,0 +1,157 @@
+"""Rows on writing pieces: against cp, GNU split, xsv and Miller, from a pipe, and cloned."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .bench import Bench, size_name, warm
+from .checks import header_size_of, holds_records, joins_to
+from .measure import OUT, Contestant, say
+
+SLOW_SIZE = 256 << 20  # for tools that would take minutes for more
+PIECE_SIZE = 100 << 20
+CLONE_SIZE = 2 << 30  # 1 % of a tenth of it has room for a cut at each place in a block of the file system
+
+
+def writer(bench: Bench, path: Path, name: str, *options: object) -> Contestant:
+    """cleave split with these options."""
+    contestant = bench.run(name, "split", *options, "-o", f"{OUT}/{{i}}.csv", path)
+    contestant.check_files = joins_to(path, header_size_of(path))
+    return contestant
+
+
+def copier(path: Path) -> Contestant:
+    return Contestant("cp", ["cp", "--reflink=never", str(path), f"{OUT}/copy"], check_files=joins_to(path, 0))
+
+
+def piece_size(bench: Bench) -> int:
+    return min(PIECE_SIZE, bench.size // 10)
+
+
+def split(bench: Bench) -> None:
+    """Every way to cut, beside a copy of the file and GNU split."""
+    path = bench.input("quoted")
+    size = size_name(piece_size(bench))
+    records = bench.records_in(path, piece_size(bench))
+    gnu_size = ["split", "-C", size, str(path), f"{OUT}/x"]
+    gnu_lines = ["split", "-l", str(records), str(path), f"{OUT}/x"]
+    race = bench.race(
+        "split",
+        "splitting, quoted",
+        path.stat().st_size,
+        [
+            writer(bench, path, "cleave split -n", "-n", 10),
+            writer(bench, path, "cleave split -C", "-C", size),
+            writer(bench, path, "cleave split -l", "-l", records),
+            copier(path),
+            Contestant("GNU split -C", gnu_size, check_files=joins_to(path, 0)),
+            Contestant("GNU split -l", gnu_lines, check_files=joins_to(path, 0)),
+        ],
+    )
+    bench.compare_time(race, "split -n 10, time of cp", "cleave split -n", "cp", "<= 0.8")
+    bench.compare_time(race, "split -C, time of cp", "cleave split -C", "cp", "<= 0.85")
+    bench.compare_time(race, "split -l, time of cp", "cleave split -l", "cp", "<= 0.85")
+    bench.compare_time(race, "split -C, time of GNU split -C", "cleave split -C", "GNU split -C", "<= 0.7")
+    bench.compare_time(race, "split -l, time of GNU split -l", "cleave split -l", "GNU split -l")
+
+
+def split_peers(bench: Bench) -> None:
+    """split -l beside tools that know CSV. They write records anew, so their pieces are counted, not compared."""
+    path = bench.input("quoted")
+    records = bench.records_in(path, piece_size(bench))
+    found = []
+    if xsv := bench.find("xsv"):
+        found.append(("xsv", "<= 0.1", [xsv, "split", "-s", str(records), OUT, str(path)]))
+    if qsv := bench.find("qsv") or bench.find("qsvlite"):
+        found.append(("qsv", "", [qsv, "split", "-s", str(records), OUT, str(path)]))
+    if xan := bench.find("xan"):
+        found.append(("xan", "", [xan, "split", "-S", str(records), "-O", OUT, str(path)]))
+    split_beside(bench, "split-peers/fast", path, found)
+
+    found = []
+    path = bench.input("quoted", min(bench.size, SLOW_SIZE))
+    records = bench.records_in(path, piece_size(bench))
+    if mlr := bench.find("mlr"):
+        command = [mlr, "--csv", "--from", str(path), "split", "-n", str(records), "--prefix", f"{OUT}/x"]
+        found.append(("Miller", "<= 0.02", command))
+    split_beside(bench, "split-peers/slow", path, found)
+
+
+def split_beside(bench: Bench, name: str, path: Path, found: list[tuple[str, str, list[str]]]) -> None:
+    if not found:
+        bench.skip(f"{name}: none of these tools is here")
+        return
+    check = holds_records(bench.cleave, bench.records(path))
+    ours = writer(bench, path, "cleave split -l", "-l", bench.records_in(path, piece_size(bench)))
+    theirs = [Contestant(f"{tool} split", argv, check_files=check, is_peer=True) for tool, _, argv in found]
+    race = bench.race(name, f"splitting by records, {path.stem}", path.stat().st_size, [ours, *theirs])
+    for tool, must, _ in found:
+        bench.compare_time(race, f"split -l, time of {tool} split", ours.name, f"{tool} split", must)
+
+
+def pipe(bench: Bench) -> None:
+    """split -l of what comes through a pipe."""
+    path = bench.input("plain")
+    records = bench.records_in(path, piece_size(bench))
+
+    def piped(name: str, command: str, check: Callable[[Path], None]) -> Contestant:
+        return Contestant(name, ["sh", "-c", f"cat {path} | {command}"], check_files=check)
+
+    ours = piped(
+        "cleave split -l",
+        f"{bench.cleave} split -l {records} -o {OUT}/{{i}}.csv -",
+        joins_to(path, header_size_of(path)),
+    )
+    theirs = piped("GNU split -l", f"split -l {records} - {OUT}/x", joins_to(path, 0))
+    race = bench.race("pipe", "splitting by records from a pipe, plain", path.stat().st_size, [ours, theirs])
+    bench.compare_time(race, "split -l from a pipe, time of GNU split -l", ours.name, theirs.name, "<= 1.1")
+
+
+def clone(bench: Bench) -> None:
+    """split -n 10 --clone always on file systems that can share blocks, each in an image of its own."""
+    told = subprocess.run([bench.cleave, "split", "--help"], capture_output=True, text=True, check=True).stdout
+    if not any("--clone" in line and "always" in line for line in told.splitlines()):
+        bench.skip("split --clone: this cleave cannot clone")
+        return
+    if bench.size < CLONE_SIZE:
+        bench.skip(f"split --clone: pieces this small may have no cut to clone at; needs --size {size_name(CLONE_SIZE)}")
+        return
+    for kind in ("xfs", "btrfs"):
+        if os.geteuid() != 0 or not bench.find(f"mkfs.{kind}"):
+            bench.skip(f"split --clone on {kind}: needs root and mkfs.{kind}")
+            continue
+        source = bench.input("quoted")
+        with mounted(bench, kind) as folder:
+            path = folder / source.name
+            subprocess.run(["cp", source, path], check=True)
+            os.sync()
+            warm(path)
+            ours = writer(bench, path, "cleave split -n 10", "-n", 10, "--clone", "always")
+            size = path.stat().st_size
+            race = bench.race(
+                f"clone/{kind}", f"splitting by cloning, {kind}", size, [ours, copier(path)], out=folder / "out"
+            )
+        bench.compare_time(race, f"split -n 10 --clone always on {kind}, time of cp", ours.name, "cp", "<= 0.3")
+
+
+@contextmanager
+def mounted(bench: Bench, kind: str) -> Iterator[Path]:
+    """A new file system of the kind with room for the input twice; gone afterwards."""
+    image, folder = bench.data / f"{kind}.img", bench.data / f"mounted-{kind}"
+    is_mounted = False
+    try:
+        folder.mkdir(exist_ok=True)
+        with image.open("wb") as file:
+            file.truncate(bench.size * 5 // 2 + (1 << 30))
+        say(f"making a file system: {kind}")
+        subprocess.run([f"mkfs.{kind}", "-q", str(image)], check=True)
+        subprocess.run(["mount", "-o", "loop", image, folder], check=True)
+        is_mounted = True
+        yield folder
+    finally:
+        if is_mounted:
+            subprocess.run(["umount", folder], check=True)
+        image.unlink(missing_ok=True)
+        folder.rmdir()
