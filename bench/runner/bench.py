@@ -106,7 +106,7 @@ class Bench:
         return path
 
     def records(self, path: Path) -> int:
-        """The records of an input of ours, the header not counted, by a program other than cleave where there is one."""
+        """The records of an input of ours, without the header, by a program other than cleave where there is one."""
         if path not in self._records:
             newlines_end_records = path.name.startswith(("stray-", "escapes-"))  # no newlines in quotes
             old = self.program("loop2021_main")

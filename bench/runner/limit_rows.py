@@ -49,7 +49,7 @@ def memory(bench: Bench) -> None:
         out = bench.track.scratch / "out"
         fresh(out)
         peak = max(
-            peak_anonymous([word.replace(OUT, str(out)) for word in contestant.argv], bench.track.scratch)
+            peak_anonymous([word.replace(OUT, str(out)) for word in contestant.argv])
             for _ in range(1 if contestant.writes() else bench.rounds)
         )
         fresh(out)
@@ -57,11 +57,10 @@ def memory(bench: Bench) -> None:
         bench.verdict(Verdict(row, peak / (1 << 20), "MiB", must))
 
 
-def peak_anonymous(argv: list[str], scratch: os.PathLike[str]) -> int:
+def peak_anonymous(argv: list[str]) -> int:
     """Bytes; looked at again and again while the program runs."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    to_file = [(os.POSIX_SPAWN_OPEN, 1, str(os.path.join(scratch, "stdout")), flags, 0o644)]
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=to_file)
+    to_nothing = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=to_nothing)
     peak = 0
     while True:
         try:

@@ -27,6 +27,6 @@ def describe(data: Path) -> dict[str, str | int]:
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30)),
         "kernel": platform.release().split("-")[0],
         "compiler": first_line("c++", "--version"),
-        "file_system": first_line("stat", "-f", "-c", "%T", str(data)),
+        "file_system": first_line("findmnt", "-n", "-o", "FSTYPE", "-T", str(data)),
         "date": datetime.date.today().isoformat(),
     }

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 OUT = "{out}"  # in an argument: the fresh directory that a run writes to
 
@@ -72,24 +73,33 @@ class Race:
         return all(name in self.times and self.times[name].wall for name in names)
 
 
-def run_once(argv: list[str], scratch: Path) -> Run:
+def run_once(argv: list[str]) -> Run:
     """Runs the program with nothing on standard input. Raises WrongAnswer if it fails."""
-    output, errors = scratch / "stdout", scratch / "stderr"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(output), flags, 0o644),
-        (os.POSIX_SPAWN_OPEN, 2, str(errors), flags, 0o644),
-    ]
-    begin = time.perf_counter()
-    pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
-    _, status, usage = os.wait4(pid, 0)
-    wall = time.perf_counter() - begin
-    if status != 0:
-        code = os.waitstatus_to_exitcode(status)
-        last = (errors.read_text(errors="replace").strip() or "no message").splitlines()[-1]
-        raise WrongAnswer(f"exit {code}: {last[:200]}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, output.read_text(errors="replace"))
+    with memory_file() as output, memory_file() as errors:
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
+            (os.POSIX_SPAWN_DUP2, errors.fileno(), 2),
+        ]
+        begin = time.perf_counter()
+        pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
+        _, status, usage = os.wait4(pid, 0)
+        wall = time.perf_counter() - begin
+        if status != 0:
+            code = os.waitstatus_to_exitcode(status)
+            last = (content(errors).strip() or "no message").splitlines()[-1]
+            raise WrongAnswer(f"exit {code}: {last[:200]}")
+        return Run(wall, usage.ru_utime + usage.ru_stime, content(output))
+
+
+def memory_file() -> BinaryIO:
+    """No file system has a part in what a program prints."""
+    return os.fdopen(os.memfd_create("output"), "w+b")
+
+
+def content(file: BinaryIO) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 class Track:
@@ -140,7 +150,7 @@ class Track:
         if contestant.writes():
             os.sync()
         try:
-            run = run_once([word.replace(OUT, str(out)) for word in contestant.argv], self.scratch)
+            run = run_once([word.replace(OUT, str(out)) for word in contestant.argv])
             if contestant.times_itself:
                 answer, seconds = run.output.rsplit(maxsplit=1)
                 run = Run(float(seconds), run.cpu, answer)

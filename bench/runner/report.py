@@ -101,7 +101,7 @@ def markdown(report: dict[str, Any]) -> str:
     parts = [caption(report), markdown_table(verdict_rows(report))]
     for race in report["races"]:
         if race["name"] in TABLES:
-            parts += [f"**{race['title'].capitalize()}**", markdown_table(race_rows(race))]
+            parts += [f"**{race['title'][0].upper() + race['title'][1:]}**", markdown_table(race_rows(race))]
     if report["skipped"]:
         parts.append("Not measured:\n\n" + "\n".join(f"- {why}" for why in report["skipped"]))
     return "\n\n".join(parts)

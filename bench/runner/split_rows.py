@@ -116,7 +116,7 @@ def clone(bench: Bench) -> None:
         bench.skip("split --clone: this cleave cannot clone")
         return
     if bench.size < CLONE_SIZE:
-        bench.skip(f"split --clone: pieces this small may have no cut to clone at; needs --size {size_name(CLONE_SIZE)}")
+        bench.skip(f"split --clone: so small pieces may have no cut to clone at; needs --size {size_name(CLONE_SIZE)}")
         return
     for kind in ("xfs", "btrfs"):
         if os.geteuid() != 0 or not bench.find(f"mkfs.{kind}"):
@@ -146,7 +146,7 @@ def mounted(bench: Bench, kind: str) -> Iterator[Path]:
         with image.open("wb") as file:
             file.truncate(bench.size * 5 // 2 + (1 << 30))
         say(f"making a file system: {kind}")
-        subprocess.run([f"mkfs.{kind}", "-q", str(image)], check=True)
+        subprocess.run([f"mkfs.{kind}", "-q", str(image)], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["mount", "-o", "loop", image, folder], check=True)
         is_mounted = True
         yield folder
