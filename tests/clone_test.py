@@ -20,7 +20,7 @@ import tempfile
 
 BLOCK = 4096
 INPUT_SIZE = 64 << 20
-IMAGE_SIZES = {"xfs": 512 << 20, "btrfs": 512 << 20, "ext4": 256 << 20}
+IMAGE_SIZES = {"xfs": 3 << 30, "btrfs": 3 << 30, "ext4": 256 << 20}
 HEADER = b"id,name\n"
 # (how to cut, the header's mode) that have aligned cuts in the input; the records are short.
 HOWS = [["-n", "4"], ["-C", "15M"]]
@@ -213,7 +213,7 @@ class Tests:
             os.unlink(path)
 
     def remark(self, directory):
-        """More than 1 GiB without a block of its own: a copy inside the file system costs nothing either."""
+        """More than 1 GiB, sparse so that it is made at once."""
         path, out = write(os.path.join(directory, "in.csv"), b"h\n"), os.path.join(directory, "out")
         size = (1 << 30) + 2 * BLOCK + 1
         os.truncate(path, size)

@@ -1,5 +1,7 @@
 // Pieces as files: all of them with the right bytes, or none and everything as before.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -9,6 +11,7 @@
 #include "cleave/error.h"
 #include "cleave/split.h"
 #include "inputs.h"
+#include "io/output.h"
 #include "pipe_input.h"
 #include "reference.h"
 #include "temporary_directory.h"
@@ -21,11 +24,14 @@ using Files = std::map<std::string, std::string>;
 
 constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone};
 
-std::string table(unsigned records) {
+std::string table(unsigned records, std::size_t width = 1) {
     std::string text = "id,text\n";
-    for (unsigned i = 0; i < records; ++i) text += std::to_string(i) + ",\"a\nb\"\n";
+    for (unsigned i = 0; i < records; ++i) text += std::to_string(i) + ",\"a\n" + std::string(width, 'b') + "\"\n";
     return text;
 }
+
+// Pieces of at least so many bytes are written by several threads.
+constexpr std::size_t kWide = 70'000;
 
 Policy by_records(std::uint64_t records, HeaderMode header = HeaderMode::kRepeat) {
     Policy policy;
@@ -83,12 +89,12 @@ INSTANTIATE_TEST_SUITE_P(, WriteTest, testing::Bool(),
 TEST_P(WriteTest, JoinedPiecesAreTheInput) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         Random random(seed);
-        const std::string text = random_csv(random, Dialect{}, random.below(200000), 0);
+        const std::string text = random_csv(random, Dialect{}, random.below(600'000), 0);
         for (const HeaderMode header : kHeaderModes) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", header mode " << static_cast<int>(header));
             Policy policy;
             policy.header = header;
-            policy.size = 5000 + random.below(50000);
+            policy.size = 5000 + random.below(150'000);
             const TemporaryDirectory unused;
             SplitOptions options;
             options.threads = 1 + static_cast<unsigned>(random.below(4));
@@ -136,8 +142,8 @@ TEST_P(WriteTest, ReportsPiecesInOrder) {
         numbers.push_back(piece.number);
         paths.push_back(path);
     };
-    split(table(200), by_records(1), options);
-    std::vector<std::uint64_t> expected(200);
+    split(table(60, kWide), by_records(1), options);
+    std::vector<std::uint64_t> expected(60);
     std::iota(expected.begin(), expected.end(), 1);
     EXPECT_EQ(numbers, expected);
     EXPECT_EQ(paths.at(41), directory_.path("piece000042"));
@@ -146,10 +152,10 @@ TEST_P(WriteTest, ReportsPiecesInOrder) {
 TEST_P(WriteTest, FailureInTheMiddleLeavesNothing) {
     directory_.write("old", "old");
     for (const unsigned threads : {1U, 4U}) {
-        for (const std::uint64_t number : {1U, 2U, 50U, 100U}) {
+        for (const std::uint64_t number : {1U, 2U, 15U, 30U}) {
             SplitOptions options = failing_at(number);
             options.threads = threads;
-            EXPECT_THROW(split(table(100), by_records(1), options), std::runtime_error);
+            EXPECT_THROW(split(table(30, kWide), by_records(1), options), std::runtime_error);
             EXPECT_EQ(files(), (Files{{"old", "old"}})) << number;
         }
     }
@@ -301,6 +307,25 @@ TEST(SplitStream, IsJudgedBeforeItIsFinal) {
     };
     EXPECT_THROW(split_stream(input, Dialect{}, Machine{}, by_records(1), namer, {}, refuse), OpenQuoteError);
     EXPECT_EQ(directory.files(), Files{});
+}
+
+// Within a file system, and to another one if there is one in memory: as far as the system copies, it copies right.
+TEST(CopyBySystem, AppendsTheRange) {
+    const TemporaryDirectory directory;
+    Random random(1);
+    const std::string text = random_noise(random, "abcdef\n", 300'000);
+    const Input input = Input::open(directory.write("in", text));
+    for (const std::string& target : {directory.path("out"), std::string("/dev/shm/.cleave-write-test")}) {
+        const Fd file(::open(target.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        if (!file.is_open()) continue;
+        fs::remove(target);
+        write_all(file.get(), bytes_of("before"), target);
+        const std::uint64_t copied = copy_by_system(input, 12'345, 234'567, file.get(), target);
+        std::string content(6 + copied + 1, '\0');
+        ASSERT_EQ(::pread(file.get(), content.data(), content.size(), 0), static_cast<ssize_t>(6 + copied));
+        content.pop_back();
+        EXPECT_TRUE(content == "before" + text.substr(12'345, copied));
+    }
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ enum class CloneMode : std::uint8_t {
 struct SplitOptions {
     bool make_directories = false;  // those of the pieces' paths that are missing
     bool replace = false;           // files and links that have a piece's name; never the input, directories or devices
-    unsigned threads = 1;           // how many pieces are written at a time
+    unsigned threads = 1;           // at most so many pieces are written at a time
     CloneMode clone = CloneMode::kNever;
     // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
     // fails the split.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,15 +55,17 @@ void wait_for(int descriptor, int events, const Cancellation* cancellation, cons
 
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name) {
+    // A blocking read cannot be told that a cancellation came just before it. So it is only made when there is
+    // something to read; what is there already is taken without asking first, where the system can do that.
+    iovec target{into.data(), into.size()};
+    if (const ssize_t size = ::preadv2(descriptor, &target, 1, -1, RWF_NOWAIT); size >= 0) {
+        return static_cast<std::size_t>(size);
+    }
     for (;;) {
-        if (cancellation != nullptr) wait_for(descriptor, POLLIN, cancellation, name);
+        wait_for(descriptor, POLLIN, cancellation, name);
         const ssize_t size = ::read(descriptor, into.data(), into.size());
         if (size >= 0) return static_cast<std::size_t>(size);
-        if (errno == EAGAIN) {
-            wait_for(descriptor, POLLIN, cancellation, name);
-        } else if (errno != EINTR) {
-            throw_errno(name);
-        }
+        if (errno != EAGAIN && errno != EINTR) throw_errno(name);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <optional>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "io/fd.h"
@@ -16,8 +17,11 @@
 namespace cleave {
 namespace {
 
-// Bytes asked for in one read: as much as an unprivileged pipe can be made to hold.
-constexpr std::size_t kReadSize = std::size_t{1} << 20;
+// Bytes asked for in one read: few enough to be in the first caches still when they are scanned and written out.
+constexpr std::size_t kReadSize = std::size_t{64} << 10;
+
+// What a pipe is made to hold, as far as one without privileges may: so reader and writer seldom wait for each other.
+constexpr int kPipeSize = 1 << 20;
 
 // A read-only mapping of a file from an offset to its end.
 class Mapping {
@@ -71,6 +75,8 @@ struct Input::Impl {
         if (S_ISDIR(status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), name);
         const auto size = static_cast<std::uint64_t>(status.st_size);
         if (S_ISREG(status.st_mode) && size > offset) mapping = Mapping::of(file.get(), offset, size);
+        // Where that is not allowed, the pipe is as good as it was.
+        if (S_ISFIFO(status.st_mode)) std::ignore = ::fcntl(file.get(), F_SETPIPE_SZ, kPipeSize);
     }
 
     std::size_t read_into(std::span<std::uint8_t> into) const {
@@ -115,7 +121,8 @@ std::span<const std::uint8_t> Input::bytes() const noexcept {
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_mapped()) return bytes().first(std::min(size, bytes().size()));
     Impl& impl = *impl_;
-    impl.buffer.resize(std::max(size, kReadSize));
+    // Always with room for a whole read: of a pipe in packet mode, what does not fit would be lost.
+    impl.buffer.resize(size + kReadSize);
     while (impl.peeked < size) {
         const std::size_t got = impl.read_into(std::span(impl.buffer).subspan(impl.peeked));
         if (got == 0) break;

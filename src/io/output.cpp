@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +17,11 @@
 namespace cleave {
 namespace {
 
-// So much is copied between two looks at the cancellation.
-constexpr std::uint64_t kCopySize = std::uint64_t{64} << 20;
+// Written in one call, and between two looks at the cancellation.
+constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
+
+// Copied by the system in one call; a server can do much in one.
+constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
 // Names that no other process and no other file of this one has; left-overs of a process with the same id are passed
 // over by O_EXCL.
@@ -28,6 +33,17 @@ std::string hidden_name(unsigned attempt) {
 bool must_copy_by_hand(int error) {
     return error == EXDEV || error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EBADF ||
            error == ETXTBSY;
+}
+
+// Whether the file lies with a server, which may copy without sending the bytes here and back.
+bool is_remote(int descriptor) {
+    constexpr unsigned kCephMagic = 0x00C36400;
+    constexpr unsigned kCifsMagic = 0xFF534D42;
+    constexpr unsigned kSmb2Magic = 0xFE534D42;
+    struct statfs status;
+    if (::fstatfs(descriptor, &status) != 0) return false;
+    const auto type = static_cast<unsigned>(status.f_type);
+    return type == NFS_SUPER_MAGIC || type == kCephMagic || type == kCifsMagic || type == kSmb2Magic;
 }
 
 bool is_same(const Directory& directory, const std::string& name, const FileIdentity& identity) noexcept {
@@ -128,21 +144,34 @@ void PublishedFile::keep() noexcept {
     name_.clear();
 }
 
-void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor, const std::string& name) {
-    const std::uint64_t end = offset + size;
-    while (offset < end) {
+std::uint64_t copy_by_system(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor,
+                             const std::string& name) {
+    std::uint64_t done = 0;
+    while (done < size) {
         if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
-        const std::uint64_t part = std::min(end - offset, kCopySize);
-        auto source = static_cast<off64_t>(input.descriptor_offset() + offset);
+        auto source = static_cast<off64_t>(input.descriptor_offset() + offset + done);
+        const std::uint64_t part = std::min(size - done, kCopySize);
         const ssize_t copied = ::copy_file_range(input.descriptor(), &source, descriptor, nullptr, part, 0);
         if (copied > 0) {
-            offset += static_cast<std::uint64_t>(copied);
+            done += static_cast<std::uint64_t>(copied);
         } else if (copied == 0 || must_copy_by_hand(errno)) {
-            write_all(descriptor, input.bytes().subspan(offset, part), name, input.cancellation());
-            offset += part;
+            break;
         } else if (errno != EINTR) {
             throw_errno(name);
         }
+    }
+    return done;
+}
+
+void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor, const std::string& name) {
+    const std::uint64_t end = offset + size;
+    if (size >= kWriteSize && is_remote(input.descriptor())) {
+        offset += copy_by_system(input, offset, size, descriptor, name);
+    }
+    while (offset < end) {
+        const std::uint64_t part = std::min(end - offset, kWriteSize);
+        write_all(descriptor, input.bytes().subspan(offset, part), name, input.cancellation());
+        offset += part;
     }
 }
 

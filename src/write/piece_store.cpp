@@ -48,7 +48,6 @@ void PieceStore::check(const std::string& path) {
 }
 
 TemporaryFile PieceStore::create(const std::string& path) {
-    check(path);
     const auto [directory_path, name] = split_path(path);
     const std::lock_guard lock(mutex_);
     const Directory* directory = find_directory(directory_path);

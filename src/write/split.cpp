@@ -34,6 +34,16 @@ private:
     std::size_t next_ = 0;
 };
 
+// Making small pieces is mostly work on their directory, which the system lets one thread do at a time: more of them
+// only wait for each other. With two threads, pieces of 10 KB took 1.5 times as long, of 100 KB 0.8 times (tmpfs, Zen
+// 3, 2026-11).
+unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
+    constexpr std::uint64_t kLeastMeanSize = std::uint64_t{64} << 10;
+    if (pieces.empty()) return 1;
+    const std::uint64_t size = pieces.back().start + pieces.back().length - pieces.front().start;
+    return size / pieces.size() < kLeastMeanSize ? 1 : threads;
+}
+
 void check_all(std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size, const PieceNamer& namer,
                PieceStore& store, const Cloner& cloner) {
     std::unordered_set<std::string> names;
@@ -59,6 +69,7 @@ public:
 
     void begin(const Piece& piece) override {
         path_ = namer_.name(piece);
+        store_.check(path_);
         file_.emplace(store_.create(path_));
         if (header_size_in(mode_, piece.number, header_.size()) > 0) {
             header_.for_each_part([this](std::span<const std::uint8_t> bytes) { body(bytes); });
@@ -98,7 +109,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
     Cloner cloner(input, options.clone);
     check_all(pieces, header, header_size, namer, store, cloner);
     InOrder report(pieces, options);
-    parallel_for(pieces.size(), options.threads, [&](std::size_t i) {
+    parallel_for(pieces.size(), threads_for(pieces, options.threads), [&](std::size_t i) {
         const Piece& piece = pieces[i];
         std::string path = namer.name(piece);
         TemporaryFile file = store.create(path);
