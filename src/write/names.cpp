@@ -1,7 +1,5 @@
 #include "cleave/names.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
@@ -14,7 +12,13 @@ namespace {
 // error that says how to have more.
 constexpr unsigned kIndexWidthOfStreams = 6;
 
-unsigned digits(std::uint64_t number) { return static_cast<unsigned>(fmt::formatted_size("{}", number)); }
+unsigned digits(std::uint64_t number) { return static_cast<unsigned>(std::to_string(number).size()); }
+
+// In decimal, with zeros before it up to the width.
+std::string padded(std::uint64_t number, unsigned width) {
+    const std::string text = std::to_string(number);
+    return text.size() < width ? std::string(width - text.size(), '0') + text : text;
+}
 
 // "orders" and ".csv" of "in/orders.csv".
 struct StemAndExtension {
@@ -34,7 +38,7 @@ unsigned parse_width(const std::string& text, const std::string& field) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
     constexpr unsigned kMaxWidth = 20;  // the digits of 2^64
     if (error != std::errc() || end != text.data() + text.size() || width == 0 || width > kMaxWidth) {
-        throw std::invalid_argument(fmt::format("'{{{}}}' in the output template: bad width", field));
+        throw std::invalid_argument("'{" + field + "}' in the output template: bad width");
     }
     return width;
 }
@@ -68,15 +72,16 @@ std::string PieceNamer::name(const Piece& piece) const {
             case Field::kIndex: {
                 const std::uint64_t index = first_index_ + piece.number - 1;
                 if (digits(index) > part.width) {
-                    throw std::overflow_error(fmt::format("piece {} needs more digits than {{i}} has; use {{i:0{}}}",
-                                                          piece.number, part.width + 3));
+                    throw std::overflow_error("piece " + std::to_string(piece.number) +
+                                              " needs more digits than {i} has; use {i:0" +
+                                              std::to_string(part.width + 3) + "}");
                 }
-                name += fmt::format("{:0{}}", index, part.width);
+                name += padded(index, part.width);
                 break;
             }
-            case Field::kCount: name += fmt::format("{:0{}}", *count_, part.width); break;
-            case Field::kStart: name += fmt::format("{:0{}}", piece.start, part.width); break;
-            case Field::kRecord: name += fmt::format("{:0{}}", piece.first_record, part.width); break;
+            case Field::kCount: name += padded(*count_, part.width); break;
+            case Field::kStart: name += padded(piece.start, part.width); break;
+            case Field::kRecord: name += padded(piece.first_record, part.width); break;
         }
     }
     return name;
@@ -127,7 +132,7 @@ PieceNamer::Part PieceNamer::parse_field(const std::string& field, const std::st
         const unsigned width = colon == std::string::npos ? 0 : parse_width(field.substr(colon + 1), field);
         return {row.field, "", width};
     }
-    throw std::invalid_argument(fmt::format("unknown field '{{{}}}' in the output template", field));
+    throw std::invalid_argument("unknown field '{" + field + "}' in the output template");
 }
 
 bool PieceNamer::has(Field field) const { return std::ranges::find(parts_, field, &Part::field) != parts_.end(); }
