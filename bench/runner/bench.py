@@ -37,6 +37,7 @@ class Verdict:
     unit: str  # "×" (a ratio of times or speeds), "GB/s", "ms", "MiB"
     must: str  # ">= 0.9", "<= 0.8", or "" where nothing is said
     median: float | None = None  # the same from the medians
+    commands: tuple[str, ...] = ()  # that made it: of a ratio, what is above the line first
 
     @property
     def holds(self) -> bool | None:
@@ -159,7 +160,7 @@ class Bench:
             self.skip(f"{row}: {race.times[theirs].note if theirs in race.times else 'it is not here'}")
             return
         a, b = race.times[time], race.times[over]
-        self.verdict(Verdict(row, a.best / b.best, "×", must, a.median / b.median))
+        self.verdict(Verdict(row, a.best / b.best, "×", must, a.median / b.median, (a.command, b.command)))
 
     def verdict(self, verdict: Verdict) -> None:
         self.results.verdicts.append(verdict)

@@ -11,6 +11,7 @@ from .measure import Contestant
 MUST_OF_CEILING = ">= 0.9"
 MUST_OF_2021 = {1: ">= 2.8", 2: ">= 4.5"}
 SLOW_SIZE = 256 << 20
+KERNELS = ("./dev bench-kernels",)
 
 
 def ceiling(bench: Bench) -> None:
@@ -57,7 +58,7 @@ def cached(bench: Bench) -> None:
             bench.skip(f"in L2, {kind}: the loop of 2021 is for x86 alone")
             continue
         name, ours = best_kernel(speeds, "summarise", kind)
-        bench.verdict(Verdict(f"{name} kernel in L2, {kind}, over the loop of 2021", ours / old, "×", must))
+        bench.verdict(Verdict(f"{name} kernel in L2, {kind}, over the loop of 2021", ours / old, "×", must, commands=KERNELS))
 
 
 def shapes(bench: Bench) -> None:
@@ -86,8 +87,8 @@ def stray(bench: Bench) -> None:
     speeds = kernel_speeds(bench, "^(walk/.*|state_machine)/stray$")
     alone = speeds["state_machine/stray"]
     figure = speed(race, race.times[count.name]) / 1e9
-    bench.verdict(Verdict("count, stray quotes, 1 thread", figure, "GB/s", ">= 0.5"))
-    bench.verdict(Verdict("the same, over the state machine alone in L2", figure * 1e9 / alone, "×", ""))
+    bench.verdict(Verdict("count, stray quotes, 1 thread", figure, "GB/s", ">= 0.5", commands=(race.times[count.name].command,)))
+    bench.verdict(Verdict("the same, over the state machine alone in L2", figure * 1e9 / alone, "×", "", commands=KERNELS))
 
 
 def kernel_speeds(bench: Bench, pattern: str) -> dict[str, float]:

@@ -28,9 +28,10 @@ def tiny(bench: Bench) -> None:
     race = bench.race("tiny", "a file of 4 KiB", path.stat().st_size, [count, start], rounds=TINY_RUNS)
     for contestant, must in ((count, "<= 3"), (start, "")):
         times = race.times[contestant.name].wall
+        command = race.times[contestant.name].command
         mean = statistics.mean(times) * 1e3
         row = f"{contestant.name}, a tiny file, mean" if must else "process start (true), mean"
-        bench.verdict(Verdict(row, mean, "ms", must, statistics.median(times) * 1e3))
+        bench.verdict(Verdict(row, mean, "ms", must, statistics.median(times) * 1e3, (command,)))
 
 
 def memory(bench: Bench) -> None:
@@ -54,7 +55,7 @@ def memory(bench: Bench) -> None:
         )
         fresh(out)
         row = f"{name}, {MEMORY_THREADS} threads, {size_name(bench.size)}, anonymous memory"
-        bench.verdict(Verdict(row, peak / (1 << 20), "MiB", must))
+        bench.verdict(Verdict(row, peak / (1 << 20), "MiB", must, commands=(bench.shown(contestant.argv),)))
 
 
 def peak_anonymous(argv: list[str]) -> int:
@@ -104,7 +105,7 @@ def growth_in_size(bench: Bench) -> None:
             path.unlink()
     slowest, fastest = max(per_byte, key=per_byte.__getitem__), min(per_byte, key=per_byte.__getitem__)
     row = f"count, time a byte at {slowest} over that at {fastest}"
-    bench.verdict(Verdict(row, per_byte[slowest] / per_byte[fastest], "×", "<= 1.25"))
+    bench.verdict(Verdict(row, per_byte[slowest] / per_byte[fastest], "×", "<= 1.25", commands=(race.times["count"].command,)))
 
 
 def growth_in_pieces(bench: Bench) -> None:

@@ -57,11 +57,11 @@ def limit(must: str) -> str:
 
 
 def verdict_rows(report: dict[str, Any]) -> list[list[str]]:
-    rows = [["what", "best", "median", "must be", "holds"]]
+    rows = [["what", "best", "median", "must be", "holds", "commands"]]
     for v in report["verdicts"]:
         median = figure(v["median"], v["unit"]) if v["median"] is not None else ""
         holds = {True: "yes", False: "**no**", None: ""}[v["holds"]]
-        rows.append([v["row"], figure(v["figure"], v["unit"]), median, limit(v["must"]), holds])
+        rows.append([v["row"], figure(v["figure"], v["unit"]), median, limit(v["must"]), holds, " over ".join(f"`{c}`" for c in v["commands"])])
     return rows
 
 

@@ -10,6 +10,7 @@
 #include "scan/walker.h"
 
 namespace cleave {
+
 RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                          const Cancellation* cancellation)
     : bytes_(bytes),
