@@ -37,7 +37,7 @@ private:
 };
 
 // After which bytes of a step two readers go on alike, whatever follows, until there is a byte that the rules differ
-// on. The escapes that act are the last that was passed on, with the last byte in bit 63.
+// on. `escapes` are those that act for one of them only, as they are passed on: with the last byte in bit 63.
 inline Lane agreement(const Masks<Lane>& one, const Masks<Lane>& other, Lane escapes, std::size_t size) {
     const Lane ended = (one.terminators ^ other.terminators) & ~one.inside;
     const Lane valid = ~Lane{0} >> (kStepSize - size);

@@ -39,7 +39,7 @@ struct Carry {
 // for h = 1 inside. Records belong to the block that holds their first byte.
 struct BlockSummary {
     std::uint32_t records[2];  // records that start in the block
-    std::uint8_t suspect[2];   // 1: the two quote rules may differ here, only the state machine knows
+    std::uint8_t suspect[2];   // 1: the two quote rules may differ here, only an exact walk tells
     std::uint8_t flips;        // 1: the block ends in the other state than it began in
 };
 
