@@ -41,7 +41,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--venv", type=Path, default=venv, help="folder whose bin/ has other tools [CLEAVE_BENCH_VENV]")
     parser.add_argument("--output", type=Path, default=ROOT / "bench/results.json", help="where the figures go")
     parser.add_argument("--chart", type=Path, default=ROOT / "bench/results.svg", help="where the chart goes")
-    parser.add_argument("--render", type=Path, metavar="JSON", help="measure nothing: draw and print these figures")
+    parser.add_argument(
+        "--render", type=Path, nargs="+", metavar="JSON", help="measure nothing: draw and print these figures"
+    )
     return parser.parse_args()
 
 
@@ -90,11 +92,12 @@ def measure(arguments: argparse.Namespace) -> int:
 
 
 def render(arguments: argparse.Namespace) -> int:
-    figures = json.loads(arguments.render.read_text(encoding="utf-8"))
-    text = report.markdown(figures)
-    if chart.draw(figures, arguments.chart):
+    """The first file makes the chart and the caption in README.md, all of them the figures in bench/README.md."""
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.render]
+    text = "\n\n".join(report.markdown(figures) for figures in reports)
+    if chart.draw(reports[0], arguments.chart):
         picture = os.path.relpath(arguments.chart, ROOT)
-        picture_and_caption = f"![Speed beside other tools]({picture})\n\n{report.caption(figures)}"
+        picture_and_caption = f"![Speed beside other tools]({picture})\n\n{report.caption(reports[0])}"
         report.insert(picture_and_caption, ROOT / "README.md")
     report.insert(text, ROOT / "bench/README.md")
     print(text)

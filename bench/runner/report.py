@@ -8,6 +8,7 @@ from typing import Any
 from .bench import Results
 
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
+GROWTH = ("growth/", "pieces/")
 TABLES = ("peers/quoted", "peers/slow", "split", "split-peers/fast", "split-peers/slow")
 
 
@@ -77,6 +78,15 @@ def race_rows(race: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def growth_rows(races: list[dict[str, Any]]) -> list[list[str]]:
+    rows = [["job", "program", "best s", "median s"]]
+    for race in races:
+        for c in race["contestants"]:
+            if c["best"] is not None:
+                rows.append([race["title"], c["name"], f"{c['best']:.4f}", f"{c['median']:.4f}"])
+    return rows
+
+
 def markdown_table(rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]))
@@ -102,6 +112,9 @@ def markdown(report: dict[str, Any]) -> str:
     for race in report["races"]:
         if race["name"] in TABLES:
             parts += [f"**{race['title'][0].upper() + race['title'][1:]}**", markdown_table(race_rows(race))]
+    growth = [race for race in report["races"] if race["name"].startswith(GROWTH)]
+    if growth:
+        parts += ["**Growth**", markdown_table(growth_rows(growth))]
     if report["skipped"]:
         parts.append("Not measured:\n\n" + "\n".join(f"- {why}" for why in report["skipped"]))
     return "\n\n".join(parts)
