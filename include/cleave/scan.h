@@ -84,8 +84,9 @@ private:
     Findings findings_;
 };
 
-// Answers questions about an index. Keeps the record starts of one block, so that questions in ascending order cost
-// one more scan of the blocks they fall into, and the next record a few instructions. Each thread has its own.
+// Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
+// ascending order cost one more scan of the blocks they fall into, as far as they do, and the next record a few
+// instructions. Each thread has its own.
 class Locator {
 public:
     // `index` must outlive the locator.
@@ -113,15 +114,18 @@ private:
     };
 
     void load(std::size_t block);
+    void walk_on();
+    void reach(std::size_t byte);
     void find(std::uint64_t record);
     bool starts_record(std::uint64_t offset);
     std::uint64_t records_before(std::uint64_t offset);
 
     const RecordIndex* index_;
     std::unique_ptr<Walker> walker_;
-    std::size_t block_;                      // the block that starts_ speaks of, or SIZE_MAX
-    std::span<const std::uint64_t> starts_;  // a bit a byte; owned by the walker
-    std::vector<std::uint32_t> ranks_;       // how many bits are set before every 64th word
+    std::size_t block_;                   // the block at hand, or SIZE_MAX
+    std::span<const std::uint8_t> left_;  // what is yet to be walked of it
+    std::vector<std::uint64_t> starts_;   // the record starts of what was walked, a bit a byte
+    std::vector<std::uint32_t> ranks_;    // how many bits are set before every 64th word
     Cursor cursor_;
 };
 

@@ -45,16 +45,15 @@ BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size
     return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, carry_of(scanner.passed()));
 }
 
-// How far ahead of each lane memory is asked for; beyond the end of the data that does nothing. Of 512 bytes to 4 KiB
-// the best on Zen 3, by little (2 GB in the page cache, 2026-11).
-constexpr std::size_t kPrefetchDistance = 1024;
-
 // Walks the lanes side by side, so that memory is read in as many streams, and does the logic for all at once. The
 // masks go through memory: an element of a vector is cheaper to store than to insert.
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t lane_size, const Carry* before,
                      BlockSummary* out) {
     constexpr std::size_t kSteps = kLaneUnit / kStepSize;
+    // How far ahead of each lane memory is asked for; beyond the end of the data that does nothing. Of 512 bytes to
+    // 4 KiB the best on Zen 3, by little (2 GB in the page cache, 2026-11).
+    constexpr std::size_t kPrefetchDistance = 1024;
     Carry outside[kLaneCount];
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
         outside[lane] = before[lane];

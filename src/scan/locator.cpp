@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kNoBlock = SIZE_MAX;
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kRankWords = 64;  // words between two ranks
+constexpr std::size_t kSliceSize = std::size_t{64} << 10;
+static_assert(kSliceSize % (kRankWords * kWordBits) == 0);
 
 // The first offset of the grid at `offset` or after it.
 std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
@@ -28,20 +30,33 @@ Locator::Locator(const RecordIndex& index)
 
 Locator::~Locator() = default;
 
-// Makes starts_ and ranks_ those of the block.
+// Turns to the block, nothing of which is walked yet.
 void Locator::load(std::size_t block) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
     walker_->seek(block * index_->block_size_, entry.records_before, static_cast<State>(entry.state));
-    starts_ = walker_->walk(index_->block(block));
     block_ = block;
-    cursor_.bits = 0;
+    left_ = index_->block(block);
+    starts_.clear();
     ranks_.clear();
-    std::uint32_t rank = 0;
-    for (std::size_t i = 0; i < starts_.size(); ++i) {
-        if (i % kRankWords == 0) ranks_.push_back(rank);
-        rank += count_bits(starts_[i]);
+    cursor_.bits = 0;
+}
+
+// Walks on by a slice of the block; there is something left.
+void Locator::walk_on() {
+    const std::size_t size = std::min(left_.size(), kSliceSize);
+    auto rank = static_cast<std::uint32_t>(walker_->records() - index_->entries_[block_].records_before);
+    for (const std::uint64_t word : walker_->walk(left_.first(size))) {
+        if (starts_.size() % kRankWords == 0) ranks_.push_back(rank);
+        starts_.push_back(word);
+        rank += count_bits(word);
     }
+    left_ = left_.subspan(size);
+}
+
+// Walks up to the byte of the block.
+void Locator::reach(std::size_t byte) {
+    while (starts_.size() <= byte / kWordBits) walk_on();
 }
 
 Boundary Locator::start_of(std::uint64_t record) {
@@ -62,6 +77,7 @@ void Locator::find(std::uint64_t record) {
     const auto& entries = index_->entries_;
     const auto after = std::ranges::upper_bound(entries, record, {}, &RecordIndex::Entry::records_before);
     load(static_cast<std::size_t>(after - entries.begin()) - 1);
+    while (walker_->records() <= record) walk_on();
     auto left = static_cast<std::uint32_t>(record - entries[block_].records_before);
     const auto rank = std::ranges::upper_bound(ranks_, left) - 1;
     left -= *rank;
@@ -81,6 +97,7 @@ std::uint64_t Locator::records_before(std::uint64_t offset) {
     const auto block = static_cast<std::size_t>(offset / index_->block_size_);
     load(block);
     const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    reach(bit);
     const std::size_t word = bit / kWordBits;
     std::uint64_t records = index_->entries_[block].records_before + ranks_[word / kRankWords];
     for (std::size_t i = word / kRankWords * kRankWords; i < word; ++i) records += count_bits(starts_[i]);
@@ -99,6 +116,7 @@ Boundary Locator::at_or_before(std::uint64_t offset) {
 bool Locator::starts_record(std::uint64_t offset) {
     load(static_cast<std::size_t>(offset / index_->block_size_));
     const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    reach(bit);
     return (starts_[bit / kWordBits] >> (bit % kWordBits) & 1) != 0;
 }
 
