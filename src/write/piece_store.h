@@ -27,8 +27,8 @@ public:
     // name that may not be replaced. Throws std::system_error, OutputError, std::invalid_argument.
     void check(const std::string& path);
 
-    // A hidden file that will have that path, which was checked, in a directory that is made if need be. Throws as
-    // check().
+    // A hidden file that will have that path, for which check() was called, in a directory that is made if need be.
+    // Throws std::system_error.
     TemporaryFile create(const std::string& path);
 
     // Throws std::system_error, OutputError.
