@@ -24,6 +24,12 @@ public:
     // without a count.
     std::string name(const Piece& piece) const;
 
+    // The directory that all names begin with, up to its slash: "out/" of "out/{i}.csv". Empty if there is none.
+    std::string folder() const;
+    // What the names have in common below folder(), and where {i} starts: equal for runs that may be after the same
+    // names. Not meant to be read.
+    std::string pattern() const;
+
 private:
     enum class Field : std::uint8_t { kLiteral, kIndex, kCount, kStart, kRecord };
     struct Part {

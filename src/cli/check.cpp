@@ -1,8 +1,8 @@
 // cleave check: what an input is, and whether anything in it is odd.
 #include <optional>
 
-#include "cli/formats.h"
 #include "cli/output.h"
+#include "cli/plan_json.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {

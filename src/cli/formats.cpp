@@ -1,27 +1,9 @@
 #include "cli/formats.h"
 
 #include <array>
-#include <optional>
 
 namespace cleave::cli {
 namespace {
-
-using nlohmann::ordered_json;
-
-ordered_json piece_json(const Piece& piece) {
-    return {{"piece", piece.number},
-            {"start", piece.start},
-            {"length", piece.length},
-            {"first_record", piece.first_record},
-            {"records", piece.records}};
-}
-
-// A byte as a character: those above ASCII as Latin-1 has them.
-ordered_json byte_json(std::optional<std::uint8_t> byte) {
-    if (!byte) return nullptr;
-    if (*byte < 0x80) return std::string(1, static_cast<char>(*byte));
-    return std::string{static_cast<char>(0xC0 | *byte >> 6), static_cast<char>(0x80 | (*byte & 0x3F))};
-}
 
 // The five numbers of a piece with something between them.
 class Separated : public OffsetsWriter {
@@ -55,21 +37,11 @@ class Json : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
 
-    void piece(const Piece& piece) override { pieces_.push_back(piece_json(piece)); }
-
-    void finish(const InputFacts& facts) override {
-        constexpr int kVersion = 1;
-        const ordered_json json = {
-            {"cleave", kVersion},
-            {"input", {{"path", facts.path}, {"size", facts.size}, {"mtime_ns", facts.mtime_ns}}},
-            {"dialect", dialect_json(facts.dialect)},
-            {"header", {{"start", 0}, {"length", facts.header_size}}},
-            {"pieces", std::move(pieces_)}};
-        out().print("{}\n", dump_json(json));
-    }
+    void piece(const Piece& piece) override { plan_.add(piece); }
+    void finish(const InputFacts& facts) override { out().print("{}", plan_.text(facts)); }
 
 private:
-    ordered_json pieces_ = ordered_json::array();
+    PlanJson plan_;
 };
 
 // Little-endian boundaries, one more than there are pieces.
@@ -127,32 +99,5 @@ std::unique_ptr<OffsetsWriter> make_offsets_writer(Format format, StandardOutput
     }
     return nullptr;
 }
-
-ordered_json dialect_json(const Dialect& dialect) {
-    ordered_json json = {{"delimiter", byte_json(dialect.delimiter)},
-                         {"quote", byte_json(dialect.quote)},
-                         {"escape", byte_json(dialect.escape)}};
-    if (dialect.escape) json["escape_scope"] = name_of(dialect.escape_scope);
-    json["quoting"] = name_of(dialect.quoting);
-    json["terminator"] = name_of(dialect.terminator);
-    return json;
-}
-
-std::string dump_json(const ordered_json& json) {
-    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
-const char* name_of(Quoting quoting) { return quoting == Quoting::kFieldStart ? "field-start" : "anywhere"; }
-
-const char* name_of(Terminator terminator) {
-    switch (terminator) {
-        case Terminator::kLf: return "lf";
-        case Terminator::kCr: return "cr";
-        case Terminator::kAny: break;
-    }
-    return "any";
-}
-
-const char* name_of(EscapeScope scope) { return scope == EscapeScope::kEverywhere ? "everywhere" : "quoted"; }
 
 }  // namespace cleave::cli

@@ -37,7 +37,7 @@ void run_offsets(Context& context) {
     StandardOutput out;
     Judge judge(context);
     const auto writer = make_offsets_writer(arguments.format, out);
-    InputFacts facts{context.path, 0, input.identity().mtime_ns, opened.dialect, 0};
+    InputFacts facts{context.path, 0, input.identity().mtime_ns, opened.dialect, policy.header, 0};
     if (input.is_mapped()) {
         const RecordIndex index(input.bytes(), opened.dialect, arguments.machine);
         judge.take(index.findings());

@@ -215,6 +215,13 @@ void take_output(const Given& given, Arguments& arguments) {
         throw UsageError(fmt::format("--first-index: at most {}", kMaxFirstIndex));
     arguments.make_directories = given.has("mkdir");
     arguments.force = given.has("force");
+    arguments.resume = given.has("resume");
+    arguments.sync = given.has("sync");
+    if (const std::string* manifest = given.text("manifest")) {
+        if (manifest->empty() || manifest->ends_with('/'))
+            throw UsageError("--manifest: '" + *manifest + "' names no file");
+        arguments.manifest = *manifest;
+    }
     if (given.has("print")) arguments.print_end = '\n';
     if (given.has("null")) arguments.print_end = '\0';
     arguments.dry_run = given.has("dry-run");
@@ -254,6 +261,10 @@ const std::vector<OptionRow>& option_table() {
         {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
         {"mkdir", 0, nullptr, "make missing directories", kSplit, "Output"},
         {"force", 'f', nullptr, "replace existing pieces", kSplit, "Output"},
+        {"resume", 0, nullptr, "keep pieces that are there and right; go on where a run was cut short", kSplit,
+         "Output"},
+        {"sync", 0, nullptr, "everything is on stable storage before the end", kSplit, "Output"},
+        {"manifest", 0, "FILE", "a JSON list of the pieces, there only if all of them are", kSplit, "Output"},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
         {"null", '0', nullptr, "print them, each ended by NUL", kSplit, "Output"},
         {"dry-run", 0, nullptr, "print the names and sizes of the pieces, write nothing", kSplit, "Output"},

@@ -53,6 +53,9 @@ struct Arguments {
     std::uint64_t first_index = 1;
     bool make_directories = false;
     bool force = false;
+    bool resume = false;
+    bool sync = false;
+    std::string manifest;            // empty: none
     std::optional<char> print_end;   // --print: '\n', with -0 '\0'
     std::optional<CloneMode> clone;  // policy.alignment goes with it
     bool dry_run = false;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/output.h"
+#include "cli/plan_json.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -43,6 +44,9 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
     SplitOptions options;
     options.make_directories = arguments.make_directories;
     options.replace = arguments.force;
+    options.resume = arguments.resume;
+    options.sync = arguments.sync;
+    options.manifest = arguments.manifest;
     options.threads = arguments.machine.threads;
     options.clone = arguments.clone.value_or(CloneMode::kNever);
     options.finished = [&](const Piece& piece, const std::string& path) {
@@ -52,6 +56,11 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
         out.flush();
     };
     return options;
+}
+
+InputFacts facts_of(const Context& context, const OpenInput& opened, std::uint64_t size, std::uint64_t header_size) {
+    return {context.path, size, opened.input.identity().mtime_ns, opened.dialect, context.arguments.policy.header,
+            header_size};
 }
 
 // Whether the user should know of --clone, if it works here.
@@ -73,7 +82,12 @@ void split_known(const Context& context, const OpenInput& opened, bool is_file, 
         for (const Piece& piece : pieces) judge.take(piece);
     }
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
-    const SplitOptions options = split_options(arguments, out, judge);
+    SplitOptions options = split_options(arguments, out, judge);
+    options.manifest_text = [&] {
+        PlanJson plan;
+        for (const Piece& piece : pieces) plan.add(piece, namer.name(piece));
+        return plan.text(facts_of(context, opened, index.findings().size, header_size));
+    };
     if (arguments.dry_run) {
         check_split(opened.input, pieces, policy.header, header_size, namer, options);
         DryRun dry_run(out, namer, policy.header, judge);
@@ -97,10 +111,28 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
     if (arguments.dry_run) {
         DryRun dry_run(out, namer, policy.header, judge);
         judge.take(cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run));
-    } else {
-        split_stream(opened.input, opened.dialect, arguments.machine, policy, namer,
-                     split_options(arguments, out, judge), [&](const Findings& findings) { judge.take(findings); });
+        return;
     }
+    SplitOptions options = split_options(arguments, out, judge);
+    PlanJson plan;
+    Findings found;
+    std::optional<std::uint64_t> header_size;
+    if (!arguments.manifest.empty()) {
+        options.finished = [&, print = options.finished](const Piece& piece, const std::string& path) {
+            if (!header_size) header_size = piece.start;
+            plan.add(piece, path);
+            print(piece, path);
+        };
+        options.manifest_text = [&] {
+            // Without a piece there is nothing but the header.
+            return plan.text(facts_of(context, opened, found.size, header_size.value_or(found.size)));
+        };
+    }
+    split_stream(opened.input, opened.dialect, arguments.machine, policy, namer, options,
+                 [&](const Findings& findings) {
+                     judge.take(findings);
+                     found = findings;
+                 });
 }
 
 }  // namespace
@@ -111,7 +143,8 @@ void run_split(Context& context, const Cancellation& cancellation) {
     if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
         throw CloneError(display_name(context.path), "not a regular file");
     }
-    if (needs_whole_input(context.arguments.policy)) opened.input.spool();
+    // Only what is all there can be compared with the pieces that are there.
+    if (needs_whole_input(context.arguments.policy) || context.arguments.resume) opened.input.spool();
     StandardOutput out;
     Judge judge(context);
     if (opened.input.is_mapped()) {

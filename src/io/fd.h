@@ -26,6 +26,8 @@ public:
 
     int get() const noexcept { return descriptor_; }
     bool is_open() const noexcept { return descriptor_ >= 0; }
+    // Gives it away.
+    int release() noexcept { return std::exchange(descriptor_, -1); }
     // Closes it and reports what close() says; the destructor does not.
     void close(const std::string& name);
 

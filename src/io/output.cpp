@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 namespace cleave {
 namespace {
@@ -20,14 +21,10 @@ namespace {
 // Written in one call, and between two looks at the cancellation.
 constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 
+constexpr mode_t kReadWriteForAll = 0666;  // less the umask
+
 // Copied by the system in one call; a server can do much in one.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
-
-// Names that no other process and no other file of this one has; left-overs of a process with the same id are passed
-// over by O_EXCL.
-std::string hidden_name(unsigned attempt) {
-    return ".cleave-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
-}
 
 // The system cannot copy between these two files by itself.
 bool must_copy_by_hand(int error) {
@@ -58,70 +55,117 @@ void remove(const Directory& directory, const std::string& name) noexcept {
 
 }  // namespace
 
-Directory::Directory(const std::string& path)
-    : path_(path), fd_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-    if (!fd_.is_open()) throw_errno(path);
+Directory::Directory(std::string folder)
+    : folder_(std::move(folder)), fd_(::open(path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+    if (!fd_.is_open()) throw_errno(path());
 }
 
-std::string Directory::path_of(const std::string& name) const {
-    if (path_ == ".") return name;
-    return path_.ends_with('/') ? path_ + name : path_ + "/" + name;
+std::string Directory::path() const {
+    if (folder_.empty()) return ".";
+    return folder_.size() == 1 ? folder_ : folder_.substr(0, folder_.size() - 1);
 }
 
-TemporaryFile::TemporaryFile(const Directory& directory, std::string name)
-    : directory_(&directory), name_(std::move(name)) {
-    static std::atomic<unsigned> next_attempt{0};
-    constexpr mode_t kReadWriteForAll = 0666;  // less the umask
-    do {
-        hidden_name_ = hidden_name(next_attempt.fetch_add(1));
-        fd_ = Fd(::openat(directory.descriptor(), hidden_name_.c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kReadWriteForAll));
-    } while (!fd_.is_open() && errno == EEXIST);
-    if (!fd_.is_open()) {
-        hidden_name_.clear();
-        throw_errno(path());
-    }
-    identity_ = identity_of(stat_of(fd_.get(), path()));
+std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, const std::string& name) {
+    const std::string folder = std::string("./").append(folder_of(name));
+    Fd fd(::openat(directory.descriptor(), folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kReadWriteForAll));
+    if (fd.is_open()) return TemporaryFile(directory, name, "", std::move(fd));
+    // File systems without such files say EOPNOTSUPP, or EISDIR from before there were any.
+    if (errno != EOPNOTSUPP && errno != EISDIR) throw_errno(directory.path_of(name));
+    return std::nullopt;
+}
+
+TemporaryFile TemporaryFile::hidden(const Directory& directory, const std::string& name, std::string hidden_name) {
+    Fd fd(::openat(directory.descriptor(), hidden_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                   kReadWriteForAll));
+    if (!fd.is_open()) throw_errno(directory.path_of(name));
+    return {directory, name, std::move(hidden_name), std::move(fd)};
 }
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : directory_(other.directory_),
       name_(std::move(other.name_)),
       hidden_name_(std::exchange(other.hidden_name_, {})),
-      fd_(std::move(other.fd_)),
-      identity_(other.identity_) {}
+      fd_(std::move(other.fd_)) {}
 
 TemporaryFile::~TemporaryFile() {
-    if (!hidden_name_.empty() && is_same(*directory_, hidden_name_, identity_)) remove(*directory_, hidden_name_);
+    // The hidden name is nobody else's.
+    if (!hidden_name_.empty()) remove(*directory_, hidden_name_);
 }
 
-PublishedFile TemporaryFile::publish(bool replace) {
-    fd_.close(path());
-    std::string replaced;
-    if (replace && exchange_names()) {
-        replaced = hidden_name_;
-    } else {
-        take_free_name();
+FileIdentity TemporaryFile::identity() const { return identity_of(stat_of(fd_.get(), path())); }
+
+PublishedFile TemporaryFile::publish() {
+    const FileIdentity identity = this->identity();
+    if (!hidden_name_.empty()) {
+        fd_.close(path());  // may report that the bytes did not get to where they belong
+        move_to_name();
+        return {*directory_, name_, identity, ""};
     }
-    hidden_name_.clear();
-    return {*directory_, name_, identity_, std::move(replaced)};
+    if (link(name_) != 0) throw_errno(path());
+    PublishedFile published(*directory_, name_, identity, "");
+    fd_.close(path());
+    return published;
 }
 
-// Swaps names with what has the name now; false if nothing has it.
-bool TemporaryFile::exchange_names() {
+PublishedFile TemporaryFile::publish_instead(const std::string& hidden_name) {
+    const FileIdentity identity = this->identity();
+    if (hidden_name_.empty()) {
+        if (link(hidden_name) != 0) throw_errno(path());
+        hidden_name_ = hidden_name;
+    }
+    fd_.close(path());
     const int directory = directory_->descriptor();
-    if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_EXCHANGE) == 0) return true;
-    if (errno == ENOENT) return false;
-    throw_errno(path());
+    if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_EXCHANGE) != 0) {
+        throw_errno(path());
+    }
+    return {*directory_, name_, identity, std::exchange(hidden_name_, {})};
 }
 
-void TemporaryFile::take_free_name() {
+// As linkat() does.
+int TemporaryFile::link(const std::string& name) const noexcept {
     const int directory = directory_->descriptor();
-    if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_NOREPLACE) == 0) return;
+    if (::linkat(fd_.get(), "", directory, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT) return -1;
+    // Before Linux 6.10 that takes a privilege; this takes a mounted /proc.
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    return ::linkat(AT_FDCWD, self.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW);
+}
+
+void TemporaryFile::move_to_name() {
+    const int directory = directory_->descriptor();
+    const std::string hidden_name = hidden_name_;
+    if (::renameat2(directory, hidden_name.c_str(), directory, name_.c_str(), RENAME_NOREPLACE) == 0) {
+        hidden_name_.clear();
+        return;
+    }
     // File systems without RENAME_NOREPLACE say EINVAL; a second link is as safe there.
     if (errno != EINVAL && errno != ENOSYS) throw_errno(path());
-    if (::linkat(directory, hidden_name_.c_str(), directory, name_.c_str(), 0) != 0) throw_errno(path());
-    remove(*directory_, hidden_name_);
+    if (::linkat(directory, hidden_name.c_str(), directory, name_.c_str(), 0) != 0) throw_errno(path());
+    remove(*directory_, hidden_name);
+    hidden_name_.clear();
+}
+
+std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
+
+bool is_file_of(const Directory& directory, const std::string& name,
+                std::span<const std::span<const std::uint8_t>> parts, const Cancellation* cancellation) {
+    const std::string path = directory.path_of(name);
+    const Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(path);
+    std::uint64_t size = 0;
+    for (const auto& part : parts) size += part.size();
+    const struct stat status = stat_of(file.get(), path);
+    if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != size) return false;
+    std::vector<std::uint8_t> buffer(static_cast<std::size_t>(std::min(size, kWriteSize)));
+    for (auto part : parts) {
+        while (!part.empty()) {
+            const auto into = std::span(buffer).first(std::min(buffer.size(), part.size()));
+            const std::size_t got = read_some(file.get(), into, cancellation, path);
+            if (got == 0 || std::memcmp(buffer.data(), part.data(), got) != 0) return false;
+            part = part.subspan(got);
+        }
+    }
+    return true;
 }
 
 PublishedFile::PublishedFile(PublishedFile&& other) noexcept

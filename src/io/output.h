@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -12,18 +15,20 @@
 
 namespace cleave {
 
-// A directory, opened once: what is made goes there even if its path changes its meaning meanwhile.
+// A directory, opened once: what is made goes there even if its path changes its meaning meanwhile. Names of files in
+// it may lead into directories below.
 class Directory {
 public:
-    // Throws std::system_error.
-    explicit Directory(const std::string& path);
+    // `folder` ends with a slash, or is empty for the current directory. Throws std::system_error.
+    explicit Directory(std::string folder);
 
     int descriptor() const noexcept { return fd_.get(); }
-    // The path of a file in it, for messages.
-    std::string path_of(const std::string& name) const;
+    // For messages.
+    std::string path() const;
+    std::string path_of(const std::string& name) const { return folder_ + name; }
 
 private:
-    std::string path_;
+    std::string folder_;
     Fd fd_;
 };
 
@@ -49,35 +54,54 @@ private:
     FileIdentity identity_;
 };
 
-// A hidden file that is being written. It is removed again unless it is published.
+// A file that is being written: one without a name where the file system has such files, else under a hidden name. It
+// is gone again unless it is published. `directory` must outlive it. Everything throws std::system_error with the path
+// of `name`.
 class TemporaryFile {
 public:
-    // Throws std::system_error, with `name` in the message. `directory` must outlive the file.
-    TemporaryFile(const Directory& directory, std::string name);
+    // A file without a name, to be called `name`; nothing if there are none here.
+    static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name);
+    // A file under a hidden name, which lies beside `name`. Throws EEXIST if there is such a file.
+    static TemporaryFile hidden(const Directory& directory, const std::string& name, std::string hidden_name);
+
     TemporaryFile(TemporaryFile&& other) noexcept;
     TemporaryFile& operator=(TemporaryFile&&) = delete;
     ~TemporaryFile();
 
     int descriptor() const noexcept { return fd_.get(); }
+    FileIdentity identity() const;
 
-    // Closes the file and gives it its name; with `replace` whatever file or link has it now is replaced, otherwise
-    // that is an error. Throws std::system_error.
-    PublishedFile publish(bool replace);
+    // Closes the file and gives it its name, which must be free: EEXIST otherwise.
+    PublishedFile publish();
+
+    // Closes the file and lets it change names with what has its name; the other one is under the hidden name then.
+    PublishedFile publish_instead(const std::string& hidden_name);
 
     const Directory& directory() const noexcept { return *directory_; }
     const std::string& name() const noexcept { return name_; }
+    // Empty if it has none.
+    const std::string& hidden_name() const noexcept { return hidden_name_; }
 
 private:
-    bool exchange_names();
-    void take_free_name();
+    TemporaryFile(const Directory& directory, std::string name, std::string hidden_name, Fd fd)
+        : directory_(&directory), name_(std::move(name)), hidden_name_(std::move(hidden_name)), fd_(std::move(fd)) {}
+    int link(const std::string& name) const noexcept;
+    void move_to_name();
     std::string path() const { return directory_->path_of(name_); }
 
     const Directory* directory_;
     std::string name_;
     std::string hidden_name_;
     Fd fd_;
-    FileIdentity identity_;
 };
+
+// "a/b/" of "a/b/c", "" of "c".
+std::string_view folder_of(std::string_view path);
+
+// Whether the name is a regular file that consists of these parts, one after the other. Throws std::system_error,
+// Cancelled.
+bool is_file_of(const Directory& directory, const std::string& name,
+                std::span<const std::span<const std::uint8_t>> parts, const Cancellation* cancellation);
 
 // Appends input.bytes()[offset, offset + size) to the file: from the mapping, as the scan has just been over it, in
 // parts of 1 MiB. That is faster than copy_file_range, which goes page by page on local file systems: 2 GB in ten

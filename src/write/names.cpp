@@ -87,6 +87,20 @@ std::string PieceNamer::name(const Piece& piece) const {
     return name;
 }
 
+std::string PieceNamer::folder() const {
+    if (parts_.empty() || parts_.front().field != Field::kLiteral) return "";
+    const std::string& text = parts_.front().text;
+    return text.substr(0, text.rfind('/') + 1);
+}
+
+std::string PieceNamer::pattern() const {
+    std::string pattern;
+    for (const Part& part : parts_) {
+        pattern += part.field == Field::kLiteral ? part.text : '{' + std::to_string(static_cast<int>(part.field)) + '}';
+    }
+    return pattern.substr(folder().size()) + ' ' + std::to_string(first_index_);
+}
+
 void PieceNamer::parse(const std::string& name_template, const std::string& input_path) {
     std::string literal;
     const auto end_literal = [&] {

@@ -11,107 +11,238 @@
 namespace cleave {
 namespace {
 
-struct SplitPath {
-    std::string directory, name;
-};
+// Runs that are after the same names have the same id, whatever path leads them to the directory. FNV-1a, 64 bit
+// (Fowler, Noll, Vo; RFC 9923).
+std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
+    struct stat status;
+    if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
+    const std::string text = std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + pattern;
+    std::uint64_t hash = 0xCBF29CE484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+    return hash;
+}
 
-SplitPath split_path(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return {".", path};
-    return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+Fd open_folder(const Directory& directory, const std::string& folder) {
+    Fd fd(
+        ::openat(directory.descriptor(), std::string("./").append(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.is_open()) throw_errno(directory.path_of(folder));
+    return fd;
 }
 
 }  // namespace
 
-PieceStore::PieceStore(const FileIdentity& input, const SplitOptions& options)
-    : input_(input), replace_(options.replace), make_directories_(options.make_directories) {}
-
-PieceStore::~PieceStore() {
-    published_.clear();  // before the directories that they are in
-    while (!made_directories_.empty()) {
-        ::rmdir(made_directories_.back().c_str());
-        made_directories_.pop_back();
+PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const SplitOptions& options)
+    : input_(input), namer_(namer), options_(options), folder_(namer.folder()) {
+    try {
+        directory_.emplace(folder_);
+    } catch (const std::system_error& error) {
+        if (error.code() != std::errc::no_such_file_or_directory) throw;
+        require_making(folder_);
     }
 }
 
-void PieceStore::check(const std::string& path) {
-    const auto [directory_path, name] = split_path(path);
-    if (name.empty() || name == "." || name == "..") {
+PieceStore::~PieceStore() {
+    const bool stay = options_.resume && input_.is_unchanged();
+    // A later run is to know that the pieces which stay are those of one that did not succeed.
+    if (marker_ && ((has_kept_ && marker_->was_left()) || (stay && !published_.empty()))) marker_->leave();
+    if (stay) {
+        for (PublishedFile& file : published_) file.keep();
+    }
+    published_.clear();  // before the directories that they are in
+    marker_.reset();
+    for (; !made_directories_.empty(); made_directories_.pop_back()) {
+        const auto& [at, path] = made_directories_.back();
+        ::unlinkat(at, path.c_str(), AT_REMOVEDIR);
+    }
+}
+
+void PieceStore::begin() {
+    if (!directory_) {
+        make_directories(AT_FDCWD, folder_);
+        directory_.emplace(folder_);
+    }
+    marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()));
+    if (!marker_) throw OutputError(directory_->path(), "another run is making these pieces");
+    clear_leftovers(*directory_);
+    if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), "");
+}
+
+bool PieceStore::check(const std::string& path) {
+    const std::string name = name_of(path);
+    const std::string folder(folder_of(name));
+    const std::string file = name.substr(folder.size());
+    if (file.empty() || file == "." || file == "..") {
         throw std::invalid_argument("the output template makes '" + path + "', which names no file");
     }
-    const std::lock_guard lock(mutex_);
-    if (const Directory* directory = find_directory(directory_path)) {
-        check_name(*directory, name);
-    } else if (!make_directories_) {
-        throw std::invalid_argument("the output directory '" + directory_path + "' does not exist");
+    if (!directory_) return false;
+    struct stat status;
+    if (!folder.empty() && ::fstatat(directory_->descriptor(), folder.c_str(), &status, 0) != 0) {
+        if (errno != ENOENT) throw_errno(directory_->path_of(folder));
+        require_making(directory_->path_of(folder));
+        return false;
     }
+    return check_name(*directory_, name);
+}
+
+void PieceStore::check_manifest() {
+    if (options_.manifest.empty()) return;
+    const std::string folder(folder_of(options_.manifest));
+    manifest_name_ = options_.manifest.substr(folder.size());
+    if (folder == folder_) {
+        if (!directory_) return;
+        manifest_directory_ = &*directory_;
+    } else {
+        manifest_directory_ = &own_manifest_directory_.emplace(folder);
+    }
+    has_manifest_ = check_name(*manifest_directory_, manifest_name_);
+}
+
+bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
+    if (!is_the(*directory_, name_of(path), parts, "piece " + std::to_string(piece.number))) return false;
+    has_kept_ = true;
+    return true;
 }
 
 TemporaryFile PieceStore::create(const std::string& path) {
-    const auto [directory_path, name] = split_path(path);
-    const std::lock_guard lock(mutex_);
-    const Directory* directory = find_directory(directory_path);
-    if (directory == nullptr) {
-        make_directories(directory_path);
-        directory = &directories_.try_emplace(directory_path, directory_path).first->second;
+    const std::string name = name_of(path);
+    if (options_.make_directories) {
+        const std::lock_guard lock(mutex_);
+        make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
-    return {*directory, name};
+    if (auto file = TemporaryFile::unnamed(*directory_, name)) return std::move(*file);
+    return create_hidden(name);
 }
 
 void PieceStore::publish(TemporaryFile file) {
-    if (replace_) check_name(file.directory(), file.name());
-    PublishedFile published = file.publish(replace_);
     const std::lock_guard lock(mutex_);
-    published_.push_back(std::move(published));
+    if (options_.sync) note_device(file.identity(), std::string(folder_of(file.name())));
+    publish_in_turn(std::move(file));
 }
 
-void PieceStore::commit() noexcept {
+void PieceStore::commit() {
+    if (options_.sync) sync();
+    std::optional<TemporaryFile> manifest = write_manifest();
+    // If the run is killed from here on, nothing is put back: only the manifest is missing.
+    if (options_.replace) marker_->note_success(options_.sync);
+    if (manifest) {
+        publish_in_turn(std::move(*manifest));
+        if (options_.sync) sync_manifest();
+    }
     for (PublishedFile& file : published_) file.keep();
     published_.clear();
     made_directories_.clear();
+    marker_.reset();
 }
 
-// nullptr if there is none of that path.
-const Directory* PieceStore::find_directory(const std::string& path) {
-    const auto known = directories_.find(path);
-    if (known != directories_.end()) return &known->second;
-    try {
-        return &directories_.try_emplace(path, path).first->second;
-    } catch (const std::system_error& error) {
-        if (error.code() != std::errc::no_such_file_or_directory) throw;
-        return nullptr;
-    }
+// Throws if the directory is missing for good.
+void PieceStore::require_making(const std::string& folder) const {
+    if (options_.make_directories) return;
+    throw std::invalid_argument("the output directory '" + folder.substr(0, folder.size() - 1) + "' does not exist");
 }
 
-// As mkdir -p does, remembering what was made.
-void PieceStore::make_directories(const std::string& path) {
-    for (std::size_t end = 0; end != std::string::npos;) {
-        end = path.find('/', end + 1);
-        const std::string part = path.substr(0, end);
+// As mkdir -p does, remembering what was made. `folder` ends with a slash, or is empty.
+void PieceStore::make_directories(int at, const std::string& folder) {
+    if (folder == last_made_) return;
+    for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1)) {
+        const std::string part = folder.substr(0, end);
         constexpr mode_t kAll = 0777;  // less the umask
-        if (::mkdir(part.c_str(), kAll) == 0) {
-            made_directories_.push_back(part);
+        if (::mkdirat(at, part.c_str(), kAll) == 0) {
+            made_directories_.emplace_back(at, part);
         } else if (errno != EEXIST) {
-            throw_errno(part);
+            throw_errno(at == AT_FDCWD ? part : directory_->path_of(part));
         }
     }
+    last_made_ = folder;
 }
 
-void PieceStore::check_name(const Directory& directory, const std::string& name) const {
+// Whether a file has the name that is to stay if it is what is to be there.
+bool PieceStore::check_name(const Directory& directory, const std::string& name) const {
     struct stat status;
     if (::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return;
+        if (errno == ENOENT) return false;
         throw_errno(directory.path_of(name));
     }
     // The input may stand here itself or behind a link.
     struct stat target;
-    if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) == 0 && identity_of(target).is_same_file(input_)) {
+    if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) == 0 &&
+        identity_of(target).is_same_file(input_.identity())) {
         throw OutputError(directory.path_of(name), "would overwrite the input");
     }
+    const bool may_stay = options_.resume || (marker_ && marker_->was_left() && !options_.replace);
+    if (may_stay && S_ISREG(status.st_mode)) return true;
     const bool replaceable = S_ISREG(status.st_mode) || S_ISLNK(status.st_mode);
-    if (!replace_ || !replaceable) {
+    if (!options_.replace || !replaceable) {
         throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
     }
+    return false;
+}
+
+// False if it is another file, which may be replaced.
+bool PieceStore::is_the(const Directory& directory, const std::string& name, Parts parts,
+                        const std::string& what) const {
+    if (is_file_of(directory, name, parts, input_.cancellation())) return true;
+    if (options_.replace) return false;
+    if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
+    throw OutputError(directory.path_of(name), "exists, and is not " + what + " of this plan");
+}
+
+TemporaryFile PieceStore::create_hidden(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    std::string hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
+    marker_->note(hidden_name, name);
+    return TemporaryFile::hidden(*directory_, name, std::move(hidden_name));
+}
+
+void PieceStore::publish_in_turn(TemporaryFile file) {
+    const std::string& name = file.name();
+    struct stat taken;
+    if (!options_.replace || ::fstatat(file.directory().descriptor(), name.c_str(), &taken, AT_SYMLINK_NOFOLLOW) != 0) {
+        published_.push_back(file.publish());
+        return;
+    }
+    check_name(file.directory(), name);
+    std::string hidden_name = file.hidden_name();
+    if (hidden_name.empty()) hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
+    if (&file.directory() == &*directory_) marker_->note(hidden_name, name, file.identity().inode);
+    published_.push_back(file.publish_instead(hidden_name));
+}
+
+// Lets sync() reach what is made in the folder, on that file's device.
+void PieceStore::note_device(const FileIdentity& file, const std::string& folder) {
+    if (devices_.contains(file.device)) return;
+    devices_.emplace(file.device, open_folder(*directory_, folder));
+}
+
+void PieceStore::sync() const {
+    for (const auto& [device, fd] : devices_) {
+        if (::syncfs(fd.get()) != 0) throw_errno(directory_->path());
+    }
+}
+
+// Nothing if there is none to be made, or if it is there.
+std::optional<TemporaryFile> PieceStore::write_manifest() {
+    if (options_.manifest.empty()) return std::nullopt;
+    const std::string text = options_.manifest_text();
+    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    if (has_manifest_ && is_the(*manifest_directory_, manifest_name_, std::span(&bytes, 1), "the manifest")) {
+        return std::nullopt;
+    }
+    TemporaryFile file = create_manifest();
+    write_all(file.descriptor(), bytes, options_.manifest, input_.cancellation());
+    if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(options_.manifest);
+    return file;
+}
+
+// The marker tells of hidden files in its own directory only.
+TemporaryFile PieceStore::create_manifest() {
+    if (manifest_directory_ == &*directory_) return create_hidden(manifest_name_);
+    if (auto file = TemporaryFile::unnamed(*manifest_directory_, manifest_name_)) return std::move(*file);
+    return TemporaryFile::hidden(*manifest_directory_, manifest_name_, marker_->next_hidden_name());
+}
+
+void PieceStore::sync_manifest() const {
+    const Fd folder = open_folder(*manifest_directory_, "");
+    if (::fsync(folder.get()) != 0) throw_errno(manifest_directory_->path());
 }
 
 }  // namespace cleave

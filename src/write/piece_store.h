@@ -1,54 +1,103 @@
-// The files of one run: made hidden, published under their names, and taken back together unless the run succeeds.
+// The files of one run: published under their names when they are complete, and taken back together unless the run
+// succeeds.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cleave/input.h"
+#include "cleave/names.h"
 #include "cleave/split.h"
 #include "io/output.h"
+#include "io/run_marker.h"
 
 namespace cleave {
 
-// Members may be called from several threads.
+// Members may be called from several threads, but for begin() and commit().
 class PieceStore {
 public:
-    // `input` must not be overwritten.
-    PieceStore(const FileIdentity& input, const SplitOptions& options);
+    using Parts = std::span<const std::span<const std::uint8_t>>;
+
+    // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. Throws
+    // std::system_error, std::invalid_argument for a directory that is missing and may not be made.
+    PieceStore(const Input& input, const PieceNamer& namer, const SplitOptions& options);
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
-    // Removes everything it has published or made, unless commit() was called.
+    // Removes everything that the store has published or made, unless commit() was called; under options.resume
+    // complete pieces stay all the same, if the input is what it was.
     ~PieceStore();
 
-    // Makes sure that the path can be given to a piece: its directory is there, or may be made, and nothing has its
-    // name that may not be replaced. Throws std::system_error, OutputError, std::invalid_argument.
-    void check(const std::string& path);
+    // To be called before any file is made: clears what killed runs have left, and keeps other runs from the same
+    // names. Throws OutputError if a live run is after them, std::system_error.
+    void begin();
 
-    // A hidden file that will have that path, for which check() was called, in a directory that is made if need be.
-    // Throws std::system_error.
+    // Makes sure that the path can be given to a piece: its directory is there, or may be made, and nothing has its
+    // name that may not be replaced. True if a file has it that is to stay if it is the very piece; holds() tells.
+    // Throws std::system_error, OutputError, std::invalid_argument.
+    bool check(const std::string& path);
+
+    // The same for the manifest. After begin(), if that is called at all.
+    void check_manifest();
+
+    // Whether the file of that path, of which check() was true, is the piece: consists of these parts, one after the
+    // other. Then it stays, whatever becomes of the run. Throws std::system_error and OutputError if it is not and may
+    // not be replaced; Cancelled.
+    bool holds(const Piece& piece, const std::string& path, Parts parts);
+
+    // A file that will have that path, for which check() was called, in a directory that is made if need be. Throws
+    // std::system_error.
     TemporaryFile create(const std::string& path);
 
     // Throws std::system_error, OutputError.
     void publish(TemporaryFile file);
 
-    // The run has succeeded: what is published stays.
-    void commit() noexcept;
+    // The run has succeeded: what is published stays. Under options.sync it is on stable storage first. The manifest,
+    // if there is to be one, appears after everything else. Throws std::system_error, OutputError; then it has not
+    // succeeded.
+    void commit();
 
 private:
-    const Directory* find_directory(const std::string& path);
-    void make_directories(const std::string& path);
-    void check_name(const Directory& directory, const std::string& name) const;
+    std::string name_of(const std::string& path) const { return path.substr(folder_.size()); }
+    void require_making(const std::string& folder) const;
+    void make_directories(int at, const std::string& folder);
+    bool check_name(const Directory& directory, const std::string& name) const;
+    bool is_the(const Directory& directory, const std::string& name, Parts parts, const std::string& what) const;
+    TemporaryFile create_hidden(const std::string& name);
+    void publish_in_turn(TemporaryFile file);
+    void note_device(const FileIdentity& file, const std::string& folder);
+    void sync() const;
+    std::optional<TemporaryFile> write_manifest();
+    TemporaryFile create_manifest();
+    void sync_manifest() const;
 
-    FileIdentity input_;
-    bool replace_;
-    bool make_directories_;
-    std::mutex mutex_;
-    std::map<std::string, Directory> directories_;  // by path
-    std::vector<std::string> made_directories_;     // outermost first
+    const Input& input_;
+    const PieceNamer& namer_;
+    const SplitOptions& options_;
+    std::string folder_;
+    std::optional<Directory> directory_;  // nothing as long as it is to be made
+    std::string manifest_name_;
+    const Directory* manifest_directory_ = nullptr;  // directory_, or this:
+    std::optional<Directory> own_manifest_directory_;
+    bool has_manifest_ = false;  // there is one that may stay
+    std::unique_ptr<RunMarker> marker_;
+    std::atomic<bool> has_kept_{false};  // pieces that were there
+
+    std::mutex mutex_;  // of what is below
+    struct MadeDirectory {
+        int at;
+        std::string path;
+    };
+    std::vector<MadeDirectory> made_directories_;  // outermost first
+    std::string last_made_;
     std::deque<PublishedFile> published_;
+    std::map<std::uint64_t, Fd> devices_;  // that pieces lie on, each by a directory
 };
 
 }  // namespace cleave

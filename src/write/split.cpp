@@ -1,5 +1,8 @@
 #include "cleave/split.h"
 
+#include <cassert>
+#include <cerrno>
+#include <system_error>
 #include <unordered_set>
 #include <vector>
 
@@ -44,17 +47,31 @@ unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
     return size / pieces.size() < kLeastMeanSize ? 1 : threads;
 }
 
-void check_all(std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size, const PieceNamer& namer,
-               PieceStore& store, const Cloner& cloner) {
+// What is written of the piece.
+struct PieceBytes {
+    std::span<const std::uint8_t> header, body;
+};
+
+PieceBytes bytes_of(const Input& input, const Piece& piece, HeaderMode mode, std::uint64_t header_size) {
+    return {input.bytes().first(header_size_in(mode, piece.number, header_size)),
+            input.bytes().subspan(piece.start, piece.length)};
+}
+
+// Returns which pieces have a file of their name that may be the piece.
+std::vector<char> check_all(std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
+                            const PieceNamer& namer, PieceStore& store, const Cloner& cloner) {
+    store.check_manifest();
+    std::vector<char> present(pieces.size());
     std::unordered_set<std::string> names;
-    for (const Piece& piece : pieces) {
-        const std::string path = namer.name(piece);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::string path = namer.name(pieces[i]);
         if (!names.insert(path).second) {
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
-        store.check(path);
-        cloner.check(piece, header_size_in(header, piece.number, header_size), path);
+        present[i] = store.check(path) ? 1 : 0;
+        cloner.check(pieces[i], header_size_in(header, pieces[i].number, header_size), path);
     }
+    return present;
 }
 
 // Writes the pieces that a StreamCutter tells of.
@@ -69,7 +86,8 @@ public:
 
     void begin(const Piece& piece) override {
         path_ = namer_.name(piece);
-        store_.check(path_);
+        // What is there cannot be compared with what is yet to come.
+        if (store_.check(path_)) throw std::system_error(EEXIST, std::generic_category(), path_);
         file_.emplace(store_.create(path_));
         if (header_size_in(mode_, piece.number, header_.size()) > 0) {
             header_.for_each_part([this](std::span<const std::uint8_t> bytes) { body(bytes); });
@@ -99,24 +117,34 @@ private:
 
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options) {
-    PieceStore store(input.identity(), options);
+    PieceStore store(input, namer, options);
     check_all(pieces, header, header_size, namer, store, Cloner(input, options.clone));
 }
 
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options) {
-    PieceStore store(input.identity(), options);
+    PieceStore store(input, namer, options);
+    store.begin();
     Cloner cloner(input, options.clone);
-    check_all(pieces, header, header_size, namer, store, cloner);
+    std::vector<char> present = check_all(pieces, header, header_size, namer, store, cloner);
+    const unsigned threads = threads_for(pieces, options.threads);
+    parallel_for(pieces.size(), threads, [&](std::size_t i) {
+        if (present[i] == 0) return;
+        const PieceBytes bytes = bytes_of(input, pieces[i], header, header_size);
+        const std::span<const std::uint8_t> parts[] = {bytes.header, bytes.body};
+        present[i] = store.holds(pieces[i], namer.name(pieces[i]), parts) ? 1 : 0;
+    });
     InOrder report(pieces, options);
-    parallel_for(pieces.size(), threads_for(pieces, options.threads), [&](std::size_t i) {
+    parallel_for(pieces.size(), threads, [&](std::size_t i) {
         const Piece& piece = pieces[i];
         std::string path = namer.name(piece);
-        TemporaryFile file = store.create(path);
-        const std::uint64_t written_header = header_size_in(header, piece.number, header_size);
-        write_all(file.descriptor(), input.bytes().first(written_header), path, input.cancellation());
-        cloner.write_body(piece, written_header, file.descriptor(), path);
-        store.publish(std::move(file));
+        if (present[i] == 0) {
+            TemporaryFile file = store.create(path);
+            const PieceBytes bytes = bytes_of(input, piece, header, header_size);
+            write_all(file.descriptor(), bytes.header, path, input.cancellation());
+            cloner.write_body(piece, bytes.header.size(), file.descriptor(), path);
+            store.publish(std::move(file));
+        }
         report.finished(i, std::move(path));
     });
     store.commit();
@@ -125,7 +153,10 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept) {
-    PieceStore store(input.identity(), options);
+    assert(!options.resume);
+    PieceStore store(input, namer, options);
+    store.begin();
+    store.check_manifest();
     FileSink sink(policy.header, namer, store, options);
     accept(cut_stream(input, dialect, machine, policy, sink));
     store.commit();

@@ -1,0 +1,49 @@
+// A plan as JSON: what `offsets --format json` prints and what a manifest holds.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "cleave/dialect.h"
+#include "cleave/plan.h"
+
+namespace cleave::cli {
+
+// What is said of the input as a whole.
+struct InputFacts {
+    std::string path;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+    Dialect dialect;
+    HeaderMode header = HeaderMode::kRepeat;
+    std::uint64_t header_size = 0;
+};
+
+// Takes the pieces first, in order, as the facts may be known only after them. About 120 bytes of memory a piece.
+class PlanJson {
+public:
+    // `name` is that of the piece's file, if it has one.
+    void add(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
+
+    // All of it, on one line, with a line feed.
+    std::string text(const InputFacts& facts) const;
+
+private:
+    std::string pieces_;  // with commas between them
+};
+
+nlohmann::ordered_json piece_json(const Piece& piece);
+nlohmann::ordered_json dialect_json(const Dialect& dialect);
+
+// One object on one line, whatever bytes a path holds.
+std::string dump_json(const nlohmann::ordered_json& json);
+
+// How a dialect's parts are called, on the command line and in JSON.
+const char* name_of(Quoting quoting);
+const char* name_of(Terminator terminator);
+const char* name_of(EscapeScope scope);
+const char* name_of(HeaderMode mode);
+
+}  // namespace cleave::cli

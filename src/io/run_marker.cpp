@@ -1,0 +1,197 @@
+#include "io/run_marker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace cleave {
+namespace {
+
+// What a marker holds: the process in a field of fixed width, so that it can be overwritten, then notes of three fields
+// (inode, hidden name, name) and perhaps kSuccess. Every field ends with a NUL.
+constexpr std::size_t kProcessWidth = 20;
+constexpr std::string_view kSuccess = "success";
+
+constexpr std::string_view kPrefix = ".cleave-";
+constexpr std::size_t kIdWidth = 16;
+
+std::string marker_name(std::uint64_t id) {
+    std::array<char, kIdWidth> digits;
+    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), id, 16);
+    const std::string number(digits.data(), end);
+    return std::string(kPrefix) + std::string(kIdWidth - number.size(), '0') + number;
+}
+
+bool is_marker_name(std::string_view name) {
+    return name.size() == kPrefix.size() + kIdWidth && name.starts_with(kPrefix) &&
+           name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
+}
+
+struct Note {
+    ino_t inode = 0;
+    std::string name;
+};
+
+struct Notes {
+    std::map<std::string, Note> by_hidden_name;  // the last of each
+    bool success = false;
+};
+
+// Whether a note may be acted on: it names a hidden file of the marker's run beside the file that it stood for. Nobody
+// gets other files removed by what he writes into a marker.
+bool is_sound(std::string_view marker, std::string_view hidden_name, std::string_view name) {
+    const std::string folder = "/" + std::string(folder_of(hidden_name));
+    return folder_of(hidden_name) == folder_of(name) && !name.starts_with('/') &&
+           folder.find("/../") == std::string::npos &&
+           hidden_name.substr(folder.size() - 1).starts_with(std::string(marker) + "-");
+}
+
+Notes parse_notes(std::string_view text, std::string_view marker) {
+    Notes notes;
+    text.remove_prefix(std::min(text.size(), kProcessWidth));
+    std::vector<std::string_view> fields;
+    for (std::size_t end = text.find('\0'); end != std::string_view::npos; end = text.find('\0')) {
+        fields.push_back(text.substr(0, end));
+        text.remove_prefix(end + 1);
+        if (fields.size() == 1 && fields[0] == kSuccess) {
+            notes.success = true;
+            fields.clear();
+        }
+        if (fields.size() < 3) continue;
+        ino_t inode = 0;
+        std::from_chars(fields[0].data(), fields[0].data() + fields[0].size(), inode);
+        if (is_sound(marker, fields[1], fields[2])) {
+            notes.by_hidden_name[std::string(fields[1])] = {inode, std::string(fields[2])};
+        }
+        fields.clear();
+    }
+    return notes;
+}
+
+// The inode of that name, or 0.
+ino_t inode_of(const Directory& directory, const std::string& name) {
+    struct stat status;
+    return ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : 0;
+}
+
+// Removes the files that a killed run left hidden, or puts those back that it had replaced. What cannot be done is left
+// as it is.
+void clear(const Directory& directory, const Notes& notes) {
+    const int at = directory.descriptor();
+    for (const auto& [hidden_name, note] : notes.by_hidden_name) {
+        const ino_t hidden = inode_of(directory, hidden_name);
+        if (hidden == 0) continue;
+        if (notes.success || note.inode == 0 || hidden == note.inode) {
+            ::unlinkat(at, hidden_name.c_str(), 0);
+            continue;
+        }
+        // The name's old file. Only what the killed run had put in its place gives way to it.
+        const ino_t named = inode_of(directory, note.name);
+        if (named == note.inode || named == 0) ::renameat(at, hidden_name.c_str(), at, note.name.c_str());
+    }
+}
+
+std::string read_all(int descriptor, std::size_t size) {
+    std::string text(size, '\0');
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t part = ::pread(descriptor, text.data() + done, size - done, static_cast<off_t>(done));
+        if (part < 0 && errno == EINTR) continue;
+        if (part <= 0) break;
+        done += static_cast<std::size_t>(part);
+    }
+    text.resize(done);
+    return text;
+}
+
+bool is_own(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_uid == ::geteuid(); }
+
+std::span<const std::uint8_t> as_bytes(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id) {
+    const std::string name = marker_name(id);
+    for (;;) {
+        constexpr mode_t kReadWriteForAll = 0666;  // less the umask
+        Fd fd(::openat(directory.descriptor(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                       kReadWriteForAll));
+        if (!fd.is_open()) throw_errno(directory.path());
+        const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+        if (!locked && errno == EWOULDBLOCK) return nullptr;
+        const struct stat status = stat_of(fd.get(), directory.path());
+        if (status.st_nlink == 0) continue;  // its run has just ended
+        const bool was_left = locked && status.st_size > 0 && is_own(status);
+        if (was_left) {
+            clear(directory, parse_notes(read_all(fd.get(), static_cast<std::size_t>(status.st_size)), name));
+        }
+        auto marker = std::make_unique<RunMarker>(Key(), directory, name, std::move(fd), was_left);
+        marker->write_process();
+        return marker;
+    }
+}
+
+RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, Fd fd, bool was_left)
+    : directory_(&directory), name_(std::move(name)), prefix_(name_ + "-"), fd_(std::move(fd)), was_left_(was_left) {}
+
+// At no time is a marker empty that was not: it would not be known as one that was left.
+void RunMarker::write_process() {
+    std::string process = std::to_string(::getpid());
+    process.resize(kProcessWidth, '\0');
+    const std::string name = was_left_ ? std::exchange(name_, {}) : name_;  // one that was left stays if this fails
+    write_all(fd_.get(), as_bytes(process), directory_->path());
+    if (::ftruncate(fd_.get(), kProcessWidth) != 0) throw_errno(directory_->path());
+    name_ = name;
+}
+
+RunMarker::~RunMarker() {
+    if (!name_.empty()) ::unlinkat(directory_->descriptor(), name_.c_str(), 0);
+}
+
+std::string RunMarker::next_hidden_name() { return prefix_ + std::to_string(next_number_++); }
+
+void RunMarker::note(const std::string& hidden_name, const std::string& name, ino_t inode) {
+    std::string fields = std::to_string(inode);
+    fields.append(1, '\0').append(hidden_name).append(1, '\0').append(name).append(1, '\0');
+    write_all(fd_.get(), as_bytes(fields), directory_->path_of(name));
+}
+
+void RunMarker::note_success(bool sync) {
+    write_all(fd_.get(), as_bytes(std::string(kSuccess) + '\0'), directory_->path());
+    if (sync && ::fsync(fd_.get()) != 0) throw_errno(directory_->path());
+}
+
+void clear_leftovers(const Directory& directory) {
+    Fd readable(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, decltype([](DIR* list) { ::closedir(list); })> list(::fdopendir(readable.get()));
+    if (!list) return;
+    readable.release();
+    while (const dirent* entry = ::readdir(list.get())) {
+        const std::string name = entry->d_name;
+        if (!is_marker_name(name)) continue;
+        const Fd fd(::openat(directory.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        struct stat status;
+        // One that is empty may be about to be locked by its run.
+        if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || !is_own(status) || status.st_size == 0) continue;
+        if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+        if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;
+        clear(directory, parse_notes(read_all(fd.get(), static_cast<std::size_t>(status.st_size)), name));
+        ::unlinkat(directory.descriptor(), name.c_str(), 0);
+    }
+}
+
+}  // namespace cleave

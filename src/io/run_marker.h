@@ -1,0 +1,68 @@
+// The hidden file that says that a run is making files in a directory: `.cleave-ID`, locked by flock(2) while the run
+// lives. What a killed run could not take back is known by it. Knows no pieces.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "io/fd.h"
+#include "io/output.h"
+
+namespace cleave {
+
+// For one thread at a time.
+class RunMarker {
+    struct Key {};
+
+public:
+    // Takes the marker of that id, or nullptr if a live run has it. Clears what a killed run left under hidden names:
+    // its own files are removed, files that it had replaced are put back. Where the file system has no locks, no run is
+    // taken for live or killed. Throws std::system_error. `directory` must outlive the marker.
+    static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
+
+    // For take() alone.
+    RunMarker(Key key, const Directory& directory, std::string name, Fd fd, bool was_left);
+    RunMarker(const RunMarker&) = delete;
+    RunMarker& operator=(const RunMarker&) = delete;
+    // Removes the marker, unless leave() was called.
+    ~RunMarker();
+
+    // A run of the same id was killed; what it published may still be there.
+    bool was_left() const noexcept { return was_left_; }
+
+    // On the marker's file system, open for as long as the run lives.
+    int descriptor() const noexcept { return fd_.get(); }
+
+    // A name that no other file of a live run has.
+    std::string next_hidden_name();
+
+    // To be told before a file gets the hidden name, and again, with the file's inode, before it changes names with
+    // what has `name`; both names are relative to the directory. Throws std::system_error with the path of `name`.
+    void note(const std::string& hidden_name, const std::string& name, ino_t inode = 0);
+
+    // What was replaced is not to be put back any more; with `sync` not even after a loss of power. Throws
+    // std::system_error.
+    void note_success(bool sync);
+
+    // The marker stays, for a later run to find.
+    void leave() noexcept { name_.clear(); }
+
+private:
+    void write_process();
+
+    const Directory* directory_;
+    std::string name_;  // empty once it is to stay
+    std::string prefix_;
+    Fd fd_;
+    bool was_left_;
+    unsigned next_number_ = 0;
+};
+
+// Clears, as far as it may, what killed runs of any id but the marker's own left under hidden names, and their markers.
+// Runs of other users are let alone.
+void clear_leftovers(const Directory& directory);
+
+}  // namespace cleave
