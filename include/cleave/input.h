@@ -54,7 +54,7 @@ public:
     // Streams only: the next bytes, none at the end. Valid until the next call. Throws std::system_error, Cancelled.
     std::span<const std::uint8_t> read();
 
-    // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /tmp) and maps it; nothing to do
+    // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp) and maps it; nothing to do
     // for a mapped input. Before any read(). Throws std::system_error, Cancelled.
     void spool();
 

@@ -14,8 +14,11 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
+#include "io/fd.h"
+#include "io/output.h"
 
 namespace cleave::cli {
 namespace {
@@ -70,7 +73,28 @@ int run_inputs(Context& context) {
     return worst;
 }
 
+// The directory, or where it would be made if it is missing.
+std::string nearest_directory(std::string path) {
+    while (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
+        path.resize(path.find_last_not_of('/') + 1);
+        path.resize(path.rfind('/') + 1);  // npos + 1 is 0
+    }
+    return path.empty() ? "." : path;
+}
+
+Permissions permissions_of(const Arguments& arguments) {
+    Permissions permissions{arguments.inputs, {temporary_directory()}};
+    if (arguments.verb != Verb::kSplit || arguments.dry_run) return permissions;
+    const PieceNamer namer(arguments.output, arguments.inputs.front(), arguments.first_index, 1);
+    permissions.write.push_back(nearest_directory(namer.folder()));
+    if (!arguments.manifest.empty()) {
+        permissions.write.push_back(nearest_directory(std::string(folder_of(arguments.manifest))));
+    }
+    return permissions;
+}
+
 int run_verb(Context& context) {
+    confine(permissions_of(context.arguments));
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;

@@ -36,14 +36,18 @@ void StandardOutput::flush() {
 
 std::string printable(std::string_view text) {
     std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
         constexpr unsigned char kDelete = 0x7F;
-        if (byte < ' ' || byte == kDelete) {
+        // The second block of control characters, U+0080 to U+009F, as UTF-8 has them.
+        const bool is_wide_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+        if (byte < ' ' || byte == kDelete || is_wide_control) {
             out += fmt::format("\\x{:02x}", byte);
         } else {
-            out += c;
+            out += text[i];
         }
+        if (is_wide_control) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
     }
     return out;
 }

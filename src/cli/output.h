@@ -34,7 +34,7 @@ private:
     fmt::memory_buffer buffer_;
 };
 
-// Control bytes as \xHH: names and data of others never reach the terminal raw.
+// Control characters as \xHH: names and data of others never reach the terminal raw.
 std::string printable(std::string_view text);
 
 // How an input is called in messages.

@@ -84,9 +84,13 @@ void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::s
     }
 }
 
-Fd open_unlinked_temporary() {
+std::string temporary_directory() {
     const char* variable = std::getenv("TMPDIR");
-    const std::string directory = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    return variable != nullptr && *variable != '\0' ? variable : "/var/tmp";
+}
+
+Fd open_unlinked_temporary() {
+    const std::string directory = temporary_directory();
     Fd file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file.is_open()) return file;
     // File systems without O_TMPFILE say EOPNOTSUPP, or EISDIR from before it existed.

@@ -50,7 +50,10 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation = nullptr);
 
-// An unlinked temporary file in $TMPDIR, else /tmp, open for reading and writing.
+// Where temporary files that may be large belong: $TMPDIR, else /var/tmp.
+std::string temporary_directory();
+
+// An unlinked file there, open for reading and writing.
 Fd open_unlinked_temporary();
 
 }  // namespace cleave

@@ -96,7 +96,8 @@ std::string PieceNamer::folder() const {
 std::string PieceNamer::pattern() const {
     std::string pattern;
     for (const Part& part : parts_) {
-        pattern += part.field == Field::kLiteral ? part.text : '{' + std::to_string(static_cast<int>(part.field)) + '}';
+        pattern += part.text;
+        if (part.field != Field::kLiteral) pattern.append(1, '{').append(std::to_string(static_cast<int>(part.field)));
     }
     return pattern.substr(folder().size()) + ' ' + std::to_string(first_index_);
 }

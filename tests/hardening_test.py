@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Look at how a program was linked and compiled.
+
+  hardening_test.py PROGRAM plain|fortified    an optimised build has fortified functions too
+"""
+import re
+import subprocess
+import sys
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", "--wide", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def faults(program, kind):
+    dynamic, segments, symbols = readelf("-d", program), readelf("-l", program), readelf("--dyn-syms", program)
+    wanted = [("position-independent (PIE)", r"FLAGS_1.*\bPIE\b", dynamic),
+              ("bound before it runs (now)", r"FLAGS_1.*\bNOW\b", dynamic),
+              ("read-only after relocation (RELRO)", r"GNU_RELRO", segments),
+              ("without an executable stack", r"GNU_STACK .* RW +0x", segments),
+              ("protecting its stack", r"__stack_chk_fail", symbols)]
+    if kind == "fortified":
+        wanted.append(("calling fortified functions", r"__(?!stack)\w+_chk\b", symbols))
+    for what, pattern, text in wanted:
+        if not re.search(pattern, text):
+            yield "%s is not %s" % (program, what)
+
+
+sys.exit("\n".join(faults(*sys.argv[1:])) or 0)
