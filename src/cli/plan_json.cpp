@@ -1,5 +1,9 @@
 #include "cli/plan_json.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace cleave::cli {
 namespace {
 
@@ -10,6 +14,14 @@ ordered_json byte_json(std::optional<std::uint8_t> byte) {
     if (!byte) return nullptr;
     if (*byte < 0x80) return std::string(1, static_cast<char>(*byte));
     return std::string{static_cast<char>(0xC0 | *byte >> 6), static_cast<char>(0x80 | (*byte & 0x3F))};
+}
+
+// "'input.size'", of two objects that are not the same; the first one may be anybody's.
+std::string differing_member(const std::string& key, const ordered_json& there, const ordered_json& wanted) {
+    for (const auto& [member, value] : wanted.items()) {
+        if (!there.contains(member) || there[member] != value) return fmt::format("'{}.{}'", key, member);
+    }
+    return fmt::format("'{}'", key);
 }
 
 }  // namespace
@@ -31,6 +43,25 @@ std::string PlanJson::text(const InputFacts& facts) const {
     std::string text = dump_json(json);
     text.pop_back();  // the brace; the pieces are JSON already
     return text + ",\"pieces\":[" + pieces_ + "]}\n";
+}
+
+std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted) {
+    if (there == wanted) return std::nullopt;
+    const ordered_json a = ordered_json::parse(there, nullptr, false);
+    const ordered_json b = ordered_json::parse(wanted, nullptr, false);
+    if (!a.is_object() || !a.contains("cleave")) return "it is no manifest";
+    for (const auto& [key, value] : b.items()) {
+        if (!a.contains(key)) return fmt::format("it has no '{}'", key);
+        const ordered_json& other = a[key];
+        if (other == value) continue;
+        if (value.is_object() && other.is_object())
+            return fmt::format("its {} differs", differing_member(key, other, value));
+        if (!value.is_array() || !other.is_array()) return fmt::format("its '{}' differs", key);
+        if (value.size() != other.size()) return fmt::format("it has {} pieces, not {}", other.size(), value.size());
+        const auto [piece, in_value] = std::ranges::mismatch(other, value);
+        return fmt::format("its piece {} is another one", piece - other.begin() + 1);
+    }
+    return std::nullopt;
 }
 
 ordered_json piece_json(const Piece& piece) {

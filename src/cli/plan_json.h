@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cleave/dialect.h"
 #include "cleave/plan.h"
@@ -33,6 +34,9 @@ public:
 private:
     std::string pieces_;  // with commas between them
 };
+
+// What first tells a manifest that is there from the one that is wanted, in words; nothing if they say the same.
+std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
 nlohmann::ordered_json piece_json(const Piece& piece);
 nlohmann::ordered_json dialect_json(const Dialect& dialect);

@@ -1,11 +1,16 @@
 // cleave split: pieces into files.
 #include "cleave/split.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
 #include <vector>
 
 #include "cli/output.h"
 #include "cli/plan_json.h"
 #include "cli/verbs.h"
+#include "io/fd.h"
 
 namespace cleave::cli {
 namespace {
@@ -63,6 +68,27 @@ InputFacts facts_of(const Context& context, const OpenInput& opened, std::uint64
             header_size};
 }
 
+std::string read_file(const std::string& path) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file.is_open()) throw_errno(path);
+    std::string text;
+    std::array<std::uint8_t, 1 << 16> buffer;
+    while (const std::size_t size = read_some(file.get(), buffer, nullptr, path)) {
+        text.append(reinterpret_cast<const char*>(buffer.data()), size);
+    }
+    return text;
+}
+
+// What was done before under a manifest must have been this very job: input, dialect and cuts. Better said before the
+// pieces are compared, and with the reason.
+void check_resumed(const std::string& manifest, const std::string& wanted) {
+    struct stat status;
+    if (::lstat(manifest.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (const auto difference = manifest_difference(read_file(manifest), wanted)) {
+        throw OutputError(manifest, "is not the manifest of this run: " + *difference);
+    }
+}
+
 // Whether the user should know of --clone, if it works here.
 bool is_worth_cloning(const Arguments& arguments, const Input& input) {
     const bool can_be_aligned = arguments.policy.pieces || arguments.policy.size;
@@ -96,6 +122,9 @@ void split_known(const Context& context, const OpenInput& opened, bool is_file, 
             dry_run.print(piece, header_size);
         }
     } else {
+        if (arguments.resume && !arguments.force && !arguments.manifest.empty()) {
+            check_resumed(arguments.manifest, options.manifest_text());
+        }
         split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
         if (is_file && is_worth_cloning(arguments, opened.input) &&
             can_clone(opened.input, namer.name(pieces.front()))) {

@@ -52,7 +52,7 @@ struct Notes {
 // Whether a note may be acted on: it names a hidden file of the marker's run beside the file that it stood for. Nobody
 // gets other files removed by what he writes into a marker.
 bool is_sound(std::string_view marker, std::string_view hidden_name, std::string_view name) {
-    const std::string folder = "/" + std::string(folder_of(hidden_name));
+    const std::string folder = std::string(1, '/').append(folder_of(hidden_name));
     return folder_of(hidden_name) == folder_of(name) && !name.starts_with('/') &&
            folder.find("/../") == std::string::npos &&
            hidden_name.substr(folder.size() - 1).starts_with(std::string(marker) + "-");
