@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -82,6 +83,11 @@ void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::s
             throw_errno(name);
         }
     }
+}
+
+std::uint64_t descriptor_limit() {
+    rlimit limit;
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
 std::string temporary_directory() {

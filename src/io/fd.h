@@ -50,6 +50,9 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation = nullptr);
 
+// How many descriptors the process may have open.
+std::uint64_t descriptor_limit();
+
 // Where temporary files that may be large belong: $TMPDIR, else /var/tmp.
 std::string temporary_directory();
 

@@ -1,5 +1,6 @@
 #include "cleave/split.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <system_error>
@@ -43,6 +44,10 @@ private:
 unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
     constexpr std::uint64_t kLeastMeanSize = std::uint64_t{64} << 10;
     if (pieces.empty()) return 1;
+    // Each thread has a file open; so many descriptors more are enough for everything else.
+    constexpr std::uint64_t kOtherDescriptors = 15;
+    const std::uint64_t limit = std::max(descriptor_limit(), kOtherDescriptors + 1) - kOtherDescriptors;
+    threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, limit));
     const std::uint64_t size = pieces.back().start + pieces.back().length - pieces.front().start;
     return size / pieces.size() < kLeastMeanSize ? 1 : threads;
 }
