@@ -19,6 +19,9 @@
 namespace cleave {
 namespace {
 
+// A look at a directory of 200,000 files took 0.15 s (tmpfs, Zen 3, 2026-11): too long before each of many runs.
+constexpr unsigned kMaxEntries = 16'384;
+
 // What a marker holds: the process in a field of fixed width, so that it can be overwritten, then notes of three fields
 // (inode, hidden name, name) and perhaps kSuccess. Every field ends with a NUL.
 constexpr std::size_t kProcessWidth = 20;
@@ -180,7 +183,9 @@ void clear_leftovers(const Directory& directory) {
     const std::unique_ptr<DIR, decltype([](DIR* list) { ::closedir(list); })> list(::fdopendir(readable.get()));
     if (!list) return;
     readable.release();
-    while (const dirent* entry = ::readdir(list.get())) {
+    for (unsigned i = 0; i < kMaxEntries; ++i) {
+        const dirent* entry = ::readdir(list.get());
+        if (entry == nullptr) break;
         const std::string name = entry->d_name;
         if (!is_marker_name(name)) continue;
         const Fd fd(::openat(directory.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

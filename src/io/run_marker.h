@@ -62,7 +62,7 @@ private:
 };
 
 // Clears, as far as it may, what killed runs of any id but the marker's own left under hidden names, and their markers.
-// Runs of other users are let alone.
+// Runs of other users are let alone, and of a large directory only the first 16,384 entries are looked at.
 void clear_leftovers(const Directory& directory);
 
 }  // namespace cleave
