@@ -172,8 +172,7 @@ void run_split(Context& context, const Cancellation& cancellation) {
     if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
         throw CloneError(display_name(context.path), "not a regular file");
     }
-    // Only what is all there can be compared with the pieces that are there.
-    if (needs_whole_input(context.arguments.policy) || context.arguments.resume) opened.input.spool();
+    if (needs_whole_input(context.arguments.policy)) opened.input.spool();
     StandardOutput out;
     Judge judge(context);
     if (opened.input.is_mapped()) {

@@ -70,6 +70,19 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
     }
 }
 
+std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& name) {
+    std::size_t done = 0;
+    while (done < into.size()) {
+        const auto rest = into.subspan(done);
+        const ssize_t size = ::pread(descriptor, rest.data(), rest.size(), static_cast<off_t>(offset + done));
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) throw_errno(name);
+        if (size == 0) break;
+        done += static_cast<std::size_t>(size);
+    }
+    return done;
+}
+
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation) {
     while (!bytes.empty()) {

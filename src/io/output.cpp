@@ -53,6 +53,16 @@ void remove(const Directory& directory, const std::string& name) noexcept {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
 }
 
+// Closed if there is another thing of that name than a regular file of that size.
+Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size) {
+    const std::string path = directory.path_of(name);
+    Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(path);
+    const struct stat status = stat_of(file.get(), path);
+    if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != size) return {};
+    return file;
+}
+
 }  // namespace
 
 Directory::Directory(std::string folder)
@@ -67,7 +77,7 @@ std::string Directory::path() const {
 
 std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, const std::string& name) {
     const std::string folder = std::string("./").append(folder_of(name));
-    Fd fd(::openat(directory.descriptor(), folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kReadWriteForAll));
+    Fd fd(::openat(directory.descriptor(), folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kReadWriteForAll));
     if (fd.is_open()) return TemporaryFile(directory, name, "", std::move(fd));
     // File systems without such files say EOPNOTSUPP, or EISDIR from before there were any.
     if (errno != EOPNOTSUPP && errno != EISDIR) throw_errno(directory.path_of(name));
@@ -75,7 +85,7 @@ std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, 
 }
 
 TemporaryFile TemporaryFile::hidden(const Directory& directory, const std::string& name, std::string hidden_name) {
-    Fd fd(::openat(directory.descriptor(), hidden_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    Fd fd(::openat(directory.descriptor(), hidden_name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                    kReadWriteForAll));
     if (!fd.is_open()) throw_errno(directory.path_of(name));
     return {directory, name, std::move(hidden_name), std::move(fd)};
@@ -93,6 +103,21 @@ TemporaryFile::~TemporaryFile() {
 }
 
 FileIdentity TemporaryFile::identity() const { return identity_of(stat_of(fd_.get(), path())); }
+
+bool TemporaryFile::is_there(const Cancellation* cancellation) const {
+    const std::uint64_t size = identity().size;
+    const Fd file = open_if_of_size(*directory_, name_, size);
+    if (!file.is_open()) return false;
+    std::vector<std::uint8_t> there(static_cast<std::size_t>(std::min(size, kWriteSize))), here(there.size());
+    for (std::uint64_t offset = 0; offset < size; offset += here.size()) {
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        const std::size_t read = read_at(file.get(), offset, there, path());
+        if (read_at(fd_.get(), offset, here, path()) != read || std::memcmp(here.data(), there.data(), read) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
 
 PublishedFile TemporaryFile::publish() {
     const FileIdentity identity = this->identity();
@@ -149,20 +174,22 @@ std::string_view folder_of(std::string_view path) { return path.substr(0, path.r
 
 bool is_file_of(const Directory& directory, const std::string& name,
                 std::span<const std::span<const std::uint8_t>> parts, const Cancellation* cancellation) {
-    const std::string path = directory.path_of(name);
-    const Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file.is_open()) throw_errno(path);
     std::uint64_t size = 0;
     for (const auto& part : parts) size += part.size();
-    const struct stat status = stat_of(file.get(), path);
-    if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != size) return false;
+    const Fd file = open_if_of_size(directory, name, size);
+    if (!file.is_open()) return false;
     std::vector<std::uint8_t> buffer(static_cast<std::size_t>(std::min(size, kWriteSize)));
+    std::uint64_t offset = 0;
     for (auto part : parts) {
         while (!part.empty()) {
-            const auto into = std::span(buffer).first(std::min(buffer.size(), part.size()));
-            const std::size_t got = read_some(file.get(), into, cancellation, path);
-            if (got == 0 || std::memcmp(buffer.data(), part.data(), got) != 0) return false;
-            part = part.subspan(got);
+            if (cancellation != nullptr) cancellation->throw_if_requested();
+            const auto read = std::span(buffer).first(std::min(buffer.size(), part.size()));
+            if (read_at(file.get(), offset, read, directory.path_of(name)) < read.size() ||
+                std::memcmp(read.data(), part.data(), read.size()) != 0) {
+                return false;
+            }
+            part = part.subspan(read.size());
+            offset += read.size();
         }
     }
     return true;

@@ -71,6 +71,9 @@ public:
     int descriptor() const noexcept { return fd_.get(); }
     FileIdentity identity() const;
 
+    // Whether the regular file that has the name now consists of the same bytes. Throws Cancelled too.
+    bool is_there(const Cancellation* cancellation) const;
+
     // Closes the file and gives it its name, which must be free: EEXIST otherwise.
     PublishedFile publish();
 
@@ -79,6 +82,8 @@ public:
 
     const Directory& directory() const noexcept { return *directory_; }
     const std::string& name() const noexcept { return name_; }
+    // For messages.
+    std::string path() const { return directory_->path_of(name_); }
     // Empty if it has none.
     const std::string& hidden_name() const noexcept { return hidden_name_; }
 
@@ -87,7 +92,6 @@ private:
         : directory_(&directory), name_(std::move(name)), hidden_name_(std::move(hidden_name)), fd_(std::move(fd)) {}
     int link(const std::string& name) const noexcept;
     void move_to_name();
-    std::string path() const { return directory_->path_of(name_); }
 
     const Directory* directory_;
     std::string name_;

@@ -106,17 +106,11 @@ void clear(const Directory& directory, const Notes& notes) {
     }
 }
 
-std::string read_all(int descriptor, std::size_t size) {
-    std::string text(size, '\0');
-    std::size_t done = 0;
-    while (done < size) {
-        const ssize_t part = ::pread(descriptor, text.data() + done, size - done, static_cast<off_t>(done));
-        if (part < 0 && errno == EINTR) continue;
-        if (part <= 0) break;
-        done += static_cast<std::size_t>(part);
-    }
-    text.resize(done);
-    return text;
+// What a killed run of this directory left to do is done.
+void clear(const Directory& directory, const std::string& marker, int descriptor, const struct stat& status) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
+    const std::size_t size = read_at(descriptor, 0, bytes, directory.path_of(marker));
+    clear(directory, parse_notes({reinterpret_cast<const char*>(bytes.data()), size}, marker));
 }
 
 bool is_own(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_uid == ::geteuid(); }
@@ -139,9 +133,7 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
         const struct stat status = stat_of(fd.get(), directory.path());
         if (status.st_nlink == 0) continue;  // its run has just ended
         const bool was_left = locked && status.st_size > 0 && is_own(status);
-        if (was_left) {
-            clear(directory, parse_notes(read_all(fd.get(), static_cast<std::size_t>(status.st_size)), name));
-        }
+        if (was_left) clear(directory, name, fd.get(), status);
         auto marker = std::make_unique<RunMarker>(Key(), directory, name, std::move(fd), was_left);
         marker->write_process();
         return marker;
@@ -194,7 +186,7 @@ void clear_leftovers(const Directory& directory) {
         if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || !is_own(status) || status.st_size == 0) continue;
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;
-        clear(directory, parse_notes(read_all(fd.get(), static_cast<std::size_t>(status.st_size)), name));
+        clear(directory, name, fd.get(), status);
         ::unlinkat(directory.descriptor(), name.c_str(), 0);
     }
 }

@@ -1,7 +1,5 @@
 #include "io/spill.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -26,14 +24,13 @@ void SpillBuffer::append(std::span<const std::uint8_t> bytes) {
 
 void SpillBuffer::for_each_part(const std::function<void(std::span<const std::uint8_t>)>& take) const {
     std::vector<std::uint8_t> part(static_cast<std::size_t>(std::min<std::uint64_t>(spilled_, kMaxInMemory)));
-    for (std::uint64_t offset = 0; offset < spilled_;) {
-        const ssize_t size = ::pread(file_.get(), part.data(), std::min<std::uint64_t>(part.size(), spilled_ - offset),
-                                     static_cast<off_t>(offset));
-        if (size < 0 && errno == EINTR) continue;
-        if (size == 0) errno = EIO;  // it was all written
-        if (size <= 0) throw_errno(kName);
-        take(std::span(part).first(static_cast<std::size_t>(size)));
-        offset += static_cast<std::uint64_t>(size);
+    for (std::uint64_t offset = 0; offset < spilled_; offset += part.size()) {
+        part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), spilled_ - offset)));
+        if (read_at(file_.get(), offset, part, kName) < part.size()) {
+            errno = EIO;  // it was all written
+            throw_errno(kName);
+        }
+        take(part);
     }
     if (!memory_.empty()) take(memory_);
 }

@@ -22,6 +22,8 @@ std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
     return hash;
 }
 
+std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
+
 Fd open_folder(const Directory& directory, const std::string& folder) {
     Fd fd(
         ::openat(directory.descriptor(), std::string("./").append(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -98,7 +100,8 @@ void PieceStore::check_manifest() {
 }
 
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
-    if (!is_the(*directory_, name_of(path), parts, "piece " + std::to_string(piece.number))) return false;
+    const bool is_right = is_file_of(*directory_, name_of(path), parts, input_.cancellation());
+    if (!judge_present(is_right, path, designation(piece))) return false;
     has_kept_ = true;
     return true;
 }
@@ -113,7 +116,11 @@ TemporaryFile PieceStore::create(const std::string& path) {
     return create_hidden(name);
 }
 
-void PieceStore::publish(TemporaryFile file) {
+void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
+    if (is_present && judge_present(file.is_there(input_.cancellation()), file.path(), designation(piece))) {
+        has_kept_ = true;
+        return;
+    }
     const std::lock_guard lock(mutex_);
     if (options_.sync) note_device(file.identity(), std::string(folder_of(file.name())));
     publish_in_turn(std::move(file));
@@ -177,13 +184,11 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
     return false;
 }
 
-// False if it is another file, which may be replaced.
-bool PieceStore::is_the(const Directory& directory, const std::string& name, Parts parts,
-                        const std::string& what) const {
-    if (is_file_of(directory, name, parts, input_.cancellation())) return true;
-    if (options_.replace) return false;
-    if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
-    throw OutputError(directory.path_of(name), "exists, and is not " + what + " of this plan");
+// Returns whether the file that is there is the right one; throws if it is not and may not be replaced.
+bool PieceStore::judge_present(bool is_right, const std::string& path, const std::string& what) const {
+    if (is_right || options_.replace) return is_right;
+    if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
+    throw OutputError(path, "exists, and is not " + what + " of this plan");
 }
 
 TemporaryFile PieceStore::create_hidden(const std::string& name) {
@@ -224,11 +229,11 @@ std::optional<TemporaryFile> PieceStore::write_manifest() {
     if (options_.manifest.empty()) return std::nullopt;
     const std::string text = options_.manifest_text();
     const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    if (has_manifest_ && is_the(*manifest_directory_, manifest_name_, std::span(&bytes, 1), "the manifest")) {
-        return std::nullopt;
-    }
     TemporaryFile file = create_manifest();
     write_all(file.descriptor(), bytes, options_.manifest, input_.cancellation());
+    if (has_manifest_ && judge_present(file.is_there(input_.cancellation()), options_.manifest, "the manifest")) {
+        return std::nullopt;
+    }
     if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(options_.manifest);
     return file;
 }

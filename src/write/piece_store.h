@@ -55,8 +55,9 @@ public:
     // std::system_error.
     TemporaryFile create(const std::string& path);
 
-    // Throws std::system_error, OutputError.
-    void publish(TemporaryFile file);
+    // The file gets its name; but if check() was true for it, and the file that has it is the piece already, that one
+    // stays. Throws as holds().
+    void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
     // The run has succeeded: what is published stays. Under options.sync it is on stable storage first. The manifest,
     // if there is to be one, appears after everything else. Throws std::system_error, OutputError; then it has not
@@ -68,7 +69,7 @@ private:
     void require_making(const std::string& folder) const;
     void make_directories(int at, const std::string& folder);
     bool check_name(const Directory& directory, const std::string& name) const;
-    bool is_the(const Directory& directory, const std::string& name, Parts parts, const std::string& what) const;
+    bool judge_present(bool is_right, const std::string& path, const std::string& what) const;
     TemporaryFile create_hidden(const std::string& name);
     void publish_in_turn(TemporaryFile file);
     void note_device(const FileIdentity& file, const std::string& folder);

@@ -1,9 +1,6 @@
 #include "cleave/split.h"
 
 #include <algorithm>
-#include <cassert>
-#include <cerrno>
-#include <system_error>
 #include <unordered_set>
 #include <vector>
 
@@ -91,8 +88,7 @@ public:
 
     void begin(const Piece& piece) override {
         path_ = namer_.name(piece);
-        // What is there cannot be compared with what is yet to come.
-        if (store_.check(path_)) throw std::system_error(EEXIST, std::generic_category(), path_);
+        is_present_ = store_.check(path_);
         file_.emplace(store_.create(path_));
         if (header_size_in(mode_, piece.number, header_.size()) > 0) {
             header_.for_each_part([this](std::span<const std::uint8_t> bytes) { body(bytes); });
@@ -103,7 +99,7 @@ public:
     void body(std::span<const std::uint8_t> bytes) override { write_all(file_->descriptor(), bytes, path_); }
 
     void end(const Piece& piece) override {
-        store_.publish(std::move(*file_));
+        store_.publish(piece, std::move(*file_), is_present_);
         file_.reset();
         options_.finished(piece, path_);
     }
@@ -115,6 +111,7 @@ private:
     const SplitOptions& options_;
     SpillBuffer header_;
     std::string path_;
+    bool is_present_ = false;  // a file that may be the piece
     std::optional<TemporaryFile> file_;
 };
 
@@ -148,7 +145,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
             const PieceBytes bytes = bytes_of(input, piece, header, header_size);
             write_all(file.descriptor(), bytes.header, path, input.cancellation());
             cloner.write_body(piece, bytes.header.size(), file.descriptor(), path);
-            store.publish(std::move(file));
+            store.publish(piece, std::move(file), false);
         }
         report.finished(i, std::move(path));
     });
@@ -158,7 +155,6 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept) {
-    assert(!options.resume);
     PieceStore store(input, namer, options);
     store.begin();
     store.check_manifest();
