@@ -124,40 +124,49 @@ std::span<const std::uint8_t> as_bytes(std::string_view text) {
 std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id) {
     const std::string name = marker_name(id);
     for (;;) {
+        constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
         constexpr mode_t kReadWriteForAll = 0666;  // less the umask
-        Fd fd(::openat(directory.descriptor(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                       kReadWriteForAll));
+        Fd fd(::openat(directory.descriptor(), name.c_str(), kFlags | O_CREAT | O_EXCL, kReadWriteForAll));
+        const bool is_new = fd.is_open();
+        if (!is_new && errno == EEXIST) {
+            fd = Fd(::openat(directory.descriptor(), name.c_str(), kFlags));
+            if (!fd.is_open() && errno == ENOENT) continue;  // its run has just ended
+        }
         if (!fd.is_open()) throw_errno(directory.path());
         const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
         if (!locked && errno == EWOULDBLOCK) return nullptr;
-        const struct stat status = stat_of(fd.get(), directory.path());
-        if (status.st_nlink == 0) continue;  // its run has just ended
-        const bool was_left = locked && status.st_size > 0 && is_own(status);
-        if (was_left) clear(directory, name, fd.get(), status);
-        auto marker = std::make_unique<RunMarker>(Key(), directory, name, std::move(fd), was_left);
-        marker->write_process();
-        return marker;
+        auto marker = std::make_unique<RunMarker>(Key(), directory, name, std::move(fd));
+        if (!is_new) marker->leave();
+        if (marker->start(locked)) return marker;
     }
 }
 
-RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, Fd fd, bool was_left)
-    : directory_(&directory), name_(std::move(name)), prefix_(name_ + "-"), fd_(std::move(fd)), was_left_(was_left) {}
+RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, Fd fd)
+    : directory_(&directory), name_(std::move(name)), fd_(std::move(fd)) {}
 
-// At no time is a marker empty that was not: it would not be known as one that was left.
-void RunMarker::write_process() {
+// False if the run has just ended that it was the marker of.
+bool RunMarker::start(bool locked) {
+    const struct stat status = stat_of(fd_.get(), directory_->path());
+    if (status.st_nlink == 0) {
+        leave();
+        return false;
+    }
+    was_left_ = locked && status.st_size > 0 && is_own(status);
+    if (was_left_) clear(*directory_, name_, fd_.get(), status);
+    // At no time is a marker empty that was not: it would not be known as one that was left.
     std::string process = std::to_string(::getpid());
     process.resize(kProcessWidth, '\0');
-    const std::string name = was_left_ ? std::exchange(name_, {}) : name_;  // one that was left stays if this fails
     write_all(fd_.get(), as_bytes(process), directory_->path());
     if (::ftruncate(fd_.get(), kProcessWidth) != 0) throw_errno(directory_->path());
-    name_ = name;
+    stays_ = false;
+    return true;
 }
 
 RunMarker::~RunMarker() {
-    if (!name_.empty()) ::unlinkat(directory_->descriptor(), name_.c_str(), 0);
+    if (!stays_) ::unlinkat(directory_->descriptor(), name_.c_str(), 0);
 }
 
-std::string RunMarker::next_hidden_name() { return prefix_ + std::to_string(next_number_++); }
+std::string RunMarker::next_hidden_name() { return name_ + "-" + std::to_string(next_number_++); }
 
 void RunMarker::note(const std::string& hidden_name, const std::string& name, ino_t inode) {
     std::string fields = std::to_string(inode);

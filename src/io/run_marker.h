@@ -24,7 +24,7 @@ public:
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
 
     // For take() alone.
-    RunMarker(Key key, const Directory& directory, std::string name, Fd fd, bool was_left);
+    RunMarker(Key key, const Directory& directory, std::string name, Fd fd);
     RunMarker(const RunMarker&) = delete;
     RunMarker& operator=(const RunMarker&) = delete;
     // Removes the marker, unless leave() was called.
@@ -48,16 +48,16 @@ public:
     void note_success(bool sync);
 
     // The marker stays, for a later run to find.
-    void leave() noexcept { name_.clear(); }
+    void leave() noexcept { stays_ = true; }
 
 private:
-    void write_process();
+    bool start(bool locked);
 
     const Directory* directory_;
-    std::string name_;  // empty once it is to stay
-    std::string prefix_;
+    std::string name_;
     Fd fd_;
-    bool was_left_;
+    bool was_left_ = false;
+    bool stays_ = false;
     unsigned next_number_ = 0;
 };
 
