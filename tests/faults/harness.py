@@ -1,0 +1,450 @@
+"""What the tests under faults share: splits whose outcome is known beforehand, and judges of what a run has left.
+
+A check is a function that takes a Bench; its first line of documentation is its name. It raises Failure or Skip.
+"""
+import argparse
+import contextlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SKIPPED = 77
+TIMEOUT_S = 20
+
+
+class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
+    """The check cannot be done here; says why."""
+
+
+def need(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+# What must come of a split, found a byte at a time and without a line of the program's.
+
+def record_ends(data, delimiter=ord(","), quote=ord('"'), terminator=ord("\n")):
+    """The offset just past each record. A quote opens only as the first byte of a field."""
+    START, PLAIN, QUOTED, AFTER_QUOTE = range(4)
+    state, ends = START, []
+    for at, byte in enumerate(data):
+        if state == QUOTED:
+            state = AFTER_QUOTE if byte == quote else QUOTED
+        elif byte == terminator:
+            ends.append(at + 1)
+            state = START
+        elif byte == delimiter:
+            state = START
+        elif byte == quote and state in (START, AFTER_QUOTE):
+            state = QUOTED
+        else:
+            state = PLAIN
+    if not ends or ends[-1] != len(data):
+        ends.append(len(data))
+    return ends
+
+
+def pieces_of_size(ends, header, limit):
+    """Piece by piece (start, end): as many records as fit beside the header, and at least one."""
+    start, last, found = ends[0], ends[0], []
+    for end in ends[1:]:
+        if header + end - start > limit and last > start:
+            found.append((start, last))
+            start = last
+        last = end
+    return found + [(start, last)] if last > start else found
+
+
+def pieces_of_records(ends, count):
+    last = ends[:1] + ends[count::count]
+    if last[-1] != ends[-1]:
+        last.append(ends[-1])
+    return list(zip(last, last[1:]))
+
+
+def pieces_of_number(ends, number):
+    size, starts, at = ends[-1] - ends[0], [], 0
+    for k in range(number):
+        while ends[at] < ends[0] + size * k // number:
+            at += 1
+        starts.append(ends[at])
+    return list(zip(starts, starts[1:] + [ends[-1]]))
+
+
+def make_input(size, seed=1):
+    """Records with all that makes records hard: quoted terminators, delimiters and quotes, empty ones, CRLF."""
+    chance = random.Random(seed)
+    kinds = [b"%d,plain\n", b'%d,"two\nlines"\n', b'%d,"a ""b"", c"\n', b"%d,\r\n", b'%d,"\r\n,\n"\r\n', b'%d,5" tv\n',
+             b"\n", b"%d," + b"long " * 40 + b"\n"]
+    parts, total = [b'id,"note\n(free)"\n'], 0
+    while total < size:
+        kind = chance.choice(kinds)
+        parts.append(kind % chance.randrange(10 ** 6) if b"%d" in kind else kind)
+        total += len(parts[-1])
+    return b"".join(parts)
+
+
+class Job:
+    """A split: the input's bytes, the options that say how, and the bytes of each piece that must come of it."""
+
+    def __init__(self, data, option="-C", value=64 << 10, stem="p"):
+        self.data, self.stem = data, stem
+        self.args = [option, str(value), "-d", ","]
+        ends = record_ends(data)
+        self.header = data[:ends[0]]
+        how = {"-C": lambda: pieces_of_size(ends, ends[0], value), "-l": lambda: pieces_of_records(ends, value),
+               "-n": lambda: pieces_of_number(ends, value)}
+        self.ranges = how[option]()
+        self.pieces = {"%s.%06d.csv" % (stem, i): self.header + data[start:end]
+                       for i, (start, end) in enumerate(self.ranges, 1)}
+
+    @property
+    def template(self):
+        return self.stem + ".{i:06}.csv"
+
+
+# What is on the disk.
+
+def snapshot(directory):
+    """{name: what it is} of all that is there, hidden files too: bytes, mode, inode and time of each file."""
+    found = {}
+    for parent, directories, files in os.walk(directory):
+        for name in directories + files:
+            path = os.path.join(parent, name)
+            status = os.lstat(path)
+            what = [stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), status.st_ino]
+            if stat.S_ISREG(status.st_mode):
+                what += [status.st_mtime_ns, read(path)]
+            elif stat.S_ISLNK(status.st_mode):
+                what += [os.readlink(path)]
+            found[os.path.relpath(path, directory)] = tuple(what)
+    return found
+
+
+def difference(before, after):
+    """A line on how two snapshots, or two {name: bytes}, differ; empty if they do not."""
+    lost, new = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
+    other = sorted(name for name in before.keys() & after.keys() if before[name] != after[name])
+    parts = [(word, names) for word, names in (("gone", lost), ("new", new), ("changed", other)) if names]
+    return "; ".join("%s: %s" % (word, ", ".join(names[:5]) + (" and %d more" % (len(names) - 5) if names[5:] else ""))
+                     for word, names in parts)
+
+
+def contents(directory):
+    """{name: bytes} of all that is there; what is no regular file has None."""
+    paths = {name: os.path.join(directory, name) for name in os.listdir(directory)}
+    return {name: read(path) if stat.S_ISREG(os.lstat(path).st_mode) else None for name, path in paths.items()}
+
+
+def expect_whole(job, directory, manifest=None, beside=()):
+    """Every piece with its bytes and nothing else, but for the names in `beside`."""
+    need(os.path.isdir(directory), "there is no output directory")
+    found = contents(directory)
+    wanted = dict(job.pieces)
+    if manifest is not None:
+        need(manifest in found, "there is no manifest")
+        expect_manifest(job, found.pop(manifest))
+    for name in beside:
+        found.pop(name, None)
+    wrong = difference(wanted, found)
+    need(not wrong, "the pieces are not whole: " + wrong)
+
+
+def expect_manifest(job, text):
+    try:
+        manifest = json.loads(text)
+    except ValueError as error:
+        raise Failure("the manifest is no JSON: %s" % error) from None
+    need(manifest.get("cleave") == 1, "the manifest has another version")
+    named = [(os.path.basename(piece.get("name", "")), piece["start"], piece["start"] + piece["length"])
+             for piece in manifest["pieces"]]
+    wanted = [(name, start, end) for name, (start, end) in zip(job.pieces, job.ranges)]
+    need(named == wanted, "the manifest names other pieces: %s..." % named[:2])
+
+
+def expect_clean(before, directory):
+    wrong = difference(before, snapshot(directory))
+    need(not wrong, "the directory is not as it was: " + wrong)
+
+
+def is_hidden(name):
+    return os.path.basename(name).startswith(".cleave")
+
+
+def is_marker(name):
+    """By which a later run knows that an earlier one has not succeeded."""
+    return re.fullmatch(r"\.cleave-[0-9a-f]{16}", os.path.basename(name)) is not None
+
+
+class Run:
+    """A run that is over. The code of one that died of a signal is -signal."""
+
+    def __init__(self, code, stdout=b"", stderr=b""):
+        self.code, self.stdout, self.stderr = code, stdout or b"", stderr or b""
+
+    @property
+    def message(self):
+        """What it said, but for warnings."""
+        lines = self.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        return "\n".join(line for line in lines if ": warning: " not in line)
+
+    def __str__(self):
+        return "exit %d: %s" % (self.code, self.message[-400:])
+
+
+def expect_exit(run, code, *texts):
+    need(run.code == code, "%s, but %s is wanted" % (run, code))
+    for text in texts:
+        need(text in run.message, "the message lacks '%s': %s" % (text, run.message[-400:]))
+
+
+def kill_group(process):
+    """Ends what start() has started, and what that has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def finish(process, timeout=TIMEOUT_S, data=None):
+    try:
+        stdout, stderr = process.communicate(data, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        kill_group(process)
+        process.communicate()
+        raise Failure("it hangs: no end after %d s" % timeout) from None
+    return Run(process.returncode, stdout, stderr)
+
+
+def drip(process, data, sizes, pause_s=0.0, keep_open=False):
+    """Writes the data into the process in parts of those sizes, cyclically; a process that leaves ends it."""
+    at = turn = 0
+    with contextlib.suppress(BrokenPipeError):
+        while at < len(data):
+            size = sizes[turn % len(sizes)]
+            os.write(process.stdin.fileno(), data[at:at + size])
+            at, turn = at + size, turn + 1
+            if pause_s:
+                time.sleep(pause_s)
+    if not keep_open:
+        process.stdin.close()
+        process.stdin = None
+
+
+class Place:
+    """A folder with an input file and an empty output directory, and the command that splits the one into the other."""
+
+    def __init__(self, bench, job, out=None):
+        self.bench, self.job = bench, job
+        self.root = tempfile.mkdtemp(dir=bench.root)
+        self.input = write(os.path.join(self.root, "in.csv"), job.data)
+        self.out = out or os.path.join(self.root, "out")
+        if out is None:
+            os.mkdir(self.out)
+
+    def command(self, *options, source=None, job=None):
+        job = job or self.job
+        return ["split", *job.args, "-o", os.path.join(self.out, job.template), *options, source or self.input]
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def piece(self, number=1):
+        return self.path(list(self.job.pieces)[number - 1])
+
+    def empty(self):
+        for name in os.listdir(self.out):
+            path = self.path(name)
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+
+    def remove(self):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+class Bench:
+    """What a check works with."""
+
+    def __init__(self, cleave, rounds, verbose, root):
+        self.cleave, self.scale, self.verbose, self.root = os.path.abspath(cleave), rounds, verbose, root
+        binary = read(self.cleave)
+        self.sanitized = b"__asan_init" in binary or b"__tsan_init" in binary
+        self.help = subprocess.run([self.cleave, "split", "--help"], stdout=subprocess.PIPE).stdout.decode()
+        self.jobs, self.shim_path, self.notes = {}, None, []
+        self.outcomes = {}   # what failing calls led to: call -> Counter
+        self.temporary = os.path.join(root, "tmp")
+        os.mkdir(self.temporary)
+
+    def rounds(self, modest):
+        """How often to do what is done `modest` times with --rounds 1."""
+        return max(1, modest * self.scale // (4 if self.sanitized else 1))
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def job(self, size=1 << 20, option="-C", value=64 << 10):
+        key = (size, option, value)
+        if key not in self.jobs:
+            self.jobs[key] = Job(make_input(size), option, value)
+        return self.jobs[key]
+
+    def place(self, *args, **kwargs):
+        return Place(self, self.job(*args, **kwargs))
+
+    # The one place that knows that options may be missing.
+    def has_option(self, name):
+        return name + " " in self.help
+
+    def need_option(self, *names):
+        for name in names:
+            if not self.has_option(name):
+                raise Skip("no such option: " + name)
+
+    def need_plain_binary(self, why):
+        if self.sanitized:
+            raise Skip("the binary is sanitized: " + why)
+
+    def need_root(self):
+        if os.geteuid() != 0:
+            raise Skip("only root can do that")
+
+    def need_tool(self, name):
+        path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+        if path is None:
+            raise Skip("there is no " + name)
+        return path
+
+    def environment(self, **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("CLEAVE", "SHIM_"))}
+        return dict(env, LC_ALL="C", TMPDIR=self.temporary, **more)
+
+    def start(self, args, *, wrap=(), env=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+              stderr=subprocess.PIPE, limits=(), before=None, **more):
+        """Starts the command with `args`, in a session of its own. `limits`: (RLIMIT_..., value)."""
+        def prepare():
+            for limit, value in limits:
+                resource.setrlimit(limit, (value, value))
+            if before:
+                before()
+        return subprocess.Popen([*wrap, self.cleave, *args], env=env or self.environment(), stdin=stdin, stdout=stdout,
+                                stderr=stderr, start_new_session=True,
+                                preexec_fn=prepare if limits or before else None, **more)
+
+    def run(self, args, *, timeout=TIMEOUT_S, data=None, **more):
+        """Runs it to its end, with `data` in a pipe if there is any."""
+        if data is not None:
+            more["stdin"] = subprocess.PIPE
+        return finish(self.start(args, **more), timeout, data)
+
+    def shim(self):
+        """The path of shim.c's library."""
+        self.need_plain_binary("its runtime and LD_PRELOAD do not go together")
+        if self.shim_path is None:
+            compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+            if compiler is None:
+                raise Skip("there is no C compiler")
+            self.shim_path = os.path.join(self.root, "shim.so")
+            subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", self.shim_path, os.path.join(HERE, "shim.c"),
+                            "-ldl"], check=True)
+        return self.shim_path
+
+    def shimmed(self, **settings):
+        """The environment under which the shim does as told; its log is `shim_log`."""
+        log = self.shim_log
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(log)
+        named = {"SHIM_" + key.upper(): str(value) for key, value in settings.items()}
+        return self.environment(LD_PRELOAD=self.shim(), SHIM_LOG=log, **named)
+
+    @property
+    def shim_log(self):
+        return os.path.join(self.root, "shim.log")
+
+    def shim_faults(self, call=""):
+        """How many calls, or calls of that name, the shim has made go wrong since shimmed()."""
+        lines = read(self.shim_log).splitlines() if os.path.exists(self.shim_log) else []
+        return sum(line.startswith(call.encode()) for line in lines)
+
+    @contextlib.contextmanager
+    def mounted(self, *args):
+        """A directory with a file system on it: mount's arguments, without the directory."""
+        self.need_root()
+        directory = tempfile.mkdtemp(dir=self.root)
+        done = subprocess.run(["mount", *args, directory], stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise Skip("mount: " + " ".join(done.stderr.split())[:200])
+        try:
+            yield directory
+        finally:
+            if subprocess.run(["umount", directory], stderr=subprocess.DEVNULL).returncode != 0:
+                subprocess.run(["umount", "-l", directory])
+            os.rmdir(directory)
+
+
+def work_directory():
+    """In memory if that can be: the tests make and remove many files."""
+    memory = "/dev/shm"
+    usable = os.path.isdir(memory) and os.access(memory, os.W_OK)
+    return memory if usable else None
+
+
+def main(description, checks, closing=lambda bench: None):
+    """Runs the checks, prints how they went and what `closing` prints; returns the exit code."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a check's name")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="N times as long [1]")
+    parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
+    args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
+    passed = failed = skipped = 0
+    with tempfile.TemporaryDirectory(prefix="faults.", dir=work_directory()) as root:
+        bench = Bench(args.cleave, args.rounds, args.v, root)
+        for check in checks:
+            name = check.__doc__.strip().splitlines()[0].rstrip(".")
+            if args.only not in name:
+                continue
+            began, bench.notes = time.monotonic(), []
+            try:
+                check(bench)
+                passed, word, why = passed + 1, "ok  ", ""
+            except Skip as reason:
+                skipped, word, why = skipped + 1, "skip", ": %s" % reason
+            except Failure as failure:
+                failed, word, why = failed + 1, "FAIL", ": %s" % failure
+                if args.v:
+                    traceback.print_exc(file=sys.stdout)
+            except Exception as error:   # the next checks are not to blame
+                failed, word, why = failed + 1, "FAIL", ": the check itself is wrong: %r" % error
+                traceback.print_exc(file=sys.stdout)
+            print("%s %s%s (%.1f s)" % (word, name, why, time.monotonic() - began))
+            for note in bench.notes:
+                print("     " + note)
+            sys.stdout.flush()
+        closing(bench)
+    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+    return 1 if failed else 0 if passed else SKIPPED
