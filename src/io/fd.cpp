@@ -59,12 +59,14 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
     // A blocking read cannot be told that a cancellation came just before it. So it is only made when there is
     // something to read; what is there already is taken without asking first, where the system can do that.
     iovec target{into.data(), into.size()};
-    if (const ssize_t size = ::preadv2(descriptor, &target, 1, -1, RWF_NOWAIT); size >= 0) {
-        return static_cast<std::size_t>(size);
-    }
+    ssize_t size = ::preadv2(descriptor, &target, 1, -1, RWF_NOWAIT);
+    // The signal that ends a pipeline also ends its writer: an end of the bytes that comes with it is none.
+    if (cancellation != nullptr) cancellation->throw_if_requested();
+    if (size >= 0) return static_cast<std::size_t>(size);
     for (;;) {
         wait_for(descriptor, POLLIN, cancellation, name);
-        const ssize_t size = ::read(descriptor, into.data(), into.size());
+        size = ::read(descriptor, into.data(), into.size());
+        if (cancellation != nullptr) cancellation->throw_if_requested();
         if (size >= 0) return static_cast<std::size_t>(size);
         if (errno != EAGAIN && errno != EINTR) throw_errno(name);
     }

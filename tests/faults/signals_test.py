@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""cleave split that is interrupted, stopped or killed.
+
+  signals_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+
+Moments are random, with fixed seeds. A check fails if too few of its signals hit a run in its midst.
+"""
+import collections
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from harness import (Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden, main,
+                     make_input, need, snapshot, write)
+
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def many_pieces(bench):
+    """A place whose split takes some time: most of it is names."""
+    return bench.place(size=2 << 20, value=4096)
+
+
+def names_in(directory):
+    return set(os.listdir(directory))
+
+
+class Struck:
+    """A run to which something happens in its midst.
+
+    `way`: "time" at a random moment, "names" when a random number of names has come, "pipe" when a random part of the
+    input has been fed to it and it waits for more.
+    """
+
+    def __init__(self, bench, place, chance, way, *options, before=None):
+        self.place, self.old = place, names_in(place.out)
+        piped = way == "pipe"
+        self.process = bench.start(place.command(*options, source="-" if piped else None),
+                                   stdin=subprocess.PIPE if piped else subprocess.DEVNULL, before=before)
+        if way == "pipe":
+            self.fed = chance.randrange(len(place.job.data))
+            drip(self.process, place.job.data[:self.fed], [64 << 10], keep_open=True)
+            time.sleep(chance.uniform(0, 0.005))
+        elif way == "names":
+            wanted = chance.randrange(1, len(place.job.pieces))
+            while self.process.poll() is None and len(names_in(place.out) - self.old) < wanted:
+                pass
+        else:
+            time.sleep(chance.uniform(0, 0.03))
+
+    def send(self, *signals):
+        """Sends them. Whether the run was in its midst is known afterwards, by in_midst()."""
+        self.seen = names_in(self.place.out) - self.old
+        for number in signals:
+            self.process.send_signal(number)
+
+    def finish(self, rest=False):
+        """Feeds what is left of the input, if so wished, and waits for the end."""
+        if rest and self.process.stdin is not None:
+            drip(self.process, self.place.job.data[self.fed:], [64 << 10])
+        self.run = finish(self.process)
+        return self.run
+
+    def in_midst(self):
+        return bool(self.seen) and self.run.code < 0
+
+
+def judge_ended(struck, signals, before):
+    """What became of a run that was asked to end."""
+    run, place = struck.run, struck.place
+    if run.code == 0:
+        expect_whole(place.job, place.out)
+        return "finished before"
+    need(-run.code in signals, "it should have died of the signal, or be done: %s" % run)
+    left = snapshot(place.out)
+    if left == before:
+        return "in its midst" if struck.seen else "at its start"
+    # Between the last name and the end of the process a signal changes nothing any more.
+    expect_whole(place.job, place.out)
+    return "at its end"
+
+
+def told(counts):
+    return ", ".join("%d %s" % (count, what) for what, count in sorted(counts.items()))
+
+
+def need_hits(bench, counts, what="in its midst"):
+    bench.note("%d runs: %s" % (sum(counts.values()), told(counts)))
+    need(counts[what] * 10 >= sum(counts.values()), "too few hits to tell anything: " + told(counts))
+
+
+def ended(bench):
+    """INT, TERM and HUP at random moments"""
+    place, chance, counts = many_pieces(bench), random.Random(11), collections.Counter()
+    for round_ in range(bench.rounds(90)):
+        number = ENDING[round_ % 3]
+        options = []
+        if round_ % 4 == 3:
+            for n in range(1, len(place.job.pieces), 2):
+                write(place.piece(n), b"old")
+            options = ["--force"]
+        before = snapshot(place.out)
+        struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ // 3 % 3], *options)
+        struck.send(number)
+        struck.finish()
+        counts[judge_ended(struck, {number}, before)] += 1
+        place.empty()
+    need_hits(bench, counts)
+
+
+def pipeline_ended(bench):
+    """The whole pipeline is ended: the end of the input that comes with the signal is none"""
+    for place in (many_pieces(bench), bench.place(size=1 << 19, option="-n", value=5)):
+        for round_ in range(bench.rounds(20)):
+            process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
+            drip(process, place.job.data[:len(place.job.data) // 2], [64 << 10], keep_open=True)
+            time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            run = finish(process)   # closes the pipe at once
+            need(run.code == -signal.SIGINT, "half of the input is taken for the whole: %s" % run)
+            need(os.listdir(place.out) == [], "something is left")
+
+
+def ended_twice(bench):
+    """A second signal during the clean-up"""
+    place, chance, counts = many_pieces(bench), random.Random(12), collections.Counter()
+    for round_ in range(bench.rounds(30)):
+        before = snapshot(place.out)
+        struck = Struck(bench, place, chance, ("names", "pipe")[round_ % 2])
+        struck.send(signal.SIGTERM)
+        time.sleep(chance.uniform(0, 0.003))
+        struck.send(signal.SIGTERM, signal.SIGINT)
+        struck.finish()
+        counts[judge_ended(struck, {signal.SIGTERM, signal.SIGINT}, before)] += 1
+        place.empty()
+    bench.note("%d runs: %s" % (sum(counts.values()), told(counts)))
+    need(counts["finished before"] < sum(counts.values()), "no run was hit")
+
+
+def ended_without_manifest(bench):
+    """TERM at random moments: there is no manifest, or all that it names"""
+    bench.need_option("--manifest", "--sync")
+    place, chance, counts = many_pieces(bench), random.Random(13), collections.Counter()
+    for round_ in range(bench.rounds(30)):
+        struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3], "--sync", "--manifest",
+                        place.path("m.json"))
+        struck.send(signal.SIGTERM)
+        run = struck.finish()
+        need(run.code in (0, -signal.SIGTERM), str(run))
+        if run.code == 0 or os.listdir(place.out):
+            expect_whole(place.job, place.out, manifest="m.json")
+        counts["in its midst" if struck.in_midst() else "otherwise"] += 1
+        place.empty()
+    need_hits(bench, counts)
+
+
+def ended_inside_calls(bench):
+    """TERM inside each call"""
+    strace = bench.need_tool("strace")
+    place = bench.place(size=1 << 16, value=12 << 10)
+    trace, counts = os.path.join(place.root, "trace"), collections.Counter()
+    env = bench.environment(ASAN_OPTIONS="detect_leaks=0")
+    calls = ["openat", "write", "renameat2", "linkat", "close", "newfstatat,fstat", "unlinkat", "flock", "munmap",
+             "poll", "preadv2", "read", "exit_group"]
+    for call in calls[:None if bench.scale > 1 else 9]:
+        for source, data in ((None, None), ("-", place.job.data)):
+            for nth in range(1, 200):
+                before = snapshot(place.out)
+                run = bench.run(place.command("-j", "1", source=source), data=data, env=env, wrap=[
+                    strace, "-f", "-qq", "-o", trace, "-e", "trace=" + call, "-e",
+                    "inject=%s:signal=TERM:when=%d" % (call, nth)])
+                with open(trace, errors="replace") as file:
+                    hit = "--- SIGTERM" in file.read()
+                if run.code == 0:
+                    expect_whole(place.job, place.out)
+                    counts["finished nonetheless"] += hit
+                else:
+                    need(run.code == -signal.SIGTERM, "%s %d: %s" % (call, nth, run))
+                    counts["died of it"] += 1
+                    if snapshot(place.out) != before:
+                        expect_whole(place.job, place.out)   # after the last name
+                place.empty()
+                if not hit:
+                    break
+    bench.note("signals: " + told(counts))
+    need(counts["died of it"] > 20, "too few hits")
+
+
+def ignored(bench):
+    """Signals that are ignored stay ignored, as under nohup"""
+    def ignore():
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+    place, chance = many_pieces(bench), random.Random(14)
+    seen = 0
+    for round_ in range(bench.rounds(15)):
+        struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3], before=ignore)
+        struck.send(*ENDING)
+        expect_exit(struck.finish(rest=True), 0)
+        expect_whole(place.job, place.out)
+        seen += 0 < len(struck.seen) < len(place.job.pieces)
+        place.empty()
+    need(seen > 0, "no run was hit in its midst")
+
+
+def stopped(bench):
+    """STOP and CONT in a pipeline"""
+    place, stops = bench.place(size=1 << 19, value=8192), 0
+    for round_ in range(bench.rounds(6)):
+        process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
+        feeder = threading.Thread(target=drip, args=(process, place.job.data, [1 << 14, 100], 0.002))
+        feeder.start()
+        while feeder.is_alive() and process.poll() is None:
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.003)
+            process.send_signal(signal.SIGCONT)
+            stops += 1
+            time.sleep(0.003)
+        feeder.join()
+        expect_exit(finish(process), 0)
+        expect_whole(place.job, place.out)
+        place.empty()
+    bench.note("stopped %d times" % stops)
+    need(stops > 5 * bench.rounds(6), "stopped too seldom")
+
+
+# Killed.
+
+def expect_crashed(place, old, manifest=None):
+    """After a kill: each name has its whole piece, or what it had before, and all else is hidden."""
+    found = contents(place.out)
+    if manifest in found:
+        expect_whole(place.job, place.out, manifest=manifest, beside=[name for name in found if is_hidden(name)])
+        del found[manifest]
+    for name, data in found.items():
+        if is_hidden(name):
+            continue
+        need(name in place.job.pieces, "%s is left" % name)
+        own = data in (place.job.pieces[name], old.get(name))
+        need(own, "%s has %d bytes that are not its own" % (name, len(data)))
+    lost = [name for name in old if name not in found]
+    need(not lost, "what was there is gone: %s" % lost[:3])
+
+
+def killed_and_again(bench, rounds, ways, options=(), again=None, manifest=None, old_names=False, seed=21):
+    """Kills runs, some again and again, and does the same again until it is done."""
+    place, chance, counts = many_pieces(bench), random.Random(seed), collections.Counter()
+    if manifest:
+        options = ["--manifest", place.path(manifest)]
+    names_when_done = {*place.job.pieces, *([manifest] if manifest else [])}
+    for round_ in range(rounds):
+        old = {name: b"old" for name in list(place.job.pieces)[::2]} if old_names else {}
+        for name, data in old.items():
+            write(place.path(name), data)
+        way = ways[round_ % len(ways)]
+        for attempt in range(chance.choice((1, 1, 3))):
+            struck = Struck(bench, place, chance, way, *(options if attempt == 0 else again or options))
+            struck.send(signal.SIGKILL)
+            run = struck.finish()
+            need(run.code in (0, -signal.SIGKILL), str(run))
+            expect_crashed(place, old, manifest)
+            counts["in its midst" if struck.in_midst() else "otherwise"] += 1
+            done = run.code == 0 or contents(place.out).keys() == names_when_done   # before it was killed
+            if done:
+                break
+        if not done or old_names:
+            piped = way == "pipe"
+            run = bench.run(place.command(*(again or options), source="-" if piped else None),
+                            data=place.job.data if piped else None)
+            need(run.code == 0, "the same again: %s" % run)
+        expect_whole(place.job, place.out, manifest=manifest)
+        place.empty()
+    need_hits(bench, counts)
+
+
+def killed(bench):
+    """KILL at random moments, then the same again"""
+    killed_and_again(bench, bench.rounds(60), ("time", "names"))
+
+
+def killed_reading_a_pipe(bench):
+    """KILL while a pipe is read, then the same again"""
+    killed_and_again(bench, bench.rounds(30), ("pipe",))
+
+
+def killed_replacing(bench):
+    """KILL with --force over old pieces, then the same again"""
+    killed_and_again(bench, bench.rounds(30), ("time", "names", "pipe"), options=["--force"], old_names=True)
+
+
+def killed_before_the_manifest(bench):
+    """KILL with --manifest, then the same again"""
+    bench.need_option("--manifest")
+    killed_and_again(bench, bench.rounds(30), ("time", "names"), manifest="m.json")
+
+
+def killed_and_resumed(bench):
+    """KILL, then --resume"""
+    bench.need_option("--resume")
+    killed_and_again(bench, bench.rounds(30), ("time", "names", "pipe"), again=["--resume"])
+
+
+def killed_leaves_exact_pieces(bench):
+    """KILL at random moments leaves whole pieces and hidden files only"""
+    place, chance, counts = many_pieces(bench), random.Random(22), collections.Counter()
+    for round_ in range(bench.rounds(60)):
+        struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3])
+        struck.send(signal.SIGKILL)
+        run = struck.finish()
+        need(run.code in (0, -signal.SIGKILL), str(run))
+        expect_crashed(place, {})
+        counts["in its midst" if struck.in_midst() else "otherwise"] += 1
+        place.empty()
+    need_hits(bench, counts)
+
+
+def killed_beside_another(bench):
+    """What a killed run has left hinders no other split, and is not taken for its pieces"""
+    place, chance = many_pieces(bench), random.Random(23)
+    other = Place(bench, Job(make_input(1 << 20, seed=2), stem="q"))
+    other.out = place.out
+    for _ in range(bench.rounds(10)):
+        struck = Struck(bench, place, chance, "names")
+        struck.send(signal.SIGKILL)
+        struck.finish()
+        left = [name for name in os.listdir(place.out) if not is_hidden(name)]
+        run = bench.run(other.command())
+        expect_exit(run, 0)
+        found = {name: data for name, data in contents(place.out).items() if not is_hidden(name)}
+        wanted = {**{name: place.job.pieces[name] for name in left}, **other.job.pieces}
+        need(found == wanted, "the pieces are mixed up")
+        place.empty()
+
+
+CHECKS = [ended, pipeline_ended, ended_twice, ended_without_manifest, ended_inside_calls, ignored, stopped,
+          killed_leaves_exact_pieces, killed_beside_another, killed, killed_reading_a_pipe, killed_replacing,
+          killed_before_the_manifest, killed_and_resumed]
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, CHECKS))
