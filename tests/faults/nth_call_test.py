@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""cleave split whose n-th system call fails, for every n, one call after the other.
+
+  nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+
+With --rounds N there are N times as many pieces, and so calls. The table at the end says how often each call failed,
+and how the runs ended: whole, clean, in the loader (clean, and before main), or with a rest where removing failed.
+"""
+import collections
+import concurrent.futures
+import os
+import re
+import sys
+
+from harness import (Failure, Job, Place, contents, expect_clean, expect_whole, is_hidden, is_marker, main, make_input,
+                     need, snapshot, write)
+
+# In which ways a call fails, the most telling first. EINTR only where the manual pages allow it.
+CALLS = {
+    "openat": ["EACCES", "EMFILE", "EINTR"],
+    "read": ["EIO", "EINTR"],
+    "preadv2": ["EIO", "EINTR", "EAGAIN"],
+    "pread64": ["EIO", "EINTR"],
+    "write": ["ENOSPC", "EIO", "EINTR"],
+    "pwrite64": ["ENOSPC", "EIO", "EINTR"],
+    "writev": ["ENOSPC", "EIO", "EINTR"],
+    "copy_file_range": ["EIO", "ENOSPC", "EINTR"],
+    "ioctl": ["EIO", "EINTR"],
+    "mmap": ["ENOMEM"],
+    "munmap": ["ENOMEM"],
+    "newfstatat": ["EIO", "ENOMEM"],
+    "fstat": ["EIO", "ENOMEM"],
+    "fsync": ["EIO", "ENOSPC"],
+    "syncfs": ["EIO", "ENOSPC"],
+    "close": ["EIO", "ENOSPC", "EINTR"],
+    "ftruncate": ["EIO", "EINTR"],
+    "fallocate": ["ENOSPC", "EOPNOTSUPP", "EINTR"],
+    "renameat2": ["EACCES", "EINVAL", "EIO"],
+    "renameat": ["EACCES", "EIO"],
+    "linkat": ["EACCES", "EPERM", "EIO"],
+    "unlinkat": ["EIO", "EACCES"],
+    "unlink": ["EIO", "EACCES"],
+    "mkdir": ["EACCES", "ENOSPC"],
+    "mkdirat": ["EACCES", "ENOSPC"],
+    "rmdir": ["EIO"],
+    "flock": ["ENOLCK", "EINTR"],
+    "poll": ["ENOMEM", "EINTR"],
+    "clone3": ["EAGAIN"],
+    "eventfd2": ["EMFILE"],
+    "fcntl": ["EMFILE"],
+    "lseek": ["EIO"],
+    "statfs": ["EIO"],
+    "fstatfs": ["EIO"],
+}
+# A sanitizer's runtime makes them too, for its options and to see whether an address can be read, and fails silently.
+RUNTIME_CALLS = {"read", "write", "mmap", "munmap", "clone3"}
+REMOVING = ["unlinkat", "unlink", "renameat2", "renameat", "newfstatat", "rmdir", "close"]
+PIECES = 6   # with --rounds 1
+MOST_REPORTED = 5
+
+
+def small_job(bench, option="-C", size=4 << 10, tail=b""):
+    """A few pieces of about that size."""
+    count = PIECES * bench.scale
+    data = make_input(size * count, seed=7)
+    return Job(data + tail, option, count if option == "-n" else size + 512)
+
+
+class Subject:
+    """A way to run a split, and how to judge what a failing call has made of it."""
+
+    def __init__(self, bench, job, *options, piped=False, old=(), manifest=False, calls=None, env=None, made=False,
+                 skipped=0):
+        self.bench, self.job, self.options, self.piped, self.skipped = bench, job, list(options), piped, skipped
+        self.old, self.manifest, self.calls, self.env, self.made = old, manifest, calls or list(CALLS), env or {}, made
+
+    def new_place(self):
+        place = Place(self.bench, self.job)
+        place.top = place.out
+        place.longer = write(os.path.join(place.root, "longer"), b"x" * self.skipped + self.job.data)
+        if self.made:
+            place.out = os.path.join(place.out, "made")
+        return place
+
+    def prepare(self, place):
+        """The directory as it is before a run; returns its snapshot."""
+        top, place.out = place.out, place.top
+        place.empty()
+        place.out = top
+        if not self.made:
+            write(place.path("beside"), b"beside")
+        for number in self.old:
+            write(place.piece(number), b"old %d" % number)
+        return snapshot(place.top)
+
+    def run(self, place, *strace):
+        options = list(self.options)
+        if self.manifest:
+            options += ["--manifest", place.path("m.json")]
+        command = place.command("--quiet", *options, source="-" if self.piped or self.skipped else None)
+        wrap = [self.bench.strace, "-f", "-qq", "-o", os.path.join(place.root, "trace"), *strace]
+        for name, value in {"ASAN_OPTIONS": "detect_leaks=0", **self.env}.items():
+            wrap += ["-E", "%s=%s" % (name, value)]
+        if self.piped:
+            return self.bench.run(command, wrap=wrap, data=self.job.data)
+        with open(place.longer if self.skipped else os.devnull, "rb", buffering=0) as stdin:
+            stdin.seek(self.skipped)
+            return self.bench.run(command, wrap=wrap, stdin=stdin)
+
+    def trace(self, place):
+        with open(os.path.join(place.root, "trace"), errors="replace") as file:
+            return file.read()
+
+    def judge(self, call, place, before, run):
+        """The outcome in a word."""
+        # The first that main() does is to look whether descriptor 0 is open. Before that, anything but harm is right.
+        if run.code != 0 and "fcntl(0, F_GETFD" not in self.trace(place):
+            expect_clean(before, place.top)
+            return "loader"
+        need(run.code >= 0, "it died of signal %d" % -run.code)
+        if run.code == 0:
+            beside = [] if self.made else ["beside"]
+            if call in ("unlinkat", "unlink"):   # what could not be removed may be left, out of sight
+                beside += [name for name in os.listdir(place.out) if is_hidden(name)]
+            expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=beside)
+            return "whole"
+        # With several threads it can be the message that cannot be written.
+        told = run.message.startswith("cleave: ") or call == "write" and run.message == ""
+        need(run.code == 1 and told, str(run))
+        self.judge_failed(place, before)
+        return "clean"
+
+    def judge_failed(self, place, before):
+        expect_clean(before, place.top)
+
+
+class Resuming(Subject):
+    """Complete pieces may stay when it fails, and the marker that tells of them."""
+
+    def judge_failed(self, place, before):
+        expect_only_whole(self.job, place, before)
+        left = [name for name in os.listdir(place.out) if is_hidden(name) and not is_marker(name)]
+        need(not left, "hidden files are left: %s" % left)
+
+
+class Malformed(Subject):
+    """Fails at the end of its input, and its clean-up fails too: nothing may look like a success."""
+
+    def judge(self, call, place, before, run):
+        need(run.code >= 0, "it died of signal %d" % -run.code)
+        need(run.code != 0 and run.message, "it says that it is done")
+        expect_only_whole(self.job, place, before)
+        return "clean" if snapshot(place.top) == before else "rest"
+
+
+def expect_only_whole(job, place, before):
+    """Names have their pieces, or what they had before. Hidden files may be there."""
+    now = snapshot(place.out)
+    data = contents(place.out)
+    for name in now:
+        if is_hidden(name) or now[name] == before.get(name):
+            continue
+        need(data[name] == job.pieces.get(name), "%s is neither old nor a whole piece" % name)
+    lost = [name for name in before if name not in now]
+    need(not lost, "what was there is gone: %s" % lost)
+
+
+def calls_made(subject):
+    """Which of the calls it makes when nothing fails."""
+    place = subject.new_place()
+    subject.prepare(place)
+    run = subject.run(place, "-e", "trace=" + ",".join("?" + call for call in subject.calls))
+    need(run.code == 0 or isinstance(subject, Malformed), "it fails by itself: %s" % run)
+    made = set(re.findall(r"^\d+ +(\w+)\(", subject.trace(place), re.MULTILINE))
+    place.remove()
+    return [call for call in subject.calls if call in made]
+
+
+def fail_each(subject, call, error, outcomes, failures):
+    place = subject.new_place()
+    nth = 0
+    while True:
+        nth += 1
+        inject = "inject=%s:error=%s:when=%d" % (call, error, nth)
+        before = subject.prepare(place)
+        try:
+            run = subject.run(place, "-e", "trace=fcntl," + call, "-e", inject)
+            if "(INJECTED)" not in subject.trace(place):
+                subject.judge(call, place, before, run)
+                break
+            outcomes[call][subject.judge(call, place, before, run)] += 1
+        except Failure as failure:
+            outcomes[call]["FAIL"] += 1
+            failures.append("-e %s: %s" % (inject, failure))
+            if len(failures) > 3 * MOST_REPORTED or nth > 2000:
+                break
+    place.remove()
+
+
+def fail_all(bench, subject):
+    bench.strace = bench.need_tool("strace")
+    outcomes, failures = collections.defaultdict(collections.Counter), []
+    calls = [call for call in calls_made(subject) if not (bench.sanitized and call in RUNTIME_CALLS)]
+    work = [(call, error) for call in calls for error in CALLS[call][:1 if bench.sanitized else None]]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for job in [pool.submit(fail_each, subject, *item, outcomes, failures) for item in work]:
+            job.result()
+    for call, counted in outcomes.items():
+        bench.outcomes.setdefault(call, collections.Counter()).update(counted)
+    bench.note("%d runs with a failing call" % sum(sum(counted.values()) for counted in outcomes.values()))
+    if failures:
+        shown = failures[:None if bench.verbose else MOST_REPORTED]
+        raise Failure("\n       ".join(["%d runs" % len(failures), *shown]))
+
+
+def from_file(bench):
+    """From a file"""
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1"))
+
+
+def from_pipe(bench):
+    """From a pipe"""
+    fail_all(bench, Subject(bench, small_job(bench), piped=True))
+
+
+def spooled(bench):
+    """From a pipe, by a temporary file"""
+    calls = [call for call in CALLS if call not in ("renameat2", "linkat", "fcntl")]
+    fail_all(bench, Subject(bench, small_job(bench, "-n"), "-j", "1", piped=True, calls=calls))
+
+
+def from_offset(bench):
+    """From standard input that stands inside a file"""
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", skipped=100, calls=[
+        "lseek", "newfstatat", "fstat", "mmap", "read", "preadv2", "fcntl"]))
+
+
+def replacing(bench):
+    """With --force over old pieces"""
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--force", old=(1, 2, 5)))
+
+
+def replacing_from_pipe(bench):
+    """With --force over old pieces, from a pipe"""
+    calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock"]
+    fail_all(bench, Subject(bench, small_job(bench), "--force", piped=True, old=(1, 2, 5), calls=calls))
+
+
+def by_threads(bench):
+    """By several threads"""
+    calls = ["openat", "write", "mmap", "close", "renameat2", "linkat", "unlinkat", "newfstatat", "clone3", "flock"]
+    fail_all(bench, Subject(bench, small_job(bench, size=100 << 10), "-j", "3", calls=calls))
+
+
+def with_directories(bench):
+    """With --mkdir"""
+    calls = ["openat", "write", "newfstatat", "close", "mkdir", "mkdirat", "renameat2", "linkat", "unlinkat", "flock"]
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--mkdir", made=True, calls=calls))
+
+
+def without_nameless_files(bench):
+    """Where files without names cannot be made"""
+    env = {"LD_PRELOAD": bench.shim(), "SHIM_LACKS": "tmpfile"}
+    calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock"]
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", env=env, calls=calls))
+
+
+def with_manifest(bench):
+    """With --manifest and --sync"""
+    bench.need_option("--manifest", "--sync")
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--sync", manifest=True))
+
+
+def with_manifest_replaced(bench):
+    """With --manifest and --sync, from a pipe, over old pieces"""
+    bench.need_option("--manifest", "--sync")
+    calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock", "fsync", "syncfs"]
+    fail_all(bench, Subject(bench, small_job(bench), "--sync", "--force", piped=True, old=(1, 2, 5), manifest=True,
+                            calls=calls))
+
+
+def resuming(bench):
+    """With --resume, some pieces being there"""
+    bench.need_option("--resume")
+
+    class Half(Resuming):
+        def prepare(self, place):
+            super().prepare(place)
+            for number in (1, 4):
+                write(place.piece(number), list(self.job.pieces.values())[number - 1])
+            return snapshot(place.top)
+    fail_all(bench, Half(bench, small_job(bench), "-j", "1", "--resume"))
+
+
+def failing_clean_up(bench):
+    """The clean-up of a failure fails too"""
+    for options, old in (([], ()), (["--force"], (1, 2, 5))):
+        job = small_job(bench, tail=b'1,"never closed\n')
+        fail_all(bench, Malformed(bench, job, *options, piped=True, old=old, calls=REMOVING))
+
+
+CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
+          without_nameless_files, with_manifest, with_manifest_replaced, resuming, failing_clean_up]
+
+
+def print_table(bench):
+    words = ["whole", "clean", "loader", "rest", "FAIL"]
+    print("%-16s %10s" % ("call", "injections") + "".join("%8s" % word for word in words))
+    total = collections.Counter()
+    for call in [call for call in CALLS if call in bench.outcomes]:
+        counted = bench.outcomes[call]
+        total.update(counted)
+        print("%-16s %10d" % (call, sum(counted.values())) + "".join("%8d" % counted[word] for word in words))
+    print("%-16s %10d" % ("all", sum(total.values())) + "".join("%8d" % total[word] for word in words))
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, CHECKS, print_table))
