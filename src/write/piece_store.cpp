@@ -127,6 +127,7 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
 }
 
 void PieceStore::commit() {
+    if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (options_.sync) sync();
     std::optional<TemporaryFile> manifest = write_manifest();
     // If the run is killed from here on, nothing is put back: only the manifest is missing.

@@ -293,7 +293,6 @@ class Bench:
         self.cleave, self.scale, self.verbose, self.root = os.path.abspath(cleave), rounds, verbose, root
         binary = read(self.cleave)
         self.sanitized = b"__asan_init" in binary or b"__tsan_init" in binary
-        self.help = subprocess.run([self.cleave, "split", "--help"], stdout=subprocess.PIPE).stdout.decode()
         self.jobs, self.shim_path, self.notes = {}, None, []
         self.outcomes = {}   # what failing calls led to: call -> Counter
         self.temporary = os.path.join(root, "tmp")
@@ -314,15 +313,6 @@ class Bench:
 
     def place(self, *args, **kwargs):
         return Place(self, self.job(*args, **kwargs))
-
-    # The one place that knows that options may be missing.
-    def has_option(self, name):
-        return name + " " in self.help
-
-    def need_option(self, *names):
-        for name in names:
-            if not self.has_option(name):
-                raise Skip("no such option: " + name)
 
     def need_plain_binary(self, why):
         if self.sanitized:

@@ -267,13 +267,11 @@ def without_nameless_files(bench):
 
 def with_manifest(bench):
     """With --manifest and --sync"""
-    bench.need_option("--manifest", "--sync")
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--sync", manifest=True))
 
 
 def with_manifest_replaced(bench):
     """With --manifest and --sync, from a pipe, over old pieces"""
-    bench.need_option("--manifest", "--sync")
     calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock", "fsync", "syncfs"]
     fail_all(bench, Subject(bench, small_job(bench), "--sync", "--force", piped=True, old=(1, 2, 5), manifest=True,
                             calls=calls))
@@ -281,7 +279,6 @@ def with_manifest_replaced(bench):
 
 def resuming(bench):
     """With --resume, some pieces being there"""
-    bench.need_option("--resume")
 
     class Half(Resuming):
         def prepare(self, place):

@@ -83,7 +83,6 @@ def inodes_gone(bench):
 
 def late_write_back(bench):
     """The disk under the file system is full: --sync finds out, and there is no manifest"""
-    bench.need_option("--sync", "--manifest")
     mkfs = bench.need_tool("mkfs.ext4")
     place = bench.place(size=12 << 20, value=1 << 20)
     with bench.mounted("-t", "tmpfs", "-o", "size=6m", "tmpfs") as below:
@@ -157,8 +156,8 @@ def file_size_limit(bench):
 def short_and_interrupted(bench):
     """Short transfers and EINTR, everywhere"""
     place, spooled = bench.place(), bench.place(option="-n", value=5)
-    manifest = ["--manifest", place.path("m.json")] if bench.has_option("--manifest") else []
-    ways = [(place, [], None), (place, ["--force", "-j", "1"], None), (place, manifest, manifest and "m.json"),
+    manifest = ["--manifest", place.path("m.json")]
+    ways = [(place, [], None), (place, ["--force", "-j", "1"], None), (place, manifest, "m.json"),
             (spooled, [], None)]
     faults, rounds = 0, bench.rounds(64)
     for seed in range(rounds):
@@ -194,7 +193,6 @@ def error_after_bytes(bench):
 
 def failing_sync(bench):
     """fsync, syncfs or close fails at the end"""
-    bench.need_option("--sync", "--manifest")
     place = bench.place()
     command = place.command("--sync", "--manifest", place.path("m.json"))
     synced = 0
@@ -729,7 +727,6 @@ def long_record(bench):
 
 def resumed(bench):
     """--resume keeps the pieces that are there, and makes the others"""
-    bench.need_option("--resume", "--manifest")
     place = bench.place()
     manifest = ["--manifest", place.path("m.json")]
     for options in ([], manifest):
@@ -749,7 +746,6 @@ def resumed(bench):
 
 def resumed_over_others(bench):
     """--resume does not take a file for a piece that has other bytes"""
-    bench.need_option("--resume")
     place = bench.place()
     right = place.job.pieces["p.000003.csv"]
     for wrong in (b"", right[:-1], right + b"\n", right[:-1] + b"x", b"x" + right[1:]):
@@ -767,7 +763,6 @@ def resumed_over_others(bench):
 
 def resumed_after_failure(bench):
     """--resume keeps complete pieces when it fails, and the next goes on from them"""
-    bench.need_option("--resume")
     place = bench.place()
     for command, data in both_ways(place):
         for share in (0, 1, 3, 6, 9):

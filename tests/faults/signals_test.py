@@ -143,7 +143,6 @@ def ended_twice(bench):
 
 def ended_without_manifest(bench):
     """TERM at random moments: there is no manifest, or all that it names"""
-    bench.need_option("--manifest", "--sync")
     place, chance, counts = many_pieces(bench), random.Random(13), collections.Counter()
     for round_ in range(bench.rounds(30)):
         struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3], "--sync", "--manifest",
@@ -294,13 +293,11 @@ def killed_replacing(bench):
 
 def killed_before_the_manifest(bench):
     """KILL with --manifest, then the same again"""
-    bench.need_option("--manifest")
     killed_and_again(bench, bench.rounds(30), ("time", "names"), manifest="m.json")
 
 
 def killed_and_resumed(bench):
     """KILL, then --resume"""
-    bench.need_option("--resume")
     killed_and_again(bench, bench.rounds(30), ("time", "names", "pipe"), again=["--resume"])
 
 
