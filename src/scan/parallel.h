@@ -6,13 +6,15 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace cleave {
 
 // Calls work(i) once for every i in [0, count), in ascending order of start, on at most `threads` threads, this one
-// among them; returns when all are done. Each thread has a copy of `work`, which may keep something from call to call.
+// among them; returns when all are done. Where the system refuses a thread, the others do its share. Each thread has a
+// copy of `work`, which may keep something from call to call.
 // After a call has thrown no new ones start, and the exception is rethrown.
 template <class Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
@@ -31,7 +33,10 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     };
     {
         std::vector<std::jthread> helpers;
-        for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) helpers.emplace_back(run);
+        try {
+            for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) helpers.emplace_back(run);
+        } catch (const std::system_error&) {  // a limit on address space or threads is no reason to fail
+        }
         run();
     }
     if (failure) std::rethrow_exception(failure);
