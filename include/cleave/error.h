@@ -35,6 +35,13 @@ public:
     explicit OpenQuoteError(Place place) : InputError("a quote is never closed", place) {}
 };
 
+// The input is not what it was when it was opened: what was learnt of it means nothing.
+class InputChangedError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+    InputChangedError() : InputChangedError("input changed while reading") {}
+};
+
 // A Cancellation was requested.
 class Cancelled : public std::runtime_error {
 public:

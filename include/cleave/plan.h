@@ -58,7 +58,7 @@ struct Piece {
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
-// first piece starts.
+// first piece starts. Throws InputChangedError if it comes upon bytes that are not those of the index.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 

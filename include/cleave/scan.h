@@ -86,7 +86,8 @@ private:
 
 // Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
 // ascending order cost one more scan of the blocks they fall into, as far as they do, and the next record a few
-// instructions. Each thread has its own.
+// instructions. Each thread has its own. Members throw InputChangedError if they come upon bytes that are not those of
+// the index.
 class Locator {
 public:
     // `index` must outlive the locator.

@@ -54,7 +54,10 @@ public:
         return locator_.at_or_after(target);
     }
 
+    // Throws InputChangedError if the boundaries are not in order: only those of two different contents are not. So
+    // every piece gets on, whatever becomes of the bytes.
     Piece piece(std::uint64_t number, Boundary from, Boundary to) const {
+        if (from != to && (to.offset <= from.offset || to.record <= from.record)) throw InputChangedError();
         const std::uint64_t first = from.record - body_.record + 1;
         Piece piece{number, from.offset, to.offset - from.offset, first, to.record - from.record};
         piece.oversize = piece.records == 1 && piece.length > limits_of(policy_, number, body_.offset).size;

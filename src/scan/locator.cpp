@@ -42,8 +42,9 @@ void Locator::load(std::size_t block) {
     cursor_.bits = 0;
 }
 
-// Walks on by a slice of the block; there is something left.
+// Walks on by a slice of the block. There is something left, unless the bytes are others than they were.
 void Locator::walk_on() {
+    if (left_.empty()) throw InputChangedError();
     const std::size_t size = std::min(left_.size(), kSliceSize);
     auto rank = static_cast<std::uint32_t>(walker_->records() - index_->entries_[block_].records_before);
     for (const std::uint64_t word : walker_->walk(left_.first(size))) {

@@ -120,8 +120,7 @@ Place Walker::find_parting(std::span<const std::uint8_t> bytes, const std::uint6
     }
     const std::size_t end = std::min(bytes.size(), progress_.parted + kStepSize);
     for (std::size_t i = progress_.parted; i < end; ++i) move(readers, offset_ + i, bytes[i]);
-    assert(readers.since);
-    return *readers.since;
+    return readers.since.value_or(Place{offset_ + progress_.parted, readers.records});  // if the bytes have changed
 }
 
 // One step by the state machine: at the byte order mark, where the rules start different records, and where the masks
