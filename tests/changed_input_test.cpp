@@ -1,20 +1,253 @@
 // Inputs that others change while they are read, or that cannot be read any more.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
 
 #include "cleave/error.h"
-#include "cleave/plan.h"
+#include "cleave/mapping_guard.h"
 #include "cleave/scan.h"
+#include "cleave/split.h"
+#include "inputs.h"
+#include "io/fd.h"
+#include "io/mapping.h"
+#include "pipe_input.h"
+#include "temporary_directory.h"
 
 namespace cleave::test {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kSize = 64 * kPage;
+constexpr char kTruncated[] = "input truncated while reading";
+constexpr char kChanged[] = "input changed while reading";
 
 std::string rows(std::size_t size) {
     std::string text;
     while (text.size() < size) text += "1,\"two\",3\n";
     text.resize(size - 1);
     return text + "\n";
+}
+
+// What the call throws says so.
+template <class Error, class Call>
+void expect_throw(const std::string& what, const Call& call) {
+    try {
+        call();
+        ADD_FAILURE() << "nothing was thrown, but should have been: " << what;
+    } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), what.c_str());
+    }
+}
+
+void overwrite(const std::string& path, std::uint64_t offset, const std::string& text) {
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    ASSERT_TRUE(file.is_open());
+    ASSERT_EQ(::pwrite(file.get(), text.data(), text.size(), static_cast<off_t>(offset)),
+              static_cast<ssize_t>(text.size()));
+}
+
+class ChangedInputTest : public testing::Test {
+protected:
+    std::string write(const std::string& text = rows(kSize)) const { return directory_.write("in.csv", text); }
+
+    TemporaryDirectory directory_;
+};
+
+class FaultTest : public ChangedInputTest {
+protected:
+    MappingGuard guard_;
+};
+
+using FaultDeathTest = ChangedInputTest;
+
+TEST_F(FaultTest, WhatATruncationTookIsZerosToTheEnd) {
+    const std::string path = write();
+    const Input input = Input::open(path);
+    fs::resize_file(path, 10 * kPage + 1);
+    const auto bytes = input.bytes();
+    EXPECT_EQ(bytes[20 * kPage + 5], 0);
+    EXPECT_TRUE(has_faulted(bytes));
+    EXPECT_EQ(bytes[0], '1');
+    fs::resize_file(path, 0);
+    overwrite(path, 0, rows(kSize));
+    // From the page of the first fault on it is not the file any more; before it, it is.
+    EXPECT_TRUE(std::ranges::all_of(bytes.subspan(20 * kPage), [](std::uint8_t byte) { return byte == 0; }));
+    EXPECT_NE(bytes[20 * kPage - 1], 0);
+    expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+}
+
+TEST_F(FaultTest, ATruncatedInputIsAnErrorWhetherItIsReadOrNot) {
+    const std::string path = write();
+    const Input input = Input::open(path);
+    EXPECT_TRUE(input.is_unchanged());
+    EXPECT_NO_THROW(input.throw_if_changed());
+    fs::resize_file(path, kSize - 1);
+    EXPECT_FALSE(input.is_unchanged());
+    expect_throw<InputChangedError>(kTruncated, [&] { input.throw_if_changed(); });
+    fs::resize_file(path, 0);
+    EXPECT_EQ(input.bytes()[kSize - 1], 0);
+    expect_throw<InputChangedError>(kTruncated, [&] { input.throw_if_changed(); });
+}
+
+TEST_F(FaultTest, AFileThatFailsIsAnErrorOfTheMedium) {
+    // Mapped behind its end, and never changed: so a page that cannot be read looks.
+    const std::string path = write("h\n1\n");
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::optional<Mapping> mapping = Mapping::of(file.get(), 0, 2 * kPage);
+    ASSERT_TRUE(mapping);
+    EXPECT_FALSE(mapping->has_faulted());
+    EXPECT_EQ(mapping->bytes()[kPage], 0);
+    EXPECT_TRUE(mapping->has_faulted());
+    const Mapping moved = std::move(*mapping);
+    EXPECT_TRUE(moved.has_faulted());
+}
+
+TEST_F(FaultTest, ThreadsMayFaultAtOnce) {
+    for (int round = 0; round < 20; ++round) {
+        const std::string path = write();
+        const Input input = Input::open(path);
+        fs::resize_file(path, 0);
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < 4; ++i) {
+            threads.emplace_back([&input, i] {
+                for (std::size_t page = 64; page-- > 0;) EXPECT_EQ(input.bytes()[(page + 16 * i) % 64 * kPage], 0);
+            });
+        }
+        threads.clear();
+        expect_throw<InputChangedError>(kTruncated, [&] { input.throw_if_changed(); });
+    }
+}
+
+TEST_F(FaultTest, OneMappingFaultsAndTheOthersDoNot) {
+    const std::string path = write();
+    const Input other = Input::open(directory_.write("other.csv", rows(kSize)));
+    {
+        const Input input = Input::open(path);
+        fs::resize_file(path, 0);
+        EXPECT_EQ(input.bytes()[0], 0);
+        EXPECT_FALSE(has_faulted(other.bytes()));
+    }
+    const Input again = Input::open(write());
+    EXPECT_FALSE(has_faulted(again.bytes()));
+    EXPECT_TRUE(again.is_unchanged() && other.is_unchanged());
+}
+
+TEST_F(FaultTest, ErrnoIsKept) {
+    const std::string path = write();
+    const Input input = Input::open(path);
+    fs::resize_file(path, 0);
+    errno = EDOM;
+    const int byte = input.bytes()[0];
+    EXPECT_EQ(errno, EDOM);
+    EXPECT_EQ(byte, 0);
+}
+
+TEST_F(FaultDeathTest, WithoutAGuardItIsAsEver) {
+    const std::string path = write();
+    const Input input = Input::open(path);
+    fs::resize_file(path, 0);
+    EXPECT_DEATH(std::exit(input.bytes()[0]), "");
+    { const MappingGuard guard; }
+    EXPECT_DEATH(std::exit(input.bytes()[0]), "");
+}
+
+TEST_F(FaultDeathTest, FaultsElsewhereGoToWhatWasThereBefore) {
+    const std::string path = write();
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    void* address = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, file.get(), 0);
+    ASSERT_NE(address, MAP_FAILED);
+    const volatile char* foreign = static_cast<const char*>(address);
+    fs::resize_file(path, 0);
+    const auto fault = [&] {
+        const MappingGuard guard;
+        std::exit(*foreign);
+    };
+    EXPECT_DEATH(fault(), "");
+    constexpr int kHandled = 42;
+    const auto handle = [] { std::ignore = ::signal(SIGBUS, [](int) { ::_exit(kHandled); }); };
+    EXPECT_EXIT((handle(), fault()), testing::ExitedWithCode(kHandled), "");
+    const auto send = [] {
+        const MappingGuard guard;
+        ::kill(::getpid(), SIGBUS);
+        std::exit(0);
+    };
+    EXPECT_EXIT((handle(), send()), testing::ExitedWithCode(kHandled), "");
+    ::munmap(address, kSize);
+}
+
+TEST_F(ChangedInputTest, GrownOrRewritten) {
+    const std::string path = write();
+    {
+        const Input input = Input::open(path);
+        overwrite(path, kSize, "1");
+        expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+    }
+    {
+        const Input input = Input::open(path);
+        overwrite(path, 0, "7");
+        expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+    }
+    const Input input = Input::open(path);
+    const auto time = fs::last_write_time(path);
+    overwrite(path, 0, "8");
+    fs::last_write_time(path, time);
+    EXPECT_FALSE(input.is_unchanged());
+    expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+}
+
+TEST_F(ChangedInputTest, ADifferentNameOwnerOrModeIsNoChange) {
+    const std::string path = write();
+    const std::string other = directory_.path("other.csv");
+    const auto unchanged = [&](const auto& change) {
+        const Input input = Input::open(path);
+        change();
+        return input.is_unchanged();
+    };
+    EXPECT_TRUE(unchanged([&] { fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write); }));
+    EXPECT_TRUE(unchanged([&] { fs::create_hard_link(path, other); }));
+    EXPECT_TRUE(unchanged([&] { fs::remove(other); }));
+    EXPECT_TRUE(unchanged([&] { fs::rename(path, other); }));
+    fs::rename(other, path);
+    directory_.write("new.csv", "h\n");
+    EXPECT_TRUE(unchanged([&] { fs::rename(directory_.path("new.csv"), path); }));
+    EXPECT_TRUE(unchanged([&] { fs::remove(path); }));
+}
+
+TEST_F(ChangedInputTest, PipesAndTheirCopiesDoNotChange) {
+    Pipe pipe("h\n1\n2\n", {4096});
+    Input input = Input::open(pipe.path());
+    EXPECT_TRUE(input.is_unchanged());
+    input.spool();
+    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 3U);
+    EXPECT_TRUE(Input::open("/proc/self/status").is_unchanged());
+}
+
+TEST_F(ChangedInputTest, AnErrorOfTheSystemStaysWhatItIs) {
+    const Input input = Input::open(write());
+    const auto rethrown = [&](int code) {
+        return [&input, code] {
+            try {
+                throw std::system_error(code, std::generic_category(), "out");
+            } catch (const std::exception&) {
+                input.rethrow();
+            }
+        };
+    };
+    expect_throw<std::system_error>("out: No space left on device", rethrown(ENOSPC));
+    expect_throw<std::system_error>(input.path() + ": Input/output error", rethrown(EFAULT));
+    fs::resize_file(input.path(), 1);
+    expect_throw<InputChangedError>(kTruncated, rethrown(ENOSPC));
+    expect_throw<InputChangedError>(kTruncated, rethrown(EFAULT));
 }
 
 // The bytes under an index become others: whatever comes out, it comes to an end and stays inside.

@@ -24,6 +24,11 @@ struct FileIdentity {
 // An open input, owned. A regular file that has a size is mapped, never copied; pipes, devices and files that only
 // pretend to be empty are streams. Offsets count from where reading begins: standard input may stand in the middle of a
 // file. For one thread at a time, but bytes() may be read by many.
+//
+// Others can change a file while it is read. bytes() then change too, and reading them can end the process by SIGBUS if
+// the file has become shorter and there is no MappingGuard; nothing in this library relies on their staying the same,
+// but what it tells of them is worth nothing. So look at throw_if_changed() before believing it, and in place of what
+// was thrown meanwhile.
 class Input {
 public:
     // Opens the file at `path`, or standard input for "-". `cancellation`, if any, must outlive the input and ends
@@ -57,6 +62,17 @@ public:
     // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp) and maps it; nothing to do
     // for a mapped input. Before any read(). Throws std::system_error, Cancelled.
     void spool();
+
+    // Throws if what was read of a regular file may not be what was in it when it was opened: InputChangedError if the
+    // file has been made shorter or longer, or written to since, as far as size and times tell; std::system_error if
+    // the medium could not be read. A file that is replaced, renamed or removed is as good as before, and so is one
+    // that pretends to be empty. Any thread.
+    void throw_if_changed() const;
+    bool is_unchanged() const noexcept;
+
+    // For handlers of exceptions: throws what throw_if_changed() does if that throws, else the exception at hand. That
+    // the system could not read bytes() for itself, EFAULT, becomes an error of the medium.
+    [[noreturn]] void rethrow() const;
 
 private:
     struct Impl;

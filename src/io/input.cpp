@@ -1,7 +1,6 @@
 #include "cleave/input.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,10 @@
 #include <tuple>
 #include <vector>
 
+#include "cleave/error.h"
 #include "io/fd.h"
+#include "io/file_version.h"
+#include "io/mapping.h"
 
 namespace cleave {
 namespace {
@@ -23,38 +25,7 @@ constexpr std::size_t kReadSize = std::size_t{64} << 10;
 // What a pipe is made to hold, as far as one without privileges may: so reader and writer seldom wait for each other.
 constexpr int kPipeSize = 1 << 20;
 
-// A read-only mapping of a file from an offset to its end.
-class Mapping {
-public:
-    // Nothing if the system refuses (a file system that cannot map, no address space left).
-    static std::optional<Mapping> of(int descriptor, std::uint64_t offset, std::uint64_t end) {
-        const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-        const std::uint64_t start = offset / page * page;
-        void* address = ::mmap(nullptr, end - start, PROT_READ, MAP_SHARED, descriptor, static_cast<off_t>(start));
-        if (address == MAP_FAILED) return std::nullopt;
-        return Mapping{{static_cast<const std::uint8_t*>(address), end - start}, offset - start};
-    }
-
-    static Mapping of_nothing() { return {{}, 0}; }
-
-    Mapping(Mapping&& other) noexcept : all_(std::exchange(other.all_, {})), skip_(other.skip_) {}
-    Mapping& operator=(Mapping&& other) noexcept {
-        std::swap(all_, other.all_);
-        std::swap(skip_, other.skip_);
-        return *this;
-    }
-    ~Mapping() {
-        if (!all_.empty()) ::munmap(const_cast<std::uint8_t*>(all_.data()), all_.size());
-    }
-
-    std::span<const std::uint8_t> bytes() const { return all_.subspan(skip_); }
-
-private:
-    Mapping(std::span<const std::uint8_t> all, std::uint64_t skip) : all_(all), skip_(skip) {}
-
-    std::span<const std::uint8_t> all_;
-    std::uint64_t skip_;
-};
+enum class Trust : std::uint8_t { kGood, kShortened, kChanged, kUnreadable };
 
 }  // namespace
 
@@ -64,7 +35,8 @@ struct Input::Impl {
     const Cancellation* cancellation;
     Fd file;
     struct stat status;
-    std::uint64_t offset = 0;  // where in the file the input begins
+    std::uint64_t offset = 0;            // where in the file the input begins
+    std::optional<FileVersion> version;  // of a file that others can change
     std::optional<Mapping> mapping;
     std::vector<std::uint8_t> buffer;  // a stream's bytes
     std::size_t peeked = 0;            // so many of which are yet to be handed out
@@ -77,6 +49,15 @@ struct Input::Impl {
         if (S_ISREG(status.st_mode) && size > offset) mapping = Mapping::of(file.get(), offset, size);
         // Where that is not allowed, the pipe is as good as it was.
         if (S_ISFIFO(status.st_mode)) std::ignore = ::fcntl(file.get(), F_SETPIPE_SZ, kPipeSize);
+    }
+
+    Trust trust() const noexcept {
+        switch (version ? version->change(file.get()) : FileChange::kNone) {
+            case FileChange::kShortened: return Trust::kShortened;
+            case FileChange::kOther: return Trust::kChanged;
+            case FileChange::kNone: break;
+        }
+        return mapping && mapping->has_faulted() ? Trust::kUnreadable : Trust::kGood;
     }
 
     std::size_t read_into(std::span<std::uint8_t> into) const {
@@ -102,7 +83,10 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
         impl->file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     }
     if (!impl->file.is_open()) throw_errno(impl->name);
+    FileVersion version(impl->file.get(), impl->name);  // before the size is taken: whatever happens after that counts
     impl->map();
+    // What pretends to be empty makes no promise about its size and times.
+    if (S_ISREG(impl->status.st_mode) && impl->status.st_size > 0) impl->version = std::move(version);
     return Input(std::move(impl));
 }
 
@@ -145,6 +129,8 @@ void Input::spool() {
     for (auto bytes = read(); !bytes.empty(); bytes = read()) {
         write_all(temporary.get(), bytes, "temporary file", impl_->cancellation);
     }
+    throw_if_changed();
+    impl_->version.reset();  // from here on the copy counts
     impl_->file = std::move(temporary);
     impl_->offset = 0;
     impl_->buffer = {};
@@ -156,6 +142,27 @@ void Input::spool() {
     }
     impl_->status.st_dev = original.st_dev;  // it is still known by where it came from
     impl_->status.st_ino = original.st_ino;
+}
+
+bool Input::is_unchanged() const noexcept { return impl_->trust() == Trust::kGood; }
+
+void Input::throw_if_changed() const {
+    switch (impl_->trust()) {
+        case Trust::kGood: return;
+        case Trust::kShortened: throw InputChangedError("input truncated while reading");
+        case Trust::kChanged: throw InputChangedError();
+        case Trust::kUnreadable: throw std::system_error(EIO, std::generic_category(), impl_->name);
+    }
+}
+
+void Input::rethrow() const {
+    throw_if_changed();
+    try {
+        throw;
+    } catch (const std::system_error& error) {
+        if (error.code() != std::errc::bad_address) throw;
+        throw std::system_error(EIO, std::generic_category(), impl_->name);
+    }
 }
 
 }  // namespace cleave

@@ -1,0 +1,34 @@
+// Whether an open file is still what it was.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+namespace cleave {
+
+enum class FileChange : std::uint8_t {
+    kNone,
+    kShortened,
+    kOther,  // longer, or written to
+};
+
+// What tells one content of a file from another, as far as the system does: size, time of the last write, and time of
+// the last change of any kind where nothing but a write accounts for that.
+class FileVersion {
+public:
+    // What is behind the descriptor now. Throws std::system_error with `name`.
+    FileVersion(int descriptor, const std::string& name);
+
+    // What has become of the file since, which is behind the descriptor still.
+    FileChange change(int descriptor) const noexcept;
+
+private:
+    bool is_explained(int descriptor, const struct stat& now) const noexcept;
+
+    std::string path_;  // as the system knows it
+    struct stat status_;
+};
+
+}  // namespace cleave

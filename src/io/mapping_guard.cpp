@@ -1,0 +1,45 @@
+#include "cleave/mapping_guard.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "io/mapping.h"
+
+namespace cleave {
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can be told nothing otherwise
+struct sigaction previous;
+
+void on_bus_error(int, siginfo_t* info, void*) {
+    const int saved_errno = errno;
+    const bool is_sent = info->si_code <= 0;  // by a process: no address is at fault
+    if (is_sent || !lay_zeros(info->si_addr)) {
+        ::sigaction(SIGBUS, &previous, nullptr);  // on return the fault comes again
+        if (is_sent) ::kill(::getpid(), SIGBUS);
+    }
+    errno = saved_errno;
+}
+
+bool is_ours(const struct sigaction& action) {
+    return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_bus_error;
+}
+
+}  // namespace
+
+MappingGuard::MappingGuard() noexcept {
+    ::sigaction(SIGBUS, nullptr, &previous);
+    struct sigaction action = {};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    ::sigaction(SIGBUS, &action, nullptr);
+}
+
+MappingGuard::~MappingGuard() {
+    struct sigaction action = {};
+    if (::sigaction(SIGBUS, nullptr, &action) == 0 && is_ours(action)) ::sigaction(SIGBUS, &previous, nullptr);
+}
+
+}  // namespace cleave
