@@ -152,6 +152,40 @@ TEST_F(FaultTest, ErrnoIsKept) {
     EXPECT_EQ(byte, 0);
 }
 
+TEST_F(FaultTest, AScanOfATruncatedInputIsAnError) {
+    const std::string path = write(rows(kSize - 2) + "\"");  // with nothing gone, a quote is never closed
+    for (const std::size_t size : {kSize - 1, kPage, std::size_t{0}}) {
+        write(rows(kSize));
+        Input input = Input::open(path);
+        fs::resize_file(path, size);
+        expect_throw<InputChangedError>(kTruncated, [&] { scan(input, Dialect{}, Machine{nullptr, 2, kPage}); });
+    }
+}
+
+TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
+    const std::string path = write();
+    const TemporaryDirectory out;
+    SplitOptions options;
+    Policy policy;
+    policy.pieces = 4;
+    // Between plan and writing, and while the last piece is written: write() then cannot read the bytes for itself.
+    for (const bool early : {true, false}) {
+        write();
+        const Input input = Input::open(path);
+        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        std::vector<Piece> pieces;
+        const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
+        options.finished = [&](const Piece& piece, const std::string&) {
+            if (piece.number == 3) fs::resize_file(path, 0);
+        };
+        if (early) fs::resize_file(path, 0);
+        const PieceNamer namer(out.path("{i}"), "in.csv", 1, pieces.size());
+        expect_throw<InputChangedError>(kTruncated,
+                                        [&] { split_mapped(input, pieces, policy.header, header, namer, options); });
+        EXPECT_TRUE(out.files().empty());
+    }
+}
+
 TEST_F(FaultDeathTest, WithoutAGuardItIsAsEver) {
     const std::string path = write();
     const Input input = Input::open(path);
@@ -183,6 +217,29 @@ TEST_F(FaultDeathTest, FaultsElsewhereGoToWhatWasThereBefore) {
     };
     EXPECT_EXIT((handle(), send()), testing::ExitedWithCode(kHandled), "");
     ::munmap(address, kSize);
+}
+
+TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
+    const std::string path = write();
+    std::vector<Input> inputs;
+    while (inputs.size() < Mapping::kMaxCount) inputs.push_back(Input::open(path));
+    EXPECT_TRUE(inputs.back().is_mapped());
+    Input stream = Input::open(path);
+    EXPECT_FALSE(stream.is_mapped());
+    EXPECT_EQ(scan(stream, Dialect{}, Machine{}).size, kSize);
+    inputs.pop_back();
+    EXPECT_TRUE(Input::open(path).is_mapped());
+
+    // A stream of a file is as good as the file.
+    inputs.push_back(Input::open(path));
+    stream = Input::open(path);
+    ASSERT_FALSE(stream.is_mapped());
+    fs::resize_file(path, kSize - 1);
+    expect_throw<InputChangedError>(kTruncated, [&] { scan(stream, Dialect{}, Machine{}); });
+    stream = Input::open(path);
+    overwrite(path, 0, "9");
+    inputs.clear();
+    expect_throw<InputChangedError>(kChanged, [&] { stream.spool(); });
 }
 
 TEST_F(ChangedInputTest, GrownOrRewritten) {

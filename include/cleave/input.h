@@ -44,7 +44,6 @@ public:
     FileIdentity identity() const noexcept;
     const Cancellation* cancellation() const noexcept;
 
-    bool is_unchanged() const noexcept { return true; }
     bool is_mapped() const noexcept;
     // The whole input; mapped inputs only. Valid as long as the input and until spool().
     std::span<const std::uint8_t> bytes() const noexcept;

@@ -56,7 +56,8 @@ struct Findings {
 // kept is one entry a block. Immutable after construction, usable from any thread.
 class RecordIndex {
 public:
-    // Scans `bytes`, a whole input, which must outlive the index. Throws Cancelled.
+    // Scans `bytes`, a whole input, which must outlive the index. If they change meanwhile, so may what is found.
+    // Throws Cancelled, and InputChangedError if they are of an input that cannot be read any more.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                 const Cancellation* cancellation = nullptr);
 
@@ -131,7 +132,7 @@ private:
 };
 
 // Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws
-// std::system_error and Cancelled.
+// std::system_error, InputChangedError and Cancelled.
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine);
 
 }  // namespace cleave

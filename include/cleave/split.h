@@ -55,8 +55,8 @@ void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode h
 
 // Writes the planned pieces of a mapped input; the input's first `header_size` bytes go where `header` says. Nothing is
 // written if a name is taken or a piece cannot be cloned. Throws std::system_error, OutputError, std::invalid_argument
-// (two pieces of one name, a missing directory), CloneError, Cancelled and what options.finished throws; then nothing
-// that was made here is left.
+// (two pieces of one name, a missing directory), CloneError, InputChangedError, Cancelled and what options.finished
+// throws; then nothing that was made here is left.
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options);
 

@@ -6,12 +6,13 @@
 #include "io/output.h"
 
 namespace cleave::cli {
+namespace {
 
-void run_cat(Context& context) {
+void print_piece(const Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
-    OpenInput opened = open_input(context, arguments.inputs.front());
     opened.input.spool();
     const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine);
+    opened.input.throw_if_changed();
     Judge(context).take(index.findings());
 
     Piece wanted;
@@ -19,8 +20,17 @@ void run_cat(Context& context) {
         if (piece.number == arguments.cat_piece) wanted = piece;
     });
     const std::uint64_t written_header = header_size_in(arguments.policy.header, wanted.number, header_size);
+    opened.input.throw_if_changed();
     StandardOutput().write(opened.input.bytes().first(written_header));
     copy_range(opened.input, wanted.start, wanted.length, STDOUT_FILENO, "write error");
+    opened.input.throw_if_changed();
+}
+
+}  // namespace
+
+void run_cat(Context& context) {
+    with_input(context, context.arguments.inputs.front(), nullptr,
+               [&](OpenInput& opened) { print_piece(context, opened); });
 }
 
 }  // namespace cleave::cli

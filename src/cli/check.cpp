@@ -66,12 +66,13 @@ void print_text(StandardOutput& out, const Report& report, bool has_header) {
 
 bool check_input(Context& context, const std::string& path, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
-    OpenInput opened = open_input(context, path);
     Report report;
     report.path = path;
-    report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
-    report.dialect = opened.dialect;
-    report.findings = scan(opened.input, opened.dialect, arguments.machine);
+    with_input(context, path, nullptr, [&](OpenInput& opened) {
+        report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
+        report.dialect = opened.dialect;
+        report.findings = scan(opened.input, opened.dialect, arguments.machine);
+    });
     report.header_records = context.has_header() && report.findings.records > 0 ? 1 : 0;
     report.sound =
         (!report.findings.open_quote || arguments.lenient) && (!report.findings.divergence || !arguments.strict);

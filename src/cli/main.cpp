@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cleave/mapping_guard.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -27,6 +28,7 @@ constexpr int kDone = 0;
 constexpr int kSystem = 1;
 constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
+constexpr int kChanged = 4;
 
 int fail(int code, const std::string& text) {
     die_of_caught_signal();
@@ -44,6 +46,8 @@ int guarded(const Context& context, const Work& work) {
         return fail(kUsage, error.what());
     } catch (const InputError& error) {
         return fail(kMalformed, about_input(describe(context, error)));
+    } catch (const InputChangedError& error) {
+        return fail(kChanged, about_input(error.what()));
     } catch (const std::invalid_argument& error) {
         return fail(kUsage, error.what());
     } catch (const CloneError& error) {
@@ -141,6 +145,7 @@ void occupy_standard_descriptors() {
 int main(const std::vector<std::string>& words) {
     occupy_standard_descriptors();
     std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // the file size limit is an error like any other
+    const MappingGuard mapping_guard;
     Context context{};
     return guarded(context, [&] { return run(words, context); });
 }

@@ -25,12 +25,9 @@ private:
     std::uint64_t header_size_ = 0;
 };
 
-}  // namespace
-
-void run_offsets(Context& context) {
+void print_offsets(const Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
-    OpenInput opened = open_input(context, arguments.inputs.front());
     Input& input = opened.input;
     if (needs_whole_input(policy)) input.spool();
 
@@ -40,6 +37,7 @@ void run_offsets(Context& context) {
     InputFacts facts{context.path, 0, input.identity().mtime_ns, opened.dialect, policy.header, 0};
     if (input.is_mapped()) {
         const RecordIndex index(input.bytes(), opened.dialect, arguments.machine);
+        input.throw_if_changed();
         judge.take(index.findings());
         facts.size = index.findings().size;
         facts.header_size = plan_pieces(index, policy, [&](const Piece& piece) {
@@ -49,13 +47,22 @@ void run_offsets(Context& context) {
     } else {
         OffsetsSink sink(*writer, judge);
         const Findings findings = cut_stream(input, opened.dialect, arguments.machine, policy, sink);
+        input.throw_if_changed();
         judge.take(findings);
         facts.size = findings.size;
         facts.header_size = sink.header_size();
     }
     writer->finish(facts);
+    input.throw_if_changed();
     out.flush();
     judge.conclude();
+}
+
+}  // namespace
+
+void run_offsets(Context& context) {
+    with_input(context, context.arguments.inputs.front(), nullptr,
+               [&](OpenInput& opened) { print_offsets(context, opened); });
 }
 
 }  // namespace cleave::cli

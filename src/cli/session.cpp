@@ -14,20 +14,30 @@ std::string oversize_text(const Piece& piece, std::uint64_t size) {
                        piece.start, piece.first_record);
 }
 
-}  // namespace
-
-OpenInput open_input(Context& context, const std::string& path, const Cancellation* cancellation) {
-    context.path = path;
-    Input input = Input::open(path, cancellation);
+Dialect dialect_of(const Context& context, Input& input) {
     const auto head = input.peek(kSniffSize);
-    if (const auto encoding = wide_encoding(head)) {
-        throw InputError(fmt::format("{} input: convert first", *encoding));
-    }
-    const SniffedDialect sniffed = settle_dialect(context.arguments.dialect, head, path);
+    const auto encoding = wide_encoding(head);
+    const SniffedDialect sniffed = settle_dialect(context.arguments.dialect, head, context.path);
+    input.throw_if_changed();
+    if (encoding) throw InputError(fmt::format("{} input: convert first", *encoding));
     if (sniffed.quotes_unexplained) {
         Judge(context).warn("there are quotes, but no delimiter explains where they stand; name it with --delimiter");
     }
-    return {std::move(input), sniffed.dialect};
+    return sniffed.dialect;
+}
+
+}  // namespace
+
+void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
+                const std::function<void(OpenInput&)>& work) {
+    context.path = path;
+    OpenInput opened{Input::open(path, cancellation), {}};
+    try {
+        opened.dialect = dialect_of(context, opened.input);
+        work(opened);
+    } catch (const std::exception&) {
+        opened.input.rethrow();
+    }
 }
 
 void Judge::remark(const std::string& text) const {

@@ -1,6 +1,7 @@
 // What the verbs share: an input with its dialect settled, and the judgement of what was found in it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cleave/dialect.h"
@@ -22,9 +23,12 @@ struct OpenInput {
     Dialect dialect;
 };
 
-// Opens the input and settles its dialect, with a warning if the quotes make no sense. Throws InputError for encodings
-// in which a byte is not a character, std::system_error.
-OpenInput open_input(Context& context, const std::string& path, const Cancellation* cancellation = nullptr);
+// Opens the input, settles its dialect, with a warning if the quotes make no sense, and calls `work` with it. Throws
+// InputError for encodings in which a byte is not a character, std::system_error, and what `work` throws. In place of
+// all that, if the input changed meanwhile or could not be read, it throws what Input::throw_if_changed() does; to look
+// at that before anything is told of the input is for `work`.
+void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
+                const std::function<void(OpenInput&)>& work);
 
 // Decides between error, warning and silence, by the options.
 class Judge {

@@ -100,6 +100,7 @@ void split_known(const Context& context, const OpenInput& opened, bool is_file, 
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
+    opened.input.throw_if_changed();
     judge.take(index.findings());
     std::vector<Piece> pieces;
     const std::uint64_t header_size = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
@@ -121,6 +122,7 @@ void split_known(const Context& context, const OpenInput& opened, bool is_file, 
             judge.take(piece);
             dry_run.print(piece, header_size);
         }
+        opened.input.throw_if_changed();
     } else {
         if (arguments.resume && !arguments.force && !arguments.manifest.empty()) {
             check_resumed(arguments.manifest, options.manifest_text());
@@ -139,7 +141,9 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
     if (arguments.dry_run) {
         DryRun dry_run(out, namer, policy.header, judge);
-        judge.take(cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run));
+        const Findings findings = cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run);
+        opened.input.throw_if_changed();
+        judge.take(findings);
         return;
     }
     SplitOptions options = split_options(arguments, out, judge);
@@ -164,10 +168,7 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
                  });
 }
 
-}  // namespace
-
-void run_split(Context& context, const Cancellation& cancellation) {
-    OpenInput opened = open_input(context, context.arguments.inputs.front(), &cancellation);
+void split_input(const Context& context, OpenInput& opened) {
     const bool is_file = opened.input.is_mapped();
     if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
         throw CloneError(display_name(context.path), "not a regular file");
@@ -182,6 +183,13 @@ void run_split(Context& context, const Cancellation& cancellation) {
     }
     out.flush();
     judge.conclude();
+}
+
+}  // namespace
+
+void run_split(Context& context, const Cancellation& cancellation) {
+    with_input(context, context.arguments.inputs.front(), &cancellation,
+               [&](OpenInput& opened) { split_input(context, opened); });
 }
 
 }  // namespace cleave::cli

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "cleave/scan.h"
+#include "io/mapping.h"
 #include "scan/carry.h"
 #include "scan/parallel.h"
 #include "scan/rescan.h"
@@ -34,6 +35,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         summarised = summarise_block(bytes, bom_, begin, end, dialect_, *kernel_);
         if (begin == i * block_size_) blocks[i].rescan = rescanner.rescan(this->block(i), summarised);
         if (i == 0 && bom_ > 0) ++summarised.summary.records[0];  // starts at the byte order mark
+        if (has_faulted(bytes)) throw InputChangedError();        // the rest would be zeros
     });
 
     // Follow the one global bit from block to block. What a walk leaves behind may be more than the next block could

@@ -3,13 +3,30 @@
 #include "scan/walker.h"
 
 namespace cleave {
+namespace {
 
-Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
-    if (input.is_mapped()) return RecordIndex(input.bytes(), dialect, machine, input.cancellation()).findings();
+Findings scan_mapped(const Input& input, const Dialect& dialect, const Machine& machine) {
+    return RecordIndex(input.bytes(), dialect, machine, input.cancellation()).findings();
+}
+
+Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machine) {
     const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
     Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) walker.pass(bytes);
     return walker.findings();
+}
+
+}  // namespace
+
+Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
+    try {
+        const Findings findings =
+            input.is_mapped() ? scan_mapped(input, dialect, machine) : scan_stream(input, dialect, machine);
+        input.throw_if_changed();
+        return findings;
+    } catch (const std::exception&) {
+        input.rethrow();
+    }
 }
 
 }  // namespace cleave

@@ -124,7 +124,7 @@ void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode h
 }
 
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
-                  const PieceNamer& namer, const SplitOptions& options) {
+                  const PieceNamer& namer, const SplitOptions& options) try {
     PieceStore store(input, namer, options);
     store.begin();
     Cloner cloner(input, options.clone);
@@ -149,18 +149,25 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
         }
         report.finished(i, std::move(path));
     });
+    input.throw_if_changed();
     store.commit();
+} catch (const std::exception&) {
+    input.rethrow();
 }
 
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
-                  const std::function<void(const Findings&)>& accept) {
+                  const std::function<void(const Findings&)>& accept) try {
     PieceStore store(input, namer, options);
     store.begin();
     store.check_manifest();
     FileSink sink(policy.header, namer, store, options);
-    accept(cut_stream(input, dialect, machine, policy, sink));
+    const Findings findings = cut_stream(input, dialect, machine, policy, sink);
+    input.throw_if_changed();
+    accept(findings);
     store.commit();
+} catch (const std::exception&) {
+    input.rethrow();
 }
 
 }  // namespace cleave
