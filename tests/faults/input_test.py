@@ -1,0 +1,477 @@
+#!/usr/bin/env python3
+"""The input moves under the command: it is truncated, grown, rewritten or replaced while it is read, or it fails.
+
+  input_test.py --cleave PATH [--only SUBSTRING] [--rounds N]
+
+Each function of CHECKS is a check; --only runs those with that in their names. --rounds is how many times those that
+depend on the moment try. What this machine or user cannot do is skipped; if nothing is left, the exit code is 77.
+"""
+import argparse
+import contextlib
+import filecmp
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+MIB = 1 << 20
+SIZE = 64 * MIB    # of an input that others change
+RECORD = 256 << 10
+QUOTED = 20
+SKIPPED = 77
+TIMEOUT = 60   # seconds; a run that takes longer hangs
+TRUNCATED = "input truncated while reading"
+CHANGED = "input changed while reading"
+UNREADABLE = "Input/output error"
+
+
+class Skip(Exception):
+    pass
+
+
+class Failure(Exception):
+    pass
+
+
+def need(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def make_input(path, size):
+    """Long records, almost all holes: it is there at once, and still every page must be made when it is read. At
+    QUOTED before a multiple of RECORD stands a quoted field."""
+    with open(path, "wb") as file:
+        file.write(b"id,text\n")
+        for i, at in enumerate(range(RECORD, size, RECORD)):
+            file.seek(at - QUOTED - 10)
+            file.write(b'\n%09d,"a\n""b",x' % i)
+        file.truncate(size)
+    return path
+
+
+class Run:
+    """The command at work. `out` is where split puts its pieces."""
+
+    def __init__(self, cleave, directory, *words, stdin=None, limits=()):
+        self.out = os.path.join(directory, "out")
+        shutil.rmtree(self.out, ignore_errors=True)
+        os.mkdir(self.out)
+        if words[0] == "split":
+            words += ("-o", self.out + "/{i:5}")
+        self.words = words
+        self.process = subprocess.Popen(
+            [cleave, *words], stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=(lambda: [resource.setrlimit(*limit) for limit in limits]) if limits else None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def finish(self):
+        try:
+            self.stdout, stderr = self.process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise Failure("%s hangs" % (self.words,)) from None
+        self.code, self.stderr = self.process.returncode, stderr.decode(errors="replace")
+        return self
+
+    def pieces(self):
+        return [os.path.join(self.out, name) for name in sorted(os.listdir(self.out))]
+
+    def joined(self):
+        return b"".join(read(path) for path in self.pieces())
+
+    def expect(self, code, message=""):
+        """Exit code and the message after the name of the input; nothing is left of a run that failed."""
+        need(self.code == code, "%s: exit %s, not %d: %s" % (self.words, self.code, code, self.stderr[:2000]))
+        if code != 0:
+            name = "stdin" if self.words[-1] == "-" or "-" in self.words else self.words[1]
+            need(self.stderr == "cleave: %s: %s\n" % (name, message), "%s: says %r" % (self.words, self.stderr))
+            need(self.pieces() == [], "%s: something is left: %s" % (self.words, self.pieces()))
+            need(self.words[0] in ("cat", "offsets") or self.stdout == b"", "%s: prints %r" % (self.words, self.stdout))
+        return self
+
+    def stop_while_reading(self, path):
+        """Stops it between opening the input and the end; False if that came too late."""
+        status = os.stat(path)
+        deadline = time.monotonic() + TIMEOUT
+        while not self.is_reading(status):
+            if self.process.poll() is not None:
+                return False
+            need(time.monotonic() < deadline, "%s does not open its input" % (self.words,))
+        self.process.send_signal(signal.SIGSTOP)
+        while self.process.poll() is None and self.state() not in "Tt":
+            time.sleep(0.001)
+        return self.process.poll() is None and self.is_reading(status)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+        return self.finish()
+
+    def state(self):
+        return read("/proc/%d/stat" % self.process.pid).rsplit(b")", 1)[1].split()[0].decode()
+
+    def is_reading(self, status):
+        """It has the file mapped, or has read from it."""
+        root = "/proc/%d/" % self.process.pid
+        with contextlib.suppress(OSError):
+            if any(line.split()[4] == b"%d" % status.st_ino for line in read(root + "maps").splitlines()):
+                return True
+            for name in os.listdir(root + "fd"):
+                with contextlib.suppress(OSError):
+                    found = os.stat(root + "fd/" + name)
+                    if (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino):
+                        if int(read(root + "fdinfo/" + name).split()[1]) > 0:
+                            return True
+        return False
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Tests:
+    def __init__(self, cleave, directory, rounds):
+        self.cleave, self.directory, self.rounds = cleave, directory, rounds
+        self.random = random.Random(1)
+        self.notes = ""
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def run(self, *words, **options):
+        with Run(self.cleave, self.directory, *words, **options) as run:
+            return run.finish()
+
+    # Truncation, at any moment.
+
+    def truncated(self, words, size, is_whole):
+        """Truncates the input again and again while it is read. A run that ends well is judged by `is_whole`."""
+        path = self.path("in.csv")
+        taken = min(self.time_untouched(words, size) for _ in range(3))
+        hits = 0
+        for i in range(self.rounds):
+            make_input(path, size)
+            threads, length = ("1", "4")[i % 2], (4096, 0)[i // 2 % 2]
+            with Run(self.cleave, self.directory, words[0], path, *words[1:], "-j", threads) as run:
+                time.sleep(self.random.uniform(0, taken))
+                os.truncate(path, length)
+                run.finish()
+            if run.code == 0:
+                need(is_whole(run, read(path)), "%s: exit 0, and not whole" % (run.words,))
+            else:
+                run.expect(4, TRUNCATED)
+                hits += 1
+            os.unlink(path)
+        self.notes = "%d of %d runs ended with 4" % (hits, self.rounds)
+        need(hits > 0, "no run was hit")
+
+    def time_untouched(self, words, size):
+        path = make_input(self.path("in.csv"), size)
+        began = time.monotonic()
+        self.run(words[0], path, *words[1:]).expect(0)
+        taken = time.monotonic() - began
+        os.unlink(path)
+        return taken
+
+    def truncated_while_counted(self):
+        size = 128 * MIB
+        records = b"%d\n" % (size // RECORD)
+        # Opened after the truncation, it holds the header and a record's beginning, or nothing.
+        self.truncated(["count"], size, lambda run, _: run.stdout in (records, b"1\n", b"0\n"))
+
+    def truncated_while_split(self):
+        size = 64 * MIB
+        make_input(self.path("whole.csv"), size)
+        whole = [shutil.copy(path, self.path("whole.%d" % i)) for i, path in
+                 enumerate(self.run("split", self.path("whole.csv"), "-H", "-n", "5").expect(0).pieces())]
+
+        def is_whole(run, short):
+            pieces = run.pieces()
+            if sum(map(os.path.getsize, pieces)) == len(short):
+                return run.joined() == short
+            return all(filecmp.cmp(a, b, shallow=False) for a, b in zip(pieces, whole, strict=True))
+
+        self.truncated(["split", "-H", "-n", "5"], size, is_whole)
+
+    # What happens while the command is stopped in the middle.
+
+    def while_stopped(self, change, judge, verbs=None, stdin=False, limits=()):
+        verbs = verbs or [["count"], ["check"], ["offsets", "-l", "20"], ["cat", "-n", "2/3"],
+                          ["split", "-H", "-C", "1M"], ["split", "-n", "3", "--dry-run"]]
+        for i, words in enumerate(verbs):
+            self.one_while_stopped([*words, "-j", ("1", "4")[i % 2]], change, judge, stdin, limits)
+
+    def one_while_stopped(self, words, change, judge, stdin, limits):
+        path, copy = self.path("in.csv"), self.path("copy.csv")
+        for _ in range(20):
+            for old in (path, copy):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(old)
+            make_input(path, SIZE)
+            with contextlib.ExitStack() as stack:
+                file = stack.enter_context(open(path, "rb")) if stdin else None
+                run = stack.enter_context(Run(self.cleave, self.directory, words[0], "-" if stdin else path,
+                                              *words[1:], stdin=file, limits=limits))
+                if not run.stop_while_reading(path):
+                    continue
+                change(path)
+                run.go_on()
+            judge(run)
+            return
+        raise Failure("%s is too fast to be stopped" % (words,))
+
+    @staticmethod
+    def write_at(path, offset):
+        with open(path, "r+b") as file:
+            file.seek(offset)
+            file.write(b"\n7,8\n")
+
+    def expect_changed(self, change, **options):
+        self.while_stopped(change, lambda run: run.expect(4, CHANGED), **options)
+
+    def appended_to(self):
+        self.expect_changed(lambda path: self.write_at(path, os.path.getsize(path)))
+
+    def rewritten_in_place(self):
+        self.expect_changed(lambda path: self.write_at(path, SIZE - MIB))
+
+    def rewritten_in_place_with_the_old_time(self):
+        def change(path):
+            status = os.stat(path)
+            self.write_at(path, SIZE - MIB)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+        self.expect_changed(change, verbs=[["count"]])
+
+    def changed_behind_standard_input(self):
+        verbs = [["count"], ["split", "-l", "50"]]
+        self.expect_changed(lambda path: self.write_at(path, 1000), verbs=verbs, stdin=True)
+        self.while_stopped(lambda path: os.truncate(path, 9), lambda run: run.expect(4, TRUNCATED), verbs=verbs,
+                           stdin=True)
+
+    def changed_where_it_cannot_be_mapped(self):
+        limits = [(resource.RLIMIT_AS, (SIZE // 2, SIZE // 2))]
+        self.need_to_start(limits)
+        verbs = [["count"], ["split", "-l", "50"], ["offsets", "-C", "1M"]]
+        self.expect_changed(lambda path: self.write_at(path, 1000), verbs=verbs, limits=limits)
+        self.while_stopped(lambda path: os.truncate(path, 9), lambda run: run.expect(4, TRUNCATED), verbs=verbs,
+                           limits=limits)
+
+    def truncated_and_then_odd(self):
+        """What the zeros or the missing end look like is not reported: here, a quote that is never closed."""
+        self.while_stopped(lambda path: os.truncate(path, SIZE - MIB - QUOTED + 5), lambda run: run.expect(4, TRUNCATED))
+
+    def rewritten_all_the_time(self):
+        """The bytes are others at every look."""
+        size = 16 * MIB
+        path, done, hits = make_input(self.path("in.csv"), size), threading.Event(), 0
+
+        def write():
+            chance = random.Random(2)
+            with open(path, "r+b", buffering=0) as file:
+                while not done.is_set():
+                    file.seek(chance.randrange(size - MIB))
+                    file.write(chance.choice((b"\n" * 40000, b'"', b',"\n', b"x" * 60000, b'5" x\n' * 9000)))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for i in range(self.rounds):
+                words = (["offsets", path, "-l", "3"], ["offsets", path, "-n", "1000"], ["split", path, "-n", "40"],
+                         ["offsets", path, "-C", "5K"], ["count", path], ["cat", path, "-n", "7/9"],
+                         ["offsets", path, "-n", "50", "--clone", "auto"])[i % 7]
+                run = self.run(*words, "--lenient", "--quiet", "-j", "2", "--block-size", ("1M", "4K")[i % 2])
+                if run.code != 0:
+                    run.expect(4, CHANGED)
+                    hits += 1
+        finally:
+            done.set()
+            writer.join()
+        self.notes = "%d of %d runs ended with 4" % (hits, self.rounds)
+        need(hits > 0, "no run was hit")
+
+    # What is no change of the content.
+
+    def expect_whole(self, change):
+        sound = {}
+
+        def judge(run):
+            run.expect(0)
+            key = tuple(run.words[2:-2])
+            if run.words[0] == "split" and "--dry-run" not in run.words:
+                need(run.joined() == self.whole, "%s: the pieces are not whole" % (run.words,))
+            need(sound.setdefault((run.words[0], key), run.stdout) == run.stdout, "%s: says otherwise" % (run.words,))
+
+        self.whole = read(make_input(self.path("whole.csv"), SIZE))
+        self.while_stopped(change, judge, verbs=[["count"], ["cat", "-n", "2/3"], ["split", "-H", "-C", "4M"]])
+
+    def replaced_by_rename(self):
+        def change(path):
+            with open(path + ".new", "w") as file:
+                file.write("other\n1\n")
+            os.rename(path + ".new", path)
+
+        self.expect_whole(change)
+
+    def renamed(self):
+        self.expect_whole(lambda path: os.rename(path, self.path("copy.csv")))
+
+    def removed(self):
+        def change(path):
+            os.unlink(path)
+            make_input(path, 4096)   # another file
+
+        self.expect_whole(change)
+
+    def other_mode(self):
+        self.expect_whole(lambda path: os.chmod(path, 0o600))
+
+    def another_link(self):
+        self.expect_whole(lambda path: os.link(path, self.path("copy.csv")))
+
+    # The medium fails.
+
+    def medium_fails(self):
+        mkfs = shutil.which("mkfs.ext4", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+        if os.geteuid() != 0 or mkfs is None:
+            raise Skip("needs root and mkfs.ext4")
+        memory, disk = self.path("memory"), self.path("disk")
+        image = os.path.join(memory, "image")
+        os.makedirs(memory, exist_ok=True)
+        os.makedirs(disk, exist_ok=True)
+
+        def system(*words):
+            done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            if done.returncode != 0:
+                raise Skip("%s: %s" % (words[0], done.stderr.strip()[:200]))
+
+        @contextlib.contextmanager
+        def mounted(directory, *words):
+            system("mount", *words, directory)
+            try:
+                yield
+            finally:
+                for command in (["umount", directory], ["umount", "-l", directory]):
+                    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0:
+                        break
+
+        too_little_to_map = [(resource.RLIMIT_AS, (36 * MIB, 36 * MIB))]
+        with mounted(memory, "-t", "tmpfs", "-o", "size=160m", "tmpfs"):
+            with open(image + ".whole", "wb") as file:
+                file.truncate(64 * MIB)
+            system(mkfs, "-q", image + ".whole")
+            with mounted(disk, "-o", "loop", image + ".whole"):
+                with open(os.path.join(disk, "in.csv"), "wb") as file:
+                    file.write(b"h\n" + b"1,2,3,4\n" * (5 * MIB))
+            for words in (["count"], ["check"], ["offsets", "-l", "1"], ["cat", "-n", "3/3"],
+                          ["split", "-C", "1M"], ["split", "-n", "5"]):
+                for limits in ([], too_little_to_map):
+                    if limits:
+                        try:
+                            self.need_to_start(limits)
+                        except Skip:
+                            continue
+                    shutil.copyfile(image + ".whole", image)
+                    with mounted(disk, "-o", "loop", image):
+                        path = os.path.join(disk, "in.csv")
+                        os.stat(path)
+                        os.truncate(image, 20 * MIB)
+                        self.run(words[0], path, *words[1:], limits=limits).expect(1, UNREADABLE)
+
+    # What the system refuses.
+
+    def need_to_start(self, limits):
+        with Run(self.cleave, self.directory, "--version", limits=limits) as run:
+            if run.finish().code != 0:
+                raise Skip("this build does not start with so little")
+
+    def mapping_refused(self):
+        limits = [(resource.RLIMIT_AS, (SIZE // 2, SIZE // 2))]
+        self.need_to_start(limits)
+        path = make_input(self.path("in.csv"), SIZE)
+        for how in (["-C", "1M"], ["-l", "20"]):
+            run = self.run("split", path, "-H", *how, limits=limits).expect(0)
+            need(run.joined() == read(path), "%s: the pieces are not whole" % (run.words,))
+
+    def threads_refused(self):
+        # Each thread would have a stack of that size.
+        limits = [(resource.RLIMIT_AS, (1024 * MIB, 1024 * MIB)), (resource.RLIMIT_STACK, (2048 * MIB, 2048 * MIB))]
+        self.need_to_start(limits)
+        path = make_input(self.path("in.csv"), SIZE)
+        run = self.run("split", path, "-H", "-n", "8", "-j", "4", limits=limits).expect(0)
+        need(run.joined() == read(path), "%s: the pieces are not whole" % (run.words,))
+
+    # What has no size.
+
+    def files_of_the_system(self):
+        for path in ("/proc/cpuinfo", "/proc/self/maps", "/sys/devices/system/cpu/online"):
+            if not os.path.exists(path):
+                continue
+            for words in (["count"], ["check"], ["offsets", "-l", "1"], ["cat", "-n", "1/1"], ["split", "-l", "5"]):
+                self.run(words[0], path, *words[1:], "--no-quote").expect(0)
+
+    def fifo(self):
+        path = self.path("fifo")
+        os.mkfifo(path)
+        for words in (["count"], ["split", "-l", "1"], ["split", "-n", "2"]):
+            with Run(self.cleave, self.directory, words[0], path, *words[1:]) as run:
+                with open(path, "wb") as file:
+                    file.write(b"h\n1\n2\n")
+                run.finish().expect(0)
+            need(run.stdout == b"2\n" if words == ["count"] else len(run.pieces()) == 2, "%s: not whole" % words)
+
+
+CHECKS = [Tests.truncated_while_counted, Tests.truncated_while_split, Tests.truncated_and_then_odd, Tests.appended_to,
+          Tests.rewritten_in_place, Tests.rewritten_in_place_with_the_old_time, Tests.rewritten_all_the_time,
+          Tests.changed_behind_standard_input, Tests.changed_where_it_cannot_be_mapped, Tests.replaced_by_rename,
+          Tests.renamed, Tests.removed, Tests.other_mode, Tests.another_link, Tests.medium_fails,
+          Tests.mapping_refused, Tests.threads_refused, Tests.files_of_the_system, Tests.fifo]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", required=True, help="the binary")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="the checks with that in their names")
+    parser.add_argument("--rounds", type=int, default=20, metavar="N")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
+
+    passed = failed = skipped = 0
+    for check in CHECKS:
+        name = check.__name__.replace("_", " ")
+        if arguments.only not in name and arguments.only not in check.__name__:
+            continue
+        with tempfile.TemporaryDirectory(prefix="input.") as directory:
+            tests = Tests(os.path.abspath(arguments.cleave), directory, arguments.rounds)
+            began = time.monotonic()
+            try:
+                check(tests)
+                passed += 1
+                said = "ok   %s" % name
+            except Skip as reason:
+                skipped += 1
+                said = "skip %s: %s" % (name, reason)
+            except Failure as failure:
+                failed += 1
+                said = "FAIL %s: %s" % (name, failure)
+            print("%s (%.1f s%s)" % (said, time.monotonic() - began, tests.notes and "; " + tests.notes), flush=True)
+    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+    return 1 if failed else 0 if passed else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
