@@ -41,6 +41,7 @@ public:
 
     // As given, "-" included.
     const std::string& path() const noexcept;
+    // Of what was opened; mtime_ns is 0 but for regular files.
     FileIdentity identity() const noexcept;
     const Cancellation* cancellation() const noexcept;
 

@@ -35,6 +35,7 @@ struct Input::Impl {
     const Cancellation* cancellation;
     Fd file;
     struct stat status;
+    FileIdentity identity;               // of where it comes from, spooled or not
     std::uint64_t offset = 0;            // where in the file the input begins
     std::optional<FileVersion> version;  // of a file that others can change
     std::optional<Mapping> mapping;
@@ -77,21 +78,26 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
     impl->cancellation = cancellation;
     if (path == "-") {
         impl->file = Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-        const off_t offset = ::lseek(STDIN_FILENO, 0, SEEK_CUR);  // fails where there is no such thing
-        impl->offset = offset > 0 ? static_cast<std::uint64_t>(offset) : 0;
     } else {
         impl->file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     }
     if (!impl->file.is_open()) throw_errno(impl->name);
+    if (const off_t offset = ::lseek(impl->file.get(), 0, SEEK_CUR); offset > 0) {
+        impl->offset = static_cast<std::uint64_t>(offset);
+    } else if (offset < 0 && errno != ESPIPE) {  // a pipe is always at its place
+        throw_errno(impl->name);
+    }
     FileVersion version(impl->file.get(), impl->name);  // before the size is taken: whatever happens after that counts
     impl->map();
+    impl->identity = identity_of(impl->status);
+    if (!S_ISREG(impl->status.st_mode)) impl->identity.mtime_ns = 0;
     // What pretends to be empty makes no promise about its size and times.
     if (S_ISREG(impl->status.st_mode) && impl->status.st_size > 0) impl->version = std::move(version);
     return Input(std::move(impl));
 }
 
 const std::string& Input::path() const noexcept { return impl_->path; }
-FileIdentity Input::identity() const noexcept { return identity_of(impl_->status); }
+FileIdentity Input::identity() const noexcept { return impl_->identity; }
 const Cancellation* Input::cancellation() const noexcept { return impl_->cancellation; }
 bool Input::is_mapped() const noexcept { return impl_->mapping.has_value(); }
 int Input::descriptor() const noexcept { return impl_->file.get(); }
@@ -134,14 +140,11 @@ void Input::spool() {
     impl_->file = std::move(temporary);
     impl_->offset = 0;
     impl_->buffer = {};
-    const struct stat original = impl_->status;
     impl_->map();
     if (!impl_->mapping) {
-        if (impl_->status.st_size > 0) throw std::system_error(ENOMEM, std::generic_category(), "temporary file");
+        if (impl_->status.st_size > 0) throw std::system_error(ENOMEM, std::generic_category(), impl_->name);
         impl_->mapping = Mapping::of_nothing();
     }
-    impl_->status.st_dev = original.st_dev;  // it is still known by where it came from
-    impl_->status.st_ino = original.st_ino;
 }
 
 bool Input::is_unchanged() const noexcept { return impl_->trust() == Trust::kGood; }
