@@ -38,7 +38,7 @@ FileVersion::FileVersion(int descriptor, const std::string& name) {
 
 FileChange FileVersion::change(int descriptor) const noexcept {
     struct stat now;
-    if (::fstat(descriptor, &now) != 0) return FileChange::kOther;
+    if (::fstat(descriptor, &now) != 0) return FileChange::kUnknown;
     if (now.st_size < status_.st_size) return FileChange::kShortened;
     if (now.st_size != status_.st_size || !is_same(now.st_mtim, status_.st_mtim)) return FileChange::kOther;
     // Who writes can put the time of the last write back, but not that of the last change.

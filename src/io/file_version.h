@@ -11,7 +11,8 @@ namespace cleave {
 enum class FileChange : std::uint8_t {
     kNone,
     kShortened,
-    kOther,  // longer, or written to
+    kOther,    // longer, or written to
+    kUnknown,  // the system does not tell
 };
 
 // What tells one content of a file from another, as far as the system does: size, time of the last write, and time of

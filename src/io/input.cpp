@@ -56,6 +56,7 @@ struct Input::Impl {
         switch (version ? version->change(file.get()) : FileChange::kNone) {
             case FileChange::kShortened: return Trust::kShortened;
             case FileChange::kOther: return Trust::kChanged;
+            case FileChange::kUnknown: return Trust::kUnreadable;
             case FileChange::kNone: break;
         }
         return mapping && mapping->has_faulted() ? Trust::kUnreadable : Trust::kGood;
