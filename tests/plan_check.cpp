@@ -85,17 +85,32 @@ Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Machin
     return plan;
 }
 
+StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Machine& machine,
+                            const Policy& policy) {
+    RecordingSink sink;
+    const Findings findings = cut_stream(input, dialect, machine, policy, sink);
+    EXPECT_EQ(findings.size, text.size());
+    return {sink.plan_for(text), findings};
+}
+
 Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
                     std::vector<std::size_t> part_sizes) {
     Pipe pipe(text, std::move(part_sizes));
     Input input = Input::open(pipe.path());
-    RecordingSink sink;
-    const Findings findings = cut_stream(input, dialect, Machine{}, policy, sink);
+    const auto [plan, findings] = plan_of_stream(input, text, dialect, Machine{}, policy);
     const Reading reading = read_by_rules(text, dialect);
-    EXPECT_EQ(findings.size, text.size());
     EXPECT_EQ(findings.records, reading.starts.size());
     EXPECT_EQ(findings.open_quote, reading.open_quote());
-    return sink.plan_for(text);
+    return plan;
+}
+
+void expect_same(const Plan& of_stream, const Plan& of_bytes) {
+    EXPECT_EQ(of_stream.header_size, of_bytes.header_size);
+    ASSERT_EQ(of_stream.pieces.size(), of_bytes.pieces.size());
+    for (std::size_t i = 0; i < of_bytes.pieces.size(); ++i) {
+        ASSERT_EQ(of_stream.pieces[i], of_bytes.pieces[i])
+            << printed(of_stream.pieces[i]) << " of the stream, of the bytes " << printed(of_bytes.pieces[i]);
+    }
 }
 
 std::uint64_t PlanCheck::header_in(std::uint64_t number) const {

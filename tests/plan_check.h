@@ -22,10 +22,20 @@ std::string printed(const Piece& piece);
 // By plan_pieces.
 Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Machine& machine, const Policy& policy);
 
-// By cut_stream, through a pipe in parts of these sizes. Expects that the sink is told of things in order, and gets the
-// header and the bytes of the pieces.
+// By cut_stream, of an input that is a stream of the text. Expects that the sink is told of things in order, and gets
+// the header and the bytes of the pieces.
+struct StreamedPlan {
+    Plan plan;
+    Findings findings;
+};
+StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Machine& machine,
+                            const Policy& policy);
+
+// The same through a pipe in parts of these sizes. Expects the reference's findings.
 Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
                     std::vector<std::size_t> part_sizes);
+
+void expect_same(const Plan& of_stream, const Plan& of_bytes);
 
 // Judges plans by the rules of DESIGN.md section 4.
 class PlanCheck {

@@ -34,15 +34,6 @@ Machine random_machine(Random& random) {
     return {nullptr, static_cast<unsigned>(1 + random.below(2)), kBlockSizes[random.below(5)]};
 }
 
-void expect_same(const Plan& of_stream, const Plan& of_bytes) {
-    EXPECT_EQ(of_stream.header_size, of_bytes.header_size);
-    ASSERT_EQ(of_stream.pieces.size(), of_bytes.pieces.size());
-    for (std::size_t i = 0; i < of_bytes.pieces.size(); ++i) {
-        ASSERT_EQ(of_stream.pieces[i], of_bytes.pieces[i])
-            << printed(of_stream.pieces[i]) << " of the stream, of the bytes " << printed(of_bytes.pieces[i]);
-    }
-}
-
 void expect_plan(const std::string& text, const Dialect& dialect, const Policy& policy, Random& random) {
     SCOPED_TRACE(testing::Message() << describe(policy) << "; " << describe(dialect) << "; "
                                     << (text.size() > 2000 ? "a long text" : shown(text)));

@@ -1,0 +1,109 @@
+#include "index_check.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels_under_test.h"
+
+namespace cleave::test {
+namespace {
+
+Quoting other_rule(const Dialect& dialect) {
+    return dialect.quoting == Quoting::kFieldStart ? Quoting::kAnywhere : Quoting::kFieldStart;
+}
+
+}  // namespace
+
+IndexCheck::IndexCheck(std::string text, const Dialect& dialect)
+    : text_(std::move(text)),
+      dialect_(dialect),
+      reading_(read_by_rules(text_, dialect)),
+      other_(read_by_rules(text_, dialect, other_rule(dialect))),
+      difference_(first_difference(text_, dialect)) {}
+
+void IndexCheck::expect_index(const Machine& machine) const {
+    SCOPED_TRACE(testing::Message() << describe(dialect_) << ", " << unique_name(machine.kernel) << ", blocks of "
+                                    << machine.block_size << ", " << machine.threads << " threads, "
+                                    << (text_.size() > 2000 ? "a long text" : shown(text_)));
+    const RecordIndex index(bytes_of(text_), dialect_, machine);
+    expect_findings(index.findings());
+    EXPECT_EQ(index.end(), reading_.end());
+    expect_locations(index);
+}
+
+void IndexCheck::expect_findings(const Findings& findings) const {
+    EXPECT_EQ(findings.size, text_.size());
+    EXPECT_EQ(findings.records, reading_.starts.size());
+    EXPECT_EQ(findings.open_quote.has_value(), reading_.open_at_end);
+    if (findings.open_quote && reading_.open_at_end) {
+        EXPECT_EQ(findings.open_quote->offset, reading_.open_quote()->offset);
+        EXPECT_EQ(findings.open_quote->record, reading_.open_quote()->record);
+    }
+    expect_divergence(findings.divergence);
+}
+
+// The place is in the last record that both rules start alike, and stands before the first difference.
+void IndexCheck::expect_divergence(const std::optional<Place>& divergence) const {
+    ASSERT_EQ(divergence.has_value(), difference_.has_value());
+    if (!divergence) return;
+    ASSERT_LT(divergence->offset, *difference_);
+    const Boundary common = reading_.at_or_before(*difference_ - 1);
+    EXPECT_GE(divergence->offset, common.offset);
+    EXPECT_EQ(divergence->record, common.record);
+    EXPECT_EQ(other_.at_or_before(*difference_ - 1), common);
+    if (!dialect_.escape) {
+        EXPECT_EQ(static_cast<std::uint8_t>(text_[divergence->offset]), dialect_.quote);
+    }
+}
+
+// Every record, and every byte unless they are too many. The steps down and at random leave the block at hand.
+void IndexCheck::expect_locations(const RecordIndex& index) const {
+    Locator locator(index);
+    const auto expect_around = [&](std::uint64_t offset) {
+        ASSERT_EQ(locator.at_or_after(offset), reading_.at_or_after(offset)) << "byte " << offset;
+        ASSERT_EQ(locator.at_or_before(offset), reading_.at_or_before(offset)) << "byte " << offset;
+    };
+    for (std::uint64_t record = 0; record <= reading_.starts.size() + 2; ++record) {
+        const Boundary start = reading_.start_of(record);
+        ASSERT_EQ(locator.start_of(record), start) << "record " << record;
+        ASSERT_NO_FATAL_FAILURE(expect_around(start.offset));
+        if (start.offset > 0) {
+            ASSERT_NO_FATAL_FAILURE(expect_around(start.offset - 1));
+        }
+    }
+    const std::uint64_t stride = text_.size() > 1000 ? 17 : 1;
+    for (std::uint64_t offset = 0; offset <= text_.size() + 2; offset += stride) {
+        ASSERT_EQ(locator.at_or_after(offset), reading_.at_or_after(offset)) << "byte " << offset;
+    }
+    for (std::uint64_t offset = text_.size() + 3; offset >= stride; offset -= stride) {
+        ASSERT_EQ(locator.at_or_before(offset - 1), reading_.at_or_before(offset - 1)) << "byte " << offset - 1;
+    }
+    Random random(text_.size());
+    for (unsigned i = 0; i < 20; ++i) {
+        ASSERT_NO_FATAL_FAILURE(expect_around(random.below(text_.size() + 1)));
+        const std::uint64_t record = random.below(reading_.starts.size() + 1);
+        ASSERT_EQ(locator.start_of(record), reading_.start_of(record)) << "record " << record;
+        ASSERT_NO_FATAL_FAILURE(expect_on_grid(locator, random));
+    }
+}
+
+void IndexCheck::expect_on_grid(Locator& locator, Random& random) const {
+    const std::uint64_t step = 1 + random.below(9);
+    const Grid grid{step, random.below(step)};
+    const std::uint64_t from = random.below(text_.size() + 2);
+    const std::uint64_t to = random.below(text_.size() + 5);
+    std::vector<std::uint64_t> starts;
+    for (const std::uint64_t start : reading_.starts) {
+        if (start % step == grid.phase && start >= from && start < to) starts.push_back(start);
+    }
+    const auto first = locator.first_on(grid, from, to);
+    const auto last = locator.last_on(grid, from, to);
+    ASSERT_EQ(first.has_value(), !starts.empty());
+    ASSERT_EQ(last.has_value(), !starts.empty());
+    if (starts.empty()) return;
+    EXPECT_EQ(*first, reading_.at_or_after(starts.front()));
+    EXPECT_EQ(*last, reading_.at_or_after(starts.back()));
+}
+
+}  // namespace cleave::test

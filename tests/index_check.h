@@ -1,0 +1,34 @@
+// What an index of a text has to say: asked for every record and every byte, against the reference.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cleave/scan.h"
+#include "inputs.h"
+#include "reference.h"
+
+namespace cleave::test {
+
+class IndexCheck {
+public:
+    IndexCheck(std::string text, const Dialect& dialect);
+
+    // The machine names its kernel.
+    void expect_index(const Machine& machine) const;
+
+private:
+    void expect_findings(const Findings& findings) const;
+    void expect_divergence(const std::optional<Place>& divergence) const;
+    void expect_locations(const RecordIndex& index) const;
+    void expect_on_grid(Locator& locator, Random& random) const;
+
+    std::string text_;
+    Dialect dialect_;
+    Reading reading_;
+    Reading other_;
+    std::optional<std::uint64_t> difference_;
+};
+
+}  // namespace cleave::test
