@@ -64,6 +64,9 @@ po::variables_map parse(Verb verb, const std::vector<std::string>& words) {
         po::store(po::command_line_parser(words).options(description).positional(positional).style(kStyle).run(),
                   given);
         po::notify(given);
+    } catch (const po::unknown_option& error) {
+        // Its what() replaces placeholders, those in the word at hand too, and never ends where one stands for itself.
+        throw UsageError(fmt::format("unrecognised option '{}'", error.get_option_name()));
     } catch (const po::error& error) {
         throw UsageError(error.what());
     }
