@@ -139,6 +139,15 @@ TEST(SniffDelimiter, BelievesTheFileName) {
     EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "tsv"), ',');
 }
 
+TEST(SniffDelimiter, GivesNoByteTwoRolesForTheFileName) {
+    DialectWish wish;
+    wish.dialect.quote = '\t';
+    EXPECT_EQ(sniff("a;b\n\t1,\t;2\n", "in.tsv", wish).dialect.delimiter, ';');
+    wish.dialect.quote.reset();
+    wish.dialect.escape = '\t';
+    EXPECT_EQ(sniff("a|b\n1|2\n", "in.tab", wish).dialect.delimiter, '|');
+}
+
 TEST(SniffDelimiter, LooksPastTheByteOrderMark) {
     EXPECT_EQ(sniffed_delimiter("\xEF\xBB\xBF\"a,x\";b\n\"c,x\";d\n"), ';');
 }

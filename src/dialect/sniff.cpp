@@ -88,8 +88,12 @@ Fit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
 
 void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std::string_view name) {
     if (name.ends_with(".tsv") || name.ends_with(".tab")) {
-        sniffed.dialect.delimiter = '\t';
-        return;
+        Dialect dialect = sniffed.dialect;
+        dialect.delimiter = '\t';
+        if (!dialect_fault(dialect)) {  // unless TAB has been given another role
+            sniffed.dialect = dialect;
+            return;
+        }
     }
     static constexpr std::array<std::uint8_t, 4> kCandidates = {',', ';', '\t', '|'};
     std::optional<Fit> best;
