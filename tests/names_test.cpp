@@ -64,6 +64,14 @@ TEST(PieceNamer, RefusesBadTemplates) {
     }
 }
 
+TEST(PieceNamer, RefusesIndicesThatStartAgainAtZero) {
+    constexpr std::uint64_t kLast = UINT64_MAX;
+    EXPECT_THROW(name_of("{i}", "x", 1, 10, kLast - 9), std::invalid_argument);
+    EXPECT_THROW(name_of("{i}", "x", 1, kLast, 2), std::invalid_argument);
+    EXPECT_THROW(name_of("{i}", "x", 1, std::nullopt, kLast), std::invalid_argument);
+    EXPECT_EQ(name_of("{i}", "x", 10, 10, kLast - 10), "18446744073709551614");
+}
+
 TEST(PieceNamer, RefusesOneNameForSeveralPieces) {
     EXPECT_THROW(name_of("x", "x", 1), std::invalid_argument);
     EXPECT_THROW(name_of("{stem}{ext}", "x", 1), std::invalid_argument);

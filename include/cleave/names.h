@@ -16,7 +16,8 @@ namespace cleave {
 class PieceNamer {
 public:
     // `count` is the number of pieces, if known. Throws std::invalid_argument on a malformed template, on {n} without a
-    // count, and on a template that would give several pieces the same name (without a count: one that could).
+    // count, on a template that would give several pieces the same name (without a count: one that could), and if the
+    // last index is beyond 64 bits.
     PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
                std::optional<std::uint64_t> count);
 

@@ -56,9 +56,13 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
     if (one_name && count.value_or(2) > 1) {
         throw std::invalid_argument("the output template gives every piece the same name; put {i} into it");
     }
+    std::uint64_t end_index = 0;
+    if (__builtin_add_overflow(first_index, std::max<std::uint64_t>(count.value_or(1), 1), &end_index)) {
+        throw std::invalid_argument("the index of the last piece is too large; let it begin at a smaller one");
+    }
     for (Part& part : parts_) {
         if (part.field != Field::kIndex) continue;
-        const unsigned needed = count ? digits(first_index + std::max<std::uint64_t>(*count, 1) - 1) : 0;
+        const unsigned needed = count ? digits(end_index - 1) : 0;
         if (part.width == 0 && !count) part.width = kIndexWidthOfStreams;
         part.width = std::max(part.width, needed);
     }
