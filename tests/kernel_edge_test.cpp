@@ -39,6 +39,24 @@ TEST_P(KernelEdgeTest, LongRunsOfOneByte) {
     }
 }
 
+// By `anywhere` a quote after one that closes opens nothing, also where the other rule takes both for data: at every
+// place of a step, and where the rules come to differ later in it.
+TEST_P(KernelEdgeTest, DoubledQuotesByAnywhere) {
+    for (Dialect dialect : every_dialect()) {
+        if (!dialect.quote) continue;
+        dialect.quoting = Quoting::kAnywhere;
+        for (std::size_t offset = 0; offset < 2 * kStepSize; ++offset) {
+            for (std::size_t length = 1; length <= 7; ++length) {
+                for (const std::string_view after : {"", "a", "\n\"\n", "a\"\n\"\n"}) {
+                    const std::string text = std::string(offset, 'a') + std::string(length, '"') + std::string(after);
+                    expect_as_reference(kernel(), dialect, text);
+                }
+            }
+        }
+        if (HasFailure()) FAIL() << "see above";
+    }
+}
+
 // Every length from 1 to 200 of the runs whose parity matters.
 TEST_P(KernelEdgeTest, RunsOfEveryLength) {
     for (const Dialect& dialect : every_dialect()) {

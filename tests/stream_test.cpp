@@ -50,6 +50,29 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
     }
 }
 
+// The second of two quotes opens nothing, wherever the stream is divided between them, and whether or not the rules
+// have cut differently by then.
+TEST(Scan, NamesTheQuoteThatOpenedInAStream) {
+    Dialect dialect;
+    dialect.quoting = Quoting::kAnywhere;
+    for (const std::string before : {"a", "a\"\n\",b\n", "a\"\n"}) {
+        for (const std::size_t quotes : {1U, 2U, 3U, 4U, 5U}) {
+            for (const std::string_view after : {"", "b", "\n", "b\"\n\"", "b\"\"\"\n"}) {
+                // The first kSniffSize bytes are looked at together.
+                const std::size_t first = kSniffSize - quotes / 2;
+                std::string text = before + std::string(first - before.size(), 'a');
+                text += std::string(quotes, '"') + std::string(after);
+                SCOPED_TRACE(shown(before) + ", " + std::to_string(quotes) + " quotes, " + shown(after));
+                Pipe pipe(text, {4096});
+                Input input = Input::open(pipe.path());
+                const Reading reading = read_by_rules(text, dialect);
+                EXPECT_EQ(scan(input, dialect, Machine{}).open_quote, reading.open_quote());
+                EXPECT_EQ(RecordIndex(bytes_of(text), dialect, Machine{}).findings().open_quote, reading.open_quote());
+            }
+        }
+    }
+}
+
 TEST(Scan, OfAMappedFile) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", "a,b\n\"x\ny\",z\n");

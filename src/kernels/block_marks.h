@@ -78,6 +78,10 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
     OneScanner field_start(passed_of(progress.field_start));
     OneScanner anywhere(passed_of(progress.anywhere));
     bool apart = progress.apart != 0;
+    // Where the rules agree and the last byte is a quote, it may be data by field-start alone. If it closed a section
+    // by anywhere, a quote that comes next is the second of two by that rule, and opens nothing.
+    const Lane by_anywhere = progress.own;
+    Lane second = apart ? 0 : by_anywhere & progress.anywhere.after_quote;
     LastOpen last_open;
     std::size_t done = 0;
     while (done < size) {
@@ -89,7 +93,8 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
             if (is_decided(masks)) {
                 *starts = starts_of(masks, before.passed(), length);
                 progress.records += Isa::popcount(*starts++);
-                last_open.take(masks.opens & ~masks.before(), done);
+                last_open.take(masks.opens & ~masks.before() & ~second, done);
+                second = 0;
                 done += length;
                 continue;
             }
@@ -107,7 +112,7 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
         *starts++ = here;
         progress.records += Isa::popcount(here);
         const Masks<Lane>& own = progress.own == 0 ? one : other;
-        last_open.take(own.opens & ~own.before(), done);
+        last_open.take(own.opens & ~own.before() & ~second, done);
         const Lane escapes = field_start.passed().escapes ^ anywhere.passed().escapes;
         const Lane agreed = agreement(one, other, escapes, length);
         const bool was_apart = apart;
@@ -117,10 +122,12 @@ std::size_t mark_by_both(const Markup& markup, const std::uint8_t* data, std::si
             progress.before_parting[0] = carry_of(before.passed());
             progress.before_parting[1] = carry_of(anywhere_before.passed());
         }
+        second = apart ? 0 : by_anywhere & anywhere.passed().toggles >> 63;
         done += length;
     }
     progress.field_start = carry_of(field_start.passed());
     progress.anywhere = carry_of(anywhere.passed());
+    if (!apart) progress.anywhere.after_quote = static_cast<std::uint8_t>(second);
     progress.apart = apart ? 1 : 0;
     progress.open_end = last_open.end();
     return done;

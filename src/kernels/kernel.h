@@ -55,7 +55,8 @@ struct Progress {
     std::size_t open_end;   // just past the last quote that opened a section in this call, in bytes from the data, or 0
     // Where both rules are followed:
     std::uint8_t own;         // whose opening quotes count: 0 those of field-start, 1 those of anywhere
-    std::uint8_t apart;       // the rules are in different states; while they are not, only `field_start` matters
+    std::uint8_t apart;       // the rules are in different states. While they are not, only `field_start` matters, and
+                              // anywhere.after_quote: 1 if the last byte is a quote by that rule alone
     std::size_t parted;       // the step in which they parted last, in bytes from the data, if they did in this call
     Carry before_parting[2];  // the states before that step: by field-start, by anywhere
 };

@@ -64,6 +64,14 @@ State Walker::state() const {
     return state_of(anywhere ? progress_.anywhere : progress_.field_start, dialect_.escape_scope);
 }
 
+// Where both rules are followed. One quote that is data by the other rule does not set them apart, but by this one it
+// may be the first of two.
+State Walker::state_by_anywhere() const {
+    if (apart()) return state_of(progress_.anywhere, dialect_.escape_scope);
+    const State agreed = state_of(progress_.field_start, dialect_.escape_scope);
+    return agreed == State::kUnquoted && progress_.anywhere.after_quote != 0 ? State::kQuoteInQuoted : agreed;
+}
+
 bool Walker::exact() const { return rules_ != Rules::kAnywhere || escape_use(dialect_) == EscapeUse::kQuoted; }
 
 // The rules agree, or only the dialect's own matters any more.
@@ -144,19 +152,16 @@ std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
 
 // Follows both rules. Where they start different records it ends the comparison, takes nothing and returns nothing.
 std::optional<std::uint64_t> Walker::step_by_both_rules(std::span<const std::uint8_t> step) {
-    const State agreed = state_of(progress_.field_start, dialect_.escape_scope);
-    Readers readers{agreed, agreed, progress_.records, std::nullopt};
-    if (apart()) {
-        readers.anywhere = state_of(progress_.anywhere, dialect_.escape_scope);
-        readers.since = since_;
-    }
+    Readers readers{state_of(progress_.field_start, dialect_.escape_scope), state_by_anywhere(), progress_.records,
+                    std::nullopt};
+    if (apart()) readers.since = since_;
     std::uint64_t starts = 0;
     std::uint64_t last_open = last_open_;
     for (std::size_t i = 0; i < step.size(); ++i) {
         const std::optional<Transition> own = move(readers, offset_ + i, step[i]);
         if (!own) {
             divergence_ = readers.since;
-            settle(state());
+            settle(progress_.own == 0 ? state() : state_by_anywhere());
             rules_ = rules_of(dialect_);
             return std::nullopt;
         }

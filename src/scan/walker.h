@@ -73,6 +73,7 @@ private:
     std::size_t advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts);
     std::size_t mark(std::span<const std::uint8_t> slice, std::uint64_t* starts);
     void settle(State state);
+    State state_by_anywhere() const;
     std::uint64_t step_exactly(std::span<const std::uint8_t> step);
     std::optional<std::uint64_t> step_by_both_rules(std::span<const std::uint8_t> step);
     Place find_parting(std::span<const std::uint8_t> bytes, const std::uint64_t* starts, std::uint64_t records) const;
