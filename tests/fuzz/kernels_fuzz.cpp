@@ -1,0 +1,91 @@
+// Every kernel that runs here against the byte-at-a-time reference: the first one as far as it may be judged, the
+// others bit for bit against that one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "choices.h"
+#include "inputs.h"
+#include "kernel_check.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr std::size_t kMaxTextSize = 250;
+
+Carry any_carry(Choices& choices) {
+    const std::uint8_t bits = choices.byte();
+    const auto bit = [bits](unsigned number) { return static_cast<std::uint8_t>(bits >> number & 1); };
+    return {.inside = bit(0),
+            .escaped = bit(1),
+            .field_may_open = bit(2),
+            .after_terminator = bit(3),
+            .after_cr = bit(4),
+            .after_quote = bit(5)};
+}
+
+// The reference skips a byte order mark. Kernels never see one.
+bool has_mark(const Dialect& dialect, const std::string& text) {
+    const std::string quoted = static_cast<char>(dialect.quote.value_or(0)) + text;
+    return bom_size(bytes_of(text)) > 0 || bom_size(bytes_of(quoted)) > 0;
+}
+
+void expect_same(const Kernel& kernel, const Kernel& first, const Dialect& dialect, std::string_view text,
+                 Carry before) {
+    const BlockSummary summary = summarise(kernel, dialect, text, before);
+    EXPECT_EQ(printed(summary), printed(summarise(first, dialect, text, before))) << unique_name(&kernel);
+    for (const Rules rules : kEachRules) {
+        const Marked marked = mark(kernel, dialect, text, rules, before);
+        EXPECT_TRUE(same(marked, mark(first, dialect, text, rules, before), rules)) << unique_name(&kernel);
+    }
+}
+
+// Cut in two, the parts make up the whole.
+void expect_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::size_t cut, Carry before) {
+    const BlockSummary a = summarise(kernel, dialect, text.substr(0, cut), before);
+    const Carry between = carry_after(dialect, text.substr(0, cut), before);
+    BlockSummary parts = compose(a, summarise(kernel, dialect, text.substr(cut), between));
+    BlockSummary whole = summarise(kernel, dialect, text, before);
+    if (!dialect.quote) parts.records[1] = whole.records[1] = 0;  // there is no inside
+    EXPECT_EQ(printed(parts), printed(whole)) << unique_name(&kernel) << ", cut at " << cut;
+}
+
+void expect_lanes(const Kernel& kernel, const Dialect& dialect, std::string_view text, Carry before) {
+    constexpr std::size_t kSize = kLaneUnit;
+    const Carry each[kLaneCount] = {kCarryAtStart, before, kCarryAtStart, before};
+    BlockSummary lanes[kLaneCount];
+    const Markup markup = markup_under_test(dialect);
+    kernel.summarise_lanes[markup.variant](markup, bytes_of(text).data(), kSize, each, lanes);
+    for (std::size_t i = 0; i < kLaneCount; ++i) {
+        EXPECT_EQ(printed(lanes[i]), printed(summarise(kernel, dialect, text.substr(i * kSize, kSize), each[i])))
+            << unique_name(&kernel) << ", lane " << i;
+    }
+}
+
+void fuzz(Choices choices) {
+    static const std::vector<const Kernel*> kKernels = available_kernels();
+    const Dialect dialect = choices.dialect();
+    const Carry before = any_carry(choices);
+    const std::size_t cut = choices.byte();
+    const bool is_long = choices.one_in(64);
+    std::string text = choices.text(kMaxTextSize);
+    if (is_long) {
+        text = repeated(text, kLaneCount * kLaneUnit + text.size());  // enough for the lanes
+        for (const Kernel* kernel : kKernels) expect_lanes(*kernel, dialect, text, before);
+    } else if (!has_mark(dialect, text)) {
+        expect_as_reference(*kKernels.front(), dialect, text);
+    }
+    for (const Kernel* kernel : kKernels) {
+        if (kernel != kKernels.front()) expect_same(*kernel, *kKernels.front(), dialect, text, before);
+    }
+    expect_parts(*kKernels.front(), dialect, text, std::min(cut, text.size()), before);
+}
+
+}  // namespace
+}  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    cleave::test::fuzz(cleave::test::Choices({data, size}));
+    return 0;
+}

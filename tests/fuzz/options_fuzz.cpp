@@ -1,0 +1,74 @@
+// Command lines: a mistake is a UsageError and nothing else, and what is accepted is something to work with.
+#include <gtest/gtest.h>
+
+#include "choices.h"
+#include "cli/options.h"
+#include "inputs.h"
+
+namespace cleave::test {
+namespace {
+
+using cli::Arguments;
+using cli::UsageError;
+using cli::Verb;
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::vector<std::string> words;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\0', begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return words;
+}
+
+void expect_policy(const Arguments& arguments) {
+    const Policy& policy = arguments.policy;
+    for (const auto& limit : {policy.records, policy.size, policy.pieces}) {
+        EXPECT_NE(limit, 0U);
+    }
+    EXPECT_FALSE(policy.pieces && (policy.records || policy.size));
+    const bool cuts =
+        arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat;
+    EXPECT_EQ(cuts, policy.pieces || policy.records || policy.size);
+    if (arguments.verb == Verb::kCat) {
+        EXPECT_GE(arguments.cat_piece, 1U);
+        EXPECT_LE(arguments.cat_piece, policy.pieces);
+    }
+    EXPECT_EQ(policy.alignment != 0, arguments.clone.value_or(CloneMode::kNever) != CloneMode::kNever);
+}
+
+void expect_usable(const Arguments& arguments) {
+    if (arguments.help) return;
+    expect_policy(arguments);
+    for (const char* name : {"in.csv", "in.tsv"}) {
+        const Dialect dialect = settle_dialect(arguments.dialect, bytes_of("a,b;c\td\n"), name).dialect;
+        EXPECT_EQ(dialect_fault(dialect), std::nullopt) << name;
+    }
+    EXPECT_GE(arguments.machine.threads, 1U);
+    EXPECT_GE(arguments.machine.block_size, 1U);
+    EXPECT_LE(arguments.machine.block_size, kMaxBlockSize);
+    EXPECT_FALSE(arguments.inputs.empty());
+    if (arguments.verb != Verb::kCount && arguments.verb != Verb::kCheck) {
+        EXPECT_EQ(arguments.inputs.size(), 1U);
+    }
+}
+
+void fuzz(Choices choices) {
+    const auto verb = static_cast<Verb>(choices.below(cli::kVerbCount));
+    const std::string text = choices.text(300);
+    try {
+        expect_usable(cli::parse_arguments(verb, words_of(text)));
+    } catch (const UsageError& error) {
+        EXPECT_NE(std::string_view(error.what()), "");
+    }
+}
+
+}  // namespace
+}  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    cleave::test::fuzz(cleave::test::Choices({data, size}));
+    return 0;
+}

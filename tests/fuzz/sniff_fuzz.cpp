@@ -1,0 +1,85 @@
+// What is settled from the head of a file is a dialect without a fault, keeps what was settled before, and depends on
+// nothing but that head.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "choices.h"
+#include "inputs.h"
+#include "reference.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr std::size_t kMaxTextSize = 250;
+
+DialectWish make_wish(Choices& choices) {
+    DialectWish wish;
+    wish.dialect = choices.dialect();
+    wish.sniff_delimiter = !choices.one_in(4);
+    wish.sniff_terminator = !choices.one_in(4);
+    return wish;
+}
+
+// The rule of DESIGN.md section 1 by the reference: the first terminator outside quotes; CRs right before an LF belong
+// to it.
+Terminator first_terminator(const std::string& head, Dialect dialect, bool head_is_all) {
+    dialect.terminator = Terminator::kAny;
+    const std::size_t mark = bom_size(bytes_of(head));
+    std::vector<std::uint64_t> starts = read_by_rules(head.substr(0, kMaxTextSize) + "a", dialect).starts;
+    if (starts.size() < 2 && head.size() > kMaxTextSize) starts = read_by_rules(head + "a", dialect).starts;
+    if (head.size() == mark || starts.size() < 2) return Terminator::kLf;
+    const std::size_t terminator = starts[1] - 1;
+    if (head[terminator] == '\n') return Terminator::kLf;
+    const std::size_t after = head.find_first_not_of('\r', terminator);
+    const bool lone = after == std::string::npos ? head_is_all : head[after] != '\n';
+    return lone ? Terminator::kCr : Terminator::kLf;
+}
+
+void expect_settled(const SniffedDialect& sniffed, const DialectWish& wish, const std::string& head, bool head_is_all) {
+    EXPECT_EQ(dialect_fault(sniffed.dialect), std::nullopt);
+    Dialect expected = wish.dialect;
+    if (wish.sniff_delimiter) expected.delimiter = sniffed.dialect.delimiter;
+    if (wish.sniff_terminator) expected.terminator = first_terminator(head, sniffed.dialect, head_is_all);
+    EXPECT_EQ(sniffed.dialect, expected);
+    if (wish.sniff_delimiter) {
+        EXPECT_NE(std::string_view(",;\t|").find(static_cast<char>(expected.delimiter)), std::string_view::npos);
+    } else {
+        EXPECT_FALSE(sniffed.quotes_unexplained);
+    }
+}
+
+bool same(const SniffedDialect& a, const SniffedDialect& b) {
+    return a.dialect == b.dialect && a.quotes_unexplained == b.quotes_unexplained;
+}
+
+void fuzz(Choices choices) {
+    static constexpr const char* kNames[] = {"in.csv", "in.tsv", "in.tab", "", "tsv", "-"};
+    const DialectWish wish = make_wish(choices);
+    const char* name = kNames[choices.below(std::size(kNames))];
+    const bool fills_head = choices.rarely(500);
+    const std::string after = choices.text(choices.below(8));
+    std::string text = choices.text(kMaxTextSize);
+    if (fills_head) text = repeated(text, kSniffSize);
+
+    const auto head = bytes_of(text);
+    const SniffedDialect sniffed = settle_dialect(wish, head, name);
+    expect_settled(sniffed, wish, text, !fills_head);
+    const std::string followed = fills_head ? text + after : text;
+    EXPECT_TRUE(same(settle_dialect(wish, bytes_of(followed), name), sniffed));
+
+    const auto first = head.first(std::min<std::size_t>(head.size(), 4));
+    EXPECT_EQ(bom_size(head), text.starts_with("\xEF\xBB\xBF") ? 3U : 0U);
+    EXPECT_EQ(bom_size(first), bom_size(head));
+    EXPECT_EQ(wide_encoding(first), wide_encoding(head));
+    EXPECT_FALSE(wide_encoding(head) && bom_size(head) > 0);
+}
+
+}  // namespace
+}  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    cleave::test::fuzz(cleave::test::Choices({data, size}));
+    return 0;
+}

@@ -1,0 +1,99 @@
+// Split, then join: plans of bytes and of streams are the same, their cuts are record starts, and header and bodies
+// make up the input.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "choices.h"
+#include "filled_pipe.h"
+#include "plan_check.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr std::size_t kMaxTextSize = 250;
+
+// A stream comes in parts only after its first bytes, which are looked at together. So the texts of some runs stand
+// behind a head that is nearly as long.
+std::string make_head(Choices& choices, const Dialect& dialect) {
+    const std::size_t size = kSniffSize - choices.below(100);
+    const char terminator = dialect.terminator == Terminator::kCr ? '\r' : '\n';
+    std::string head(size, 'a');
+    switch (choices.below(4)) {
+        case 0: return repeated(std::string(200 + choices.below(1000), 'a') + terminator, size);
+        case 1: head.back() = terminator; break;
+        case 2: head.front() = static_cast<char>(dialect.quote.value_or('"')); break;
+        default: break;
+    }
+    return head;
+}
+
+Policy make_policy(Choices& choices, std::size_t head_size) {
+    Policy policy;
+    policy.header = choices.header_mode();
+    const std::size_t kind = choices.below(8);
+    if (kind == 7) {
+        policy.pieces = 1 + choices.below(100);
+    } else {
+        if (kind % 3 != 0) policy.records = 1 + (choices.one_in(4) ? choices.below(300) : choices.below(8));
+        if (kind % 3 != 1) policy.size = 1 + choices.below(200) + (choices.one_in(2) ? head_size : 0);
+    }
+    if (choices.one_in(4)) policy.alignment = 1 + choices.below(64);
+    return policy;
+}
+
+void expect_joined(const Plan& plan, const std::string& text) {
+    std::string joined = text.substr(0, plan.header_size);
+    for (const Piece& piece : plan.pieces) {
+        EXPECT_EQ(piece.start, joined.size());
+        joined += text.substr(piece.start, piece.length);
+    }
+    EXPECT_TRUE(joined == text);
+}
+
+void expect_rules(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy) {
+    const PlanCheck check(text, dialect, policy);
+    if (policy.alignment != 0) {
+        check.expect_aligned(plan);
+    } else if (policy.pieces) {
+        check.expect_shares(plan);
+    } else {
+        check.expect_limits(plan);
+    }
+}
+
+void fuzz(Choices choices) {
+    static const std::vector<const Kernel*> kKernels = available_kernels();
+    const Dialect dialect = choices.dialect();
+    const std::string head = choices.one_in(32) ? make_head(choices, dialect) : "";
+    const Policy policy = make_policy(choices, head.size());
+    Machine machine{kKernels[choices.below(kKernels.size())], choices.one_in(16) ? 2U : 1U};
+    if (head.empty()) machine.block_size = 1 + choices.below(300);
+    std::array<std::size_t, 4> part_sizes{};
+    for (std::size_t& size : part_sizes) size = 1 + choices.below(100);
+    const std::string tail = choices.text(kMaxTextSize);
+    const std::string text = head + tail;
+
+    const Plan plan = plan_of_bytes(text, dialect, machine, policy);
+    expect_joined(plan, text);
+    if (head.empty()) expect_rules(plan, text, dialect, policy);
+    if (needs_whole_input(policy)) return;
+
+    const FilledPipe pipe(text, head.size(), part_sizes);
+    Input input = Input::open(pipe.path());
+    const auto [streamed, findings] = plan_of_stream(input, text, dialect, machine, policy);
+    expect_same(streamed, plan);
+    const Findings of_bytes = RecordIndex(bytes_of(text), dialect, machine).findings();
+    EXPECT_EQ(findings.records, of_bytes.records);
+    EXPECT_EQ(findings.open_quote, of_bytes.open_quote);
+    EXPECT_EQ(findings.divergence, of_bytes.divergence);
+}
+
+}  // namespace
+}  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    cleave::test::fuzz(cleave::test::Choices({data, size}));
+    return 0;
+}
