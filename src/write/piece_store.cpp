@@ -155,7 +155,7 @@ void PieceStore::make_directories(int at, const std::string& folder) {
         const std::string part = folder.substr(0, end);
         constexpr mode_t kAll = 0777;  // less the umask
         if (::mkdirat(at, part.c_str(), kAll) == 0) {
-            made_directories_.emplace_back(at, part);
+            made_directories_.push_back({at, part});
         } else if (errno != EEXIST) {
             throw_errno(at == AT_FDCWD ? part : directory_->path_of(part));
         }

@@ -1,0 +1,54 @@
+// Manifests that are read again: any bytes may stand there. A difference is found if and only if the two say something
+// different.
+#include <gtest/gtest.h>
+
+#include "choices.h"
+#include "cli/plan_json.h"
+
+namespace cleave::test {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string make_manifest(Choices& choices) {
+    cli::InputFacts facts;
+    facts.path = choices.text(choices.below(10));
+    facts.size = choices.number();
+    facts.mtime_ns = static_cast<std::int64_t>(choices.number());
+    facts.dialect = choices.dialect();
+    facts.header = choices.header_mode();
+    facts.header_size = choices.byte();
+    cli::PlanJson plan;
+    Piece piece;
+    for (std::size_t left = choices.below(4); left > 0; --left) {
+        piece.length = choices.number();
+        if (choices.one_in(2)) {
+            plan.add(piece, choices.text(choices.below(8)));
+        } else {
+            plan.add(piece);
+        }
+        ++piece.number;
+    }
+    return plan.text(facts);
+}
+
+void fuzz(Choices choices) {
+    const std::string manifest = make_manifest(choices);
+    EXPECT_EQ(cli::manifest_difference(manifest, manifest), std::nullopt);
+    // The same with some of it replaced, or nothing but other bytes.
+    const std::string other = choices.text(300);
+    std::string there = manifest;
+    there.replace(other.size() % (there.size() + 1), choices.one_in(4) ? std::string::npos : other.size(), other);
+    const bool differs = cli::manifest_difference(there, manifest).has_value();
+    const ordered_json json = ordered_json::parse(there, nullptr, false);
+    EXPECT_EQ(differs, json.is_discarded() || json != ordered_json::parse(manifest)) << there;
+}
+
+}  // namespace
+}  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    cleave::test::fuzz(cleave::test::Choices({data, size}));
+    return 0;
+}
