@@ -13,7 +13,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
-#include <tuple>
+#include <system_error>
 #include <vector>
 
 namespace cleave {
@@ -151,7 +151,11 @@ bool RunMarker::start(bool locked) {
         leave();
         return false;
     }
-    was_left_ = locked && status.st_size > 0 && is_own(status);
+    was_left_ = locked && status.st_size > 0;
+    if (was_left_ && !is_own(status)) {
+        leave();
+        throw std::system_error(EPERM, std::generic_category(), directory_->path_of(name_));
+    }
     if (was_left_) clear(*directory_, name_, fd_.get(), status);
     // At no time is a marker empty that was not: it would not be known as one that was left.
     std::string process = std::to_string(::getpid());

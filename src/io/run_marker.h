@@ -20,7 +20,8 @@ class RunMarker {
 public:
     // Takes the marker of that id, or nullptr if a live run has it. Clears what a killed run left under hidden names:
     // its own files are removed, files that it had replaced are put back. Where the file system has no locks, no run is
-    // taken for live or killed. Throws std::system_error. `directory` must outlive the marker.
+    // taken for live or killed. Throws std::system_error, also if it was left by a run of another user: nobody is to
+    // have files removed or renamed by what others write. `directory` must outlive the marker.
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
 
     // For take() alone.
