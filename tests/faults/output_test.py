@@ -147,6 +147,7 @@ def reader_leaves(bench):
 
 def file_size_limit(bench):
     """Files may not become so large"""
+    bench.need_plain_binary("its runtime writes files of its own")
     place = bench.place()
     for command, data in both_ways(place):
         for size in (0, 1, 4096, 32 << 10, (64 << 10) - 100):
