@@ -35,9 +35,7 @@ State next_state(const Dialect& dialect, Quoting quoting, State state, std::uint
     const bool anywhere = quoting == Quoting::kAnywhere;
     const State on_escape = dialect.escape_scope == EscapeScope::kEverywhere ? State::kEscape : State::kUnquoted;
     switch (state) {
-        case State::kCarriageReturn:
-            if (byte == '\n') return State::kRecordStart;
-            [[fallthrough]];
+        case State::kCarriageReturn:  // the LF that may follow is a terminator as any
         case State::kRecordStart:
         case State::kFieldStart: return next_outside(byte_class, State::kQuoted, on_escape);
         case State::kUnquoted: return next_outside(byte_class, anywhere ? State::kQuoted : State::kUnquoted, on_escape);
