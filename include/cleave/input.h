@@ -59,8 +59,8 @@ public:
     // Streams only: the next bytes, none at the end. Valid until the next call. Throws std::system_error, Cancelled.
     std::span<const std::uint8_t> read();
 
-    // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp) and maps it; nothing to do
-    // for a mapped input. Before any read(). Throws std::system_error, Cancelled.
+    // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp) and maps it; nothing to
+    // do for a mapped input. Before any read(). Throws std::system_error, Cancelled.
     void spool();
 
     // Throws if what was read of a regular file may not be what was in it when it was opened: InputChangedError if the

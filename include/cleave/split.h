@@ -23,12 +23,12 @@ enum class CloneMode : std::uint8_t {
 struct SplitOptions {
     bool make_directories = false;  // those of the pieces' paths that are missing
     bool replace = false;           // files and links that have a piece's name; never the input, directories or devices
-    bool resume = false;            // files that are, byte for byte, the pieces of their names stay; and pieces that are
-                                    // complete when the split fails do, unless the input has changed
-    bool sync = false;              // everything is on stable storage before the split succeeds
-    std::string manifest;           // the path of a file that appears after all pieces; none if empty
+    bool resume = false;   // files that are, byte for byte, the pieces of their names stay; and pieces that are
+                           // complete when the split fails do, unless the input has changed
+    bool sync = false;     // everything is on stable storage before the split succeeds
+    std::string manifest;  // the path of a file that appears after all pieces; none if empty
     std::function<std::string()> manifest_text;  // what is in it; called when all pieces are there
-    unsigned threads = 1;           // at most so many pieces are written at a time
+    unsigned threads = 1;                        // at most so many pieces are written at a time
     CloneMode clone = CloneMode::kNever;
     // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
     // fails the split.
