@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults"))
+from harness import SKIPPED, Failure, Skip, need  # noqa: E402
+
 BLOCK = 4096
 INPUT_SIZE = 64 << 20
 IMAGE_SIZES = {"xfs": 3 << 30, "btrfs": 3 << 30, "ext4": 256 << 20}
@@ -25,20 +28,6 @@ HEADER = b"id,name\n"
 # (how to cut, the header's mode) that have aligned cuts in the input; the records are short.
 HOWS = [["-n", "4"], ["-C", "15M"]]
 MODES = ["repeat", "first", "drop", "none"]
-SKIPPED = 77
-
-
-class Skip(Exception):
-    pass
-
-
-class Failure(Exception):
-    pass
-
-
-def need(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 @contextlib.contextmanager

@@ -20,28 +20,16 @@ import tempfile
 import threading
 import time
 
+from harness import SKIPPED, Failure, Skip, need, read
+
 MIB = 1 << 20
 SIZE = 64 * MIB    # of an input that others change
 RECORD = 256 << 10
 QUOTED = 20
-SKIPPED = 77
 TIMEOUT = 60   # seconds; a run that takes longer hangs
 TRUNCATED = "input truncated while reading"
 CHANGED = "input changed while reading"
 UNREADABLE = "Input/output error"
-
-
-class Skip(Exception):
-    pass
-
-
-class Failure(Exception):
-    pass
-
-
-def need(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 def make_input(path, size):
@@ -136,11 +124,6 @@ class Run:
                         if int(read(root + "fdinfo/" + name).split()[1]) > 0:
                             return True
         return False
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 class Tests:
