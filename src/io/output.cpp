@@ -108,7 +108,8 @@ bool TemporaryFile::is_there(const Cancellation* cancellation) const {
     const std::uint64_t size = identity().size;
     const Fd file = open_if_of_size(*directory_, name_, size);
     if (!file.is_open()) return false;
-    std::vector<std::uint8_t> there(static_cast<std::size_t>(std::min(size, kWriteSize))), here(there.size());
+    std::vector<std::uint8_t> here(static_cast<std::size_t>(std::min(size, kWriteSize)));
+    std::vector<std::uint8_t> there(here.size());
     for (std::uint64_t offset = 0; offset < size; offset += here.size()) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         const std::size_t read = read_at(file.get(), offset, there, path());
