@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "cleave/kernel.h"
+#include "cli/values.h"
 
 namespace cleave::cli {
 namespace {
@@ -31,15 +32,32 @@ std::string option_spelling(const OptionRow& row) {
     return text;
 }
 
+std::string option_line(const OptionRow& row) {
+    return fmt::format("  {:<25} {}\n", option_spelling(row), option_help(row));
+}
+
 }  // namespace
+
+const char* verb_summary(Verb verb) { return kVerbs[static_cast<std::size_t>(verb)].summary; }
+
+std::string option_help(const OptionRow& row) {
+    static constexpr std::string_view kPlaceholder = "{choices}";
+    std::string text = row.help;
+    if (const std::size_t at = text.find(kPlaceholder); at != std::string::npos)
+        text.replace(at, kPlaceholder.size(), with_commas(row.choices));
+    return text;
+}
 
 std::string general_help() {
     std::string text = "Cuts CSV files at record boundaries, exactly and fast.\n\n";
     for (const VerbRow& verb : kVerbs) text += fmt::format("  cleave {:<30} {}\n", verb.usage, verb.summary);
     text +=
         "\nHOW is -l RECORDS, -C SIZE, both, or -n PIECES.\n"
-        "cleave VERB --help lists a verb's options, cleave --version names the kernels,\n"
-        "man cleave tells the whole story.\n";
+        "cleave VERB --help lists a verb's options, man cleave tells the whole story.\n"
+        "Instead of a verb:\n";
+    for (const OptionRow& option : option_table()) {
+        if ((option.verbs & kGeneral) != 0) text += option_line(option);
+    }
     return text;
 }
 
@@ -50,7 +68,7 @@ std::string verb_help(Verb verb) {
     for (const OptionRow& option : option_table()) {
         if ((option.verbs & (1U << static_cast<unsigned>(verb))) == 0) continue;
         if (std::strcmp(group, option.group) != 0) text += fmt::format("{}:\n", group = option.group);
-        text += fmt::format("  {:<25} {}\n", option_spelling(option), option.help);
+        text += option_line(option);
     }
     return text;
 }

@@ -8,6 +8,9 @@
 namespace cleave::cli {
 
 std::string general_help();
+const char* verb_summary(Verb verb);
+// The text of a row, with its choices.
+std::string option_help(const OptionRow& row);
 std::string verb_help(Verb verb);
 // The version, and the kernels.
 std::string version_text();

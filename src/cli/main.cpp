@@ -6,12 +6,15 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <vector>
 
 #include "cleave/mapping_guard.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -121,11 +124,22 @@ int print(const std::string& text) {
     return kDone;
 }
 
+// The shell that --completion names, as the next word or after an equals sign, or nothing if it is not that.
+std::optional<Shell> completion_wish(const std::vector<std::string>& words) {
+    constexpr std::string_view kOption = "--completion";
+    if (words[0].starts_with(std::string(kOption) + "=") && words.size() == 1)
+        return parse_shell(words[0].substr(kOption.size() + 1));
+    if (words[0] != kOption) return std::nullopt;
+    if (words.size() != 2) throw UsageError("--completion takes one SHELL");
+    return parse_shell(words[1]);
+}
+
 int run(const std::vector<std::string>& words, Context& context) {
     if (words.empty()) throw UsageError("what is to be done? cleave --help lists the verbs");
     const bool alone = words.size() == 1;
     if (alone && (words[0] == "--help" || words[0] == "-h")) return print(general_help());
     if (alone && words[0] == "--version") return print(version_text());
+    if (const auto shell = completion_wish(words)) return print(completion_script(*shell));
     const auto verb = verb_by_name(words[0]);
     if (!verb) throw UsageError("'" + words[0] + "' is no verb; cleave --help lists them");
     context.arguments = parse_arguments(*verb, {words.begin() + 1, words.end()});

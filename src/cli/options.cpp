@@ -15,19 +15,28 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
-constexpr unsigned kAll = (1U << kVerbCount) - 1;
+constexpr unsigned kAll = kAllVerbs;
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kPlans = bit(Verb::kSplit) | bit(Verb::kOffsets);
 constexpr unsigned kPieces = kPlans | bit(Verb::kCat);
 
 constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat", "count", "check"};
 
-struct FormatRow {
-    const char* name;
-    Format format;
-};
-constexpr FormatRow kFormats[] = {{"tsv", Format::kTsv},   {"csv", Format::kCsv}, {"jsonl", Format::kJsonl},
-                                  {"json", Format::kJson}, {"u64", Format::kU64}, {"http", Format::kHttp}};
+constexpr Choice<HeaderMode> kHeaderModes[] = {
+    {"repeat", HeaderMode::kRepeat}, {"first", HeaderMode::kFirst}, {"drop", HeaderMode::kDrop}};
+constexpr Choice<Format> kFormats[] = {{"tsv", Format::kTsv},   {"csv", Format::kCsv}, {"jsonl", Format::kJsonl},
+                                       {"json", Format::kJson}, {"u64", Format::kU64}, {"http", Format::kHttp}};
+constexpr Choice<CloneMode> kCloneModes[] = {
+    {"never", CloneMode::kNever}, {"auto", CloneMode::kAuto}, {"always", CloneMode::kAlways}};
+constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldStart}, {"anywhere", Quoting::kAnywhere}};
+constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeScope::kEverywhere},
+                                                 {"quoted", EscapeScope::kQuoted}};
+// Nothing: it is to be found.
+constexpr Choice<std::optional<Terminator>> kTerminators[] = {
+    {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
+constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
+
+std::string preset_names() { return fmt::format("{}", fmt::join(dialect_presets(), " ")); }
 
 // The cores that this process may use.
 unsigned usable_cores() {
@@ -124,11 +133,9 @@ void take_policy(const Given& given, Arguments& arguments) {
 }
 
 void take_clone(const Given& given, Arguments& arguments) {
-    static constexpr Choice<CloneMode> kModes[] = {
-        {"never", CloneMode::kNever}, {"auto", CloneMode::kAuto}, {"always", CloneMode::kAlways}};
     const std::string* mode = given.text("clone");
     if (mode == nullptr) return;
-    arguments.clone = parse_choice<CloneMode>("clone", *mode, kModes);
+    arguments.clone = parse_choice("clone", *mode, kCloneModes);
     if (arguments.clone == CloneMode::kNever) return;
     Policy& policy = arguments.policy;
     if (!policy.size && !policy.pieces) throw UsageError("--clone needs -C or -n");
@@ -136,20 +143,14 @@ void take_clone(const Given& given, Arguments& arguments) {
 }
 
 void take_header(const Given& given, Arguments& arguments) {
-    static constexpr Choice<HeaderMode> kModes[] = {
-        {"repeat", HeaderMode::kRepeat}, {"first", HeaderMode::kFirst}, {"drop", HeaderMode::kDrop}};
     if (const std::string* mode = given.text("header")) {
         if (given.has("no-header")) throw UsageError("--header and --no-header exclude each other");
-        arguments.policy.header = parse_choice<HeaderMode>("header", *mode, kModes);
+        arguments.policy.header = parse_choice("header", *mode, kHeaderModes);
     }
     if (given.has("no-header")) arguments.policy.header = HeaderMode::kNone;
 }
 
 void take_quotes(const Given& given, Dialect& dialect) {
-    static constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldStart},
-                                                    {"anywhere", Quoting::kAnywhere}};
-    static constexpr Choice<EscapeScope> kScopes[] = {{"everywhere", EscapeScope::kEverywhere},
-                                                      {"quoted", EscapeScope::kQuoted}};
     if (const std::string* quote = given.text("quote")) {
         if (given.has("no-quote")) throw UsageError("--quote and --no-quote exclude each other");
         dialect.quote = parse_byte("quote", *quote);
@@ -158,23 +159,20 @@ void take_quotes(const Given& given, Dialect& dialect) {
     if (const std::string* escape = given.text("escape")) dialect.escape = parse_byte("escape", *escape);
     if (const std::string* scope = given.text("escape-scope")) {
         if (!dialect.escape) throw UsageError("--escape-scope needs an --escape");
-        dialect.escape_scope = parse_choice<EscapeScope>("escape-scope", *scope, kScopes);
+        dialect.escape_scope = parse_choice("escape-scope", *scope, kEscapeScopes);
     }
     // A quote that escapes a quote is a doubled quote.
     if (dialect.escape == dialect.quote) dialect.escape.reset();
     if (const std::string* quoting = given.text("quoting")) {
-        dialect.quoting = parse_choice<Quoting>("quoting", *quoting, kQuotings);
+        dialect.quoting = parse_choice("quoting", *quoting, kQuotings);
     }
 }
 
 void take_dialect(const Given& given, Arguments& arguments) {
-    static constexpr Choice<Terminator> kTerminators[] = {
-        {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}};
     DialectWish& wish = arguments.dialect;
     if (const std::string* name = given.text("dialect")) {
         const auto preset = dialect_preset(*name);
-        if (!preset)
-            throw UsageError(fmt::format("--dialect: '{}' is none of {}", *name, fmt::join(dialect_presets(), ", ")));
+        if (!preset) refuse_choice("dialect", *name, preset_names());
         wish = *preset;
     }
     take_quotes(given, wish.dialect);
@@ -183,10 +181,9 @@ void take_dialect(const Given& given, Arguments& arguments) {
         if (!wish.sniff_delimiter) wish.dialect.delimiter = parse_byte("delimiter", *delimiter);
     }
     if (const std::string* terminator = given.text("terminator")) {
-        wish.sniff_terminator = *terminator == "auto";
-        if (!wish.sniff_terminator) {
-            wish.dialect.terminator = parse_choice<Terminator>("terminator", *terminator, kTerminators);
-        }
+        const auto kind = parse_choice("terminator", *terminator, kTerminators);
+        wish.sniff_terminator = !kind;
+        if (kind) wish.dialect.terminator = *kind;
     }
     // A delimiter that is yet to be found cannot be at fault.
     Dialect dialect = wish.dialect;
@@ -231,9 +228,7 @@ void take_output(const Given& given, Arguments& arguments) {
     if (given.has("every")) arguments.format = Format::kStarts;
     if (const std::string* format = given.text("format")) {
         if (given.has("every")) throw UsageError("--every has a format of its own");
-        const auto* row = std::ranges::find(kFormats, *format, [](const FormatRow& r) { return std::string(r.name); });
-        if (row == std::end(kFormats)) throw UsageError(fmt::format("--format: no '{}'; see --help", *format));
-        arguments.format = row->format;
+        arguments.format = parse_choice("format", *format, kFormats);
     }
 }
 
@@ -257,43 +252,47 @@ const std::vector<OptionRow>& option_table() {
         {"pieces", 'n', "N", "exactly N pieces of near-equal size; cat: K/N, piece K of N", kPieces, "How to cut"},
         {"every", 0, "N", "print every N-th record's start, one a line, instead of pieces", bit(Verb::kOffsets),
          "How to cut"},
-        {"header", 0, "WHERE", "the header goes into: repeat (every piece), first, drop [repeat]", kAll, "Header"},
+        {"header", 0, "WHERE", "the header goes into: repeat (every piece), first, drop [repeat]", kAll, "Header",
+         choice_names(kHeaderModes)},
         {"no-header", 'H', nullptr, "there is no header: the first record is as any other", kAll, "Header"},
         {"output", 'o', "TEMPLATE", "names: {stem} {ext} {i} {i:05} {n} {start} {record} [{stem}.{i}{ext}]", kSplit,
-         "Output"},
+         "Output", kPath},
         {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
         {"mkdir", 0, nullptr, "make missing directories", kSplit, "Output"},
         {"force", 'f', nullptr, "replace existing pieces", kSplit, "Output"},
         {"resume", 0, nullptr, "keep pieces that are there and right; go on where a run was cut short", kSplit,
          "Output"},
         {"sync", 0, nullptr, "everything is on stable storage before the end", kSplit, "Output"},
-        {"manifest", 0, "FILE", "a JSON list of the pieces, there only if all of them are", kSplit, "Output"},
+        {"manifest", 0, "FILE", "a JSON list of the pieces, there only if all of them are", kSplit, "Output", kPath},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
         {"null", '0', nullptr, "print them, each ended by NUL", kSplit, "Output"},
         {"dry-run", 0, nullptr, "print the names and sizes of the pieces, write nothing", kSplit, "Output"},
         {"format", 0, "FORMAT", "tsv, csv, jsonl, json, u64 (little-endian boundaries), http [tsv]",
-         bit(Verb::kOffsets), "Output"},
+         bit(Verb::kOffsets), "Output", choice_names(kFormats)},
         {"json", 0, nullptr, "print one JSON object for each input", bit(Verb::kCheck), "Output"},
-        {"clone", 0, "WHEN", "share blocks with the input, cut so that it works: never, auto, always [never]", kPieces,
-         "Output"},
-        {"dialect", 0, "NAME", "as a reader does: rfc4180 excel python duckdb postgres mysql clickhouse tsv", kAll,
-         "Dialect"},
+        {"clone", 0, "WHEN", "share blocks with the input, cut so that it works: {choices} [never]", kPieces, "Output",
+         choice_names(kCloneModes)},
+        {"dialect", 0, "NAME", "as a reader does: {choices}", kAll, "Dialect", preset_names()},
         {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll, "Dialect"},
         {"quote", 'q', "BYTE", "around fields [\"]", kAll, "Dialect"},
         {"no-quote", 0, nullptr, "nothing quotes", kAll, "Dialect"},
-        {"quoting", 0, "RULE", "a quote opens at: field-start (only there), anywhere [field-start]", kAll, "Dialect"},
+        {"quoting", 0, "RULE", "a quote opens at: field-start (only there), anywhere [field-start]", kAll, "Dialect",
+         choice_names(kQuotings)},
         {"escape", 'e', "BYTE", "makes the next byte plain data [none]", kAll, "Dialect"},
         {"escape-scope", 0, "WHERE", "an escape acts: everywhere, quoted (inside quotes only) [everywhere]", kAll,
-         "Dialect"},
-        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kAll, "Dialect"},
+         "Dialect", choice_names(kEscapeScopes)},
+        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kAll, "Dialect",
+         choice_names(kTerminators)},
         {"lenient", 0, nullptr, "a quote that is never closed is a warning", kAll, "Malformed input"},
         {"strict", 0, nullptr, "an error where the two quote rules would cut differently", kAll, "Malformed input"},
         {"strict-size", 0, nullptr, "an error where a record is larger than -C SIZE", kPlans, "Malformed input"},
         {"threads", 'j', "N", "worker threads [the cores there are]", kAll, "Machine"},
-        {"kernel", 0, "NAME", "scalar, sse2, avx2, avx512 [the best that runs here]", kAll, "Machine"},
+        {"kernel", 0, "NAME", "{choices} [the first that runs here]", kAll, "Machine", CLEAVE_KERNELS},
         {"block-size", 0, "SIZE", "bytes a worker takes at a time [1M]", kAll, "Machine"},
         {"quiet", 0, nullptr, "no warnings", kAll, "Other"},
-        {"help", 'h', nullptr, "this text", kAll, "Other"},
+        {"help", 'h', nullptr, "this text", kAll | kGeneral, "Other"},
+        {"version", 0, nullptr, "the version and the kernels", kGeneral, "Other"},
+        {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},
     };
     return kRows;
 }
@@ -305,6 +304,8 @@ std::optional<Verb> verb_by_name(const std::string& name) {
     if (found == kVerbNames.end()) return std::nullopt;
     return static_cast<Verb>(found - kVerbNames.begin());
 }
+
+Shell parse_shell(const std::string& name) { return parse_choice("completion", name, kShells); }
 
 Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     const po::variables_map map = parse(verb, words);

@@ -25,15 +25,24 @@ constexpr unsigned kVerbCount = 5;
 
 enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStarts };
 
-// One row of the option table. The help, the parser and the documentation's test all read it.
+// Shells that there are completions for.
+enum class Shell : std::uint8_t { kBash, kZsh, kFish };
+
+// One row of the option table. The help, the parser and the completions all read it.
 struct OptionRow {
     const char* name;   // long name
     char letter;        // short name, or 0
     const char* value;  // what its value is called, or nullptr for a switch
-    const char* help;
-    unsigned verbs;     // bit 1 << Verb
+    const char* help;   // {choices} stands for them, with commas
+    unsigned verbs;     // bit 1 << Verb, or kGeneral
     const char* group;  // heading in the help
+
+    // What the value can be: names with a blank between two, kPath, or nothing that can be listed.
+    std::string choices = {};
 };
+constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
+constexpr unsigned kGeneral = 1U << kVerbCount;  // an option that stands instead of a verb
+constexpr const char* kPath = "/";
 const std::vector<OptionRow>& option_table();
 
 const char* verb_name(Verb verb);
@@ -65,6 +74,9 @@ struct Arguments {
     bool strict = false;
     bool strict_size = false;
 };
+
+// The value of --completion. Throws UsageError.
+Shell parse_shell(const std::string& name);
 
 // Parses what follows the verb. Throws UsageError.
 Arguments parse_arguments(Verb verb, const std::vector<std::string>& words);

@@ -1,5 +1,7 @@
 #include "cli/values.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -77,6 +79,16 @@ std::uint8_t parse_byte(const char* option, const std::string& text) {
         }
     }
     throw UsageError(fmt::format("--{}: '{}' is not one byte", option, text));
+}
+
+std::string with_commas(const std::string& names) {
+    std::string text;
+    for (const char c : names) text += c == ' ' ? std::string(", ") : std::string(1, c);
+    return text;
+}
+
+void refuse_choice(const char* option, const std::string& text, const std::string& names) {
+    throw UsageError(fmt::format("--{}: '{}' is not one of: {}", option, text, with_commas(names)));
 }
 
 }  // namespace cleave::cli

@@ -1,8 +1,7 @@
 // Option values as people write them.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,14 +34,26 @@ struct Choice {
     T value;
 };
 
-template <class T>
-T parse_choice(const char* option, const std::string& text, std::span<const Choice<T>> choices) {
-    std::string names;
+// The names with a blank between two, as in OptionRow.
+template <class T, std::size_t kCount>
+std::string choice_names(const Choice<T> (&choices)[kCount]) {
+    std::string names = choices[0].name;
+    for (const Choice<T>& choice : std::span(choices).subspan(1)) names += std::string(" ") + choice.name;
+    return names;
+}
+
+// Such names for people to read: "never, auto, always".
+std::string with_commas(const std::string& names);
+
+// Throws UsageError: `text` is none of `names`.
+[[noreturn]] void refuse_choice(const char* option, const std::string& text, const std::string& names);
+
+template <class T, std::size_t kCount>
+T parse_choice(const char* option, const std::string& text, const Choice<T> (&choices)[kCount]) {
     for (const Choice<T>& choice : choices) {
         if (text == choice.name) return choice.value;
-        names += names.empty() ? choice.name : std::string(", ") + choice.name;
     }
-    throw UsageError(fmt::format("--{}: '{}' is not one of: {}", option, text, names));
+    refuse_choice(option, text, choice_names(choices));
 }
 
 }  // namespace cleave::cli

@@ -1,0 +1,225 @@
+#include "cli/completion.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "cli/help.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
+
+std::vector<Verb> verbs() {
+    std::vector<Verb> all;
+    for (unsigned verb = 0; verb < kVerbCount; ++verb) all.push_back(static_cast<Verb>(verb));
+    return all;
+}
+
+// The names of the verbs with one of the bits, a blank between two.
+std::string verb_names(unsigned bits) {
+    std::string names;
+    for (const Verb verb : verbs()) {
+        if ((bits & bit(verb)) != 0) names += fmt::format("{}{}", names.empty() ? "" : " ", verb_name(verb));
+    }
+    return names;
+}
+
+// "-l", then what is to stand between, then "--records"; a row without a letter has the long name alone.
+std::string spellings(const OptionRow& row, const char* between) {
+    return (row.letter == 0 ? "" : fmt::format("-{}{}", row.letter, between)) + fmt::format("--{}", row.name);
+}
+
+bool has_choices(const OptionRow& row) { return !row.choices.empty() && row.choices != kPath; }
+
+// As one word of a shell that takes everything between apostrophes as it stands.
+std::string quoted(std::string_view text) {
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
+// A backslash before each of `special`.
+std::string escaped(std::string_view text, std::string_view special) {
+    std::string result;
+    for (const char c : text) {
+        if (special.find(c) != std::string_view::npos) result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+// The cases of a bash `case $option`: what the value of an option can be.
+std::string bash_values() {
+    std::string cases;
+    for (const OptionRow& row : option_table()) {
+        if (row.value == nullptr) continue;
+        const std::string pattern = spellings(row, " | ");
+        if (has_choices(row)) {
+            cases += fmt::format("    {}) words='{}' ;;\n", pattern, row.choices);
+        } else if (row.choices == kPath) {
+            cases += fmt::format("    {}) return ;;\n", pattern);
+        } else {
+            cases += fmt::format("    {}) words= ;;\n", pattern);
+        }
+    }
+    return cases;
+}
+
+std::string bash_options(unsigned bits) {
+    std::string words;
+    for (const OptionRow& row : option_table()) {
+        if ((row.verbs & bits) != 0) words += fmt::format("{}{}", words.empty() ? "" : " ", spellings(row, " "));
+    }
+    return words;
+}
+
+std::string bash_script() {
+    std::string text = R"(# Completions of cleave for bash, made by: cleave --completion bash
+
+_cleave() {
+    local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} verb='' prefix='' words='' i
+    COMPREPLY=()
+    [[ $COMP_CWORD -gt 1 ]] && verb=${COMP_WORDS[1]}
+    for ((i = 2; i < COMP_CWORD; ++i)); do
+        [[ ${COMP_WORDS[i]} == -- ]] && return
+    done
+    # COMP_WORDBREAKS says whether an equals sign is a word of its own.
+    if [[ $word == '=' ]]; then
+        word=''
+    elif [[ $option == '=' ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    elif [[ $word == --*=* ]]; then
+        option=${word%%=*} prefix=${word%%=*}= word=${word#*=}
+    fi
+    # To return is to let bash complete files.
+    case $option in
+)";
+    text += bash_values();
+    text += "    *)\n        case $verb:$word in\n";
+    text += fmt::format("        :-*) words='{}' ;;\n", bash_options(kGeneral));
+    text += fmt::format("        :*) words='{}' ;;\n", verb_names(kAllVerbs));
+    for (const Verb verb : verbs()) {
+        text += fmt::format("        {}:-*) words='{}' ;;\n", verb_name(verb), bash_options(bit(verb)));
+    }
+    text += R"(        *) return ;;
+        esac
+        ;;
+    esac
+    compopt +o default 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "$words" -- "$word")
+}
+complete -o default -F _cleave cleave
+)";
+    return text;
+}
+
+// As _arguments takes it.
+std::string zsh_spec(const OptionRow& row) {
+    std::string after = fmt::format("[{}]", escaped(option_help(row), R"(\[]:)"));
+    if (row.value != nullptr) {
+        const std::string choices = has_choices(row) ? fmt::format("({})", row.choices) : " ";
+        after += fmt::format(":{}:{}", row.value, row.choices == kPath ? "_files" : choices);
+    }
+    const char* joined = row.value == nullptr ? "" : "=";
+    if (row.letter == 0) return quoted(fmt::format("--{}{}{}", row.name, joined, after));
+    return fmt::format("'(-{0} --{1})'{{-{0}{2},--{1}{3}}}{4}", row.letter, row.name, row.value == nullptr ? "" : "+",
+                       joined, quoted(after));
+}
+
+std::string zsh_arguments(const char* pattern, unsigned bits) {
+    std::string text = fmt::format("    {})\n        _arguments -s -S", pattern);
+    for (const OptionRow& row : option_table()) {
+        if ((row.verbs & bits) != 0) text += fmt::format(" \\\n            {}", zsh_spec(row));
+    }
+    if (bits != kGeneral) text += " \\\n            '*:file:_files'";
+    return text + "\n        ;;\n";
+}
+
+std::string zsh_script() {
+    std::string text = R"(#compdef cleave
+# Completions of cleave for zsh, made by: cleave --completion zsh
+
+_cleave() {
+    local -a verbs=(
+)";
+    for (const Verb verb : verbs()) {
+        text += "        " + quoted(fmt::format("{}:{}", verb_name(verb), escaped(verb_summary(verb), R"(\:)"))) + "\n";
+    }
+    text += R"(    )
+    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
+        _describe verb verbs
+        return
+    fi
+    local verb=$words[2]
+    if [[ $verb != -* ]]; then
+        shift words
+        ((CURRENT--))
+    fi
+    case $verb in
+)";
+    text += zsh_arguments("-*", kGeneral);
+    for (const Verb verb : verbs()) text += zsh_arguments(verb_name(verb), bit(verb));
+    text += R"(    esac
+}
+
+# Autoloaded, this file is the function; sourced, it defines it.
+if [[ $funcstack[1] == _cleave ]]; then
+    _cleave "$@"
+else
+    compdef _cleave cleave
+fi
+)";
+    return text;
+}
+
+// What follows `complete -c cleave`: the option, where it is offered, and its value.
+std::string fish_option(const OptionRow& row, const std::string& general) {
+    std::string where = verb_names(row.verbs);
+    if ((row.verbs & kGeneral) != 0) where += (where.empty() ? "" : " ") + general;
+    std::string text = fmt::format("-n '__cleave_verb_is {}'", where);
+    if (row.letter != 0) text += fmt::format(" -s {}", row.letter);
+    text += fmt::format(" -l {}", row.name);
+    if (row.value != nullptr) text += row.choices == kPath ? " -r -F" : " -x";
+    if (has_choices(row)) text += fmt::format(" -a '{}'", row.choices);
+    return text + fmt::format(" -d '{}'", escaped(option_help(row), R"(\')"));
+}
+
+std::string fish_script() {
+    // Options that stand instead of a verb, while they wait for their value.
+    std::string general = "\"\"";
+    for (const OptionRow& row : option_table()) {
+        if (row.verbs == kGeneral && row.value != nullptr) general += fmt::format(" --{}", row.name);
+    }
+    std::string text = R"(# Completions of cleave for fish, made by: cleave --completion fish
+
+# Whether the first word after the command is one of those given; "" is none.
+function __cleave_verb_is
+    set -l words (commandline -opc)
+    contains -- "$words[2]" $argv
+end
+
+complete -c cleave -n '__cleave_verb_is ""' -f
+)";
+    for (const Verb verb : verbs()) {
+        text += fmt::format("complete -c cleave -n '__cleave_verb_is \"\"' -a {} -d '{}'\n", verb_name(verb),
+                            escaped(verb_summary(verb), R"(\')"));
+    }
+    for (const OptionRow& row : option_table()) text += "complete -c cleave " + fish_option(row, general) + "\n";
+    return text;
+}
+
+}  // namespace
+
+std::string completion_script(Shell shell) {
+    switch (shell) {
+        case Shell::kBash: return bash_script();
+        case Shell::kZsh: return zsh_script();
+        case Shell::kFish: return fish_script();
+    }
+    return {};
+}
+
+}  // namespace cleave::cli
