@@ -1,0 +1,29 @@
+# Two Debian packages, one a component, and an archive of both.
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_COMPONENTS_ALL cleave dev)
+set(CPACK_PACKAGE_VENDOR "the cleave authors")
+set(CPACK_PACKAGE_CONTACT "the cleave authors <authors@cleave.invalid>")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # it would stand before those of the components
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/readable_folders.cmake)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+
+set(CPACK_DEBIAN_CLEAVE_PACKAGE_NAME cleave)
+set(CPACK_DEBIAN_CLEAVE_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_CLEAVE_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_CLEAVE_DESCRIPTION "cuts CSV files at record boundaries
+It cuts huge CSV files into pieces, never inside a quoted field and without
+changing a byte, or prints where the pieces are for other programs.")
+
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libcleave-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+list(JOIN library_debian_packages ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
+set(CPACK_COMPONENT_DEV_DESCRIPTION "cuts CSV files at record boundaries (library)
+The static library under the command cleave, with its headers, a CMake
+package and a pkg-config file.")
+
+include(CPack)
