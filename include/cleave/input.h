@@ -8,6 +8,8 @@
 #include <string>
 
 #include "cleave/cancel.h"
+#include "cleave/compression.h"
+#include "cleave/meter.h"
 
 namespace cleave {
 
@@ -22,8 +24,9 @@ struct FileIdentity {
 };
 
 // An open input, owned. A regular file that has a size is mapped, never copied; pipes, devices and files that only
-// pretend to be empty are streams. Offsets count from where reading begins: standard input may stand in the middle of a
-// file. For one thread at a time, but bytes() may be read by many.
+// pretend to be empty are streams. So is what is compressed by gzip or zstd, known by its first bytes: everything below
+// speaks of the plain bytes unless it says otherwise. Offsets count from where reading begins: standard input may stand
+// in the middle of a file. For one thread at a time, but bytes() may be read by many.
 //
 // Others can change a file while it is read. bytes() then change too, and reading them can end the process by SIGBUS if
 // the file has become shorter and there is no MappingGuard; nothing in this library relies on their staying the same,
@@ -41,8 +44,12 @@ public:
 
     // As given, "-" included.
     const std::string& path() const noexcept;
-    // Of what was opened; mtime_ns is 0 but for regular files.
+    // Of what was opened, compressed or not; mtime_ns is 0 but for regular files.
     FileIdentity identity() const noexcept;
+    // How the input is compressed. Of a stream it is known from the first peek(), read() or spool() on.
+    Compression compression() const noexcept;
+    // Streams only: how many bytes were read of the file, compressed ones if it is compressed.
+    std::uint64_t consumed() const noexcept;
     const Cancellation* cancellation() const noexcept;
 
     bool is_mapped() const noexcept;
@@ -53,15 +60,15 @@ public:
     std::uint64_t descriptor_offset() const noexcept;
 
     // The first bytes of the input, `size` of them unless it is shorter, without taking them from a stream. Before any
-    // read(). Throws std::system_error, Cancelled.
+    // read(). Throws std::system_error, Cancelled, and InputError if compressed data are corrupt or end too early.
     std::span<const std::uint8_t> peek(std::size_t size);
 
-    // Streams only: the next bytes, none at the end. Valid until the next call. Throws std::system_error, Cancelled.
+    // Streams only: the next bytes, none at the end. Valid until the next call. Throws as peek().
     std::span<const std::uint8_t> read();
 
     // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp) and maps it; nothing to
-    // do for a mapped input. Before any read(). Throws std::system_error, Cancelled.
-    void spool();
+    // do for a mapped input. Before any read(). `meter`, if any, is told of what has been read. Throws as peek().
+    void spool(Meter* meter = nullptr);
 
     // Throws if what was read of a regular file may not be what was in it when it was opened: InputChangedError if the
     // file has been made shorter or longer, or written to since, as far as size and times tell; std::system_error if

@@ -14,6 +14,7 @@
 #include "cleave/error.h"
 #include "cleave/input.h"
 #include "cleave/kernel.h"
+#include "cleave/meter.h"
 
 namespace cleave {
 
@@ -24,6 +25,7 @@ struct Machine {
     const Kernel* kernel = nullptr;                 // nullptr: default_kernel()
     unsigned threads = 1;                           // at least 1
     std::size_t block_size = std::size_t{1} << 20;  // bytes a worker takes at a time, 1 .. kMaxBlockSize
+    Meter* meter = nullptr;                         // told of what has been scanned, if there is one
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 

@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "cleave/compression.h"
 #include "cleave/input.h"
+#include "cleave/meter.h"
 #include "cleave/names.h"
 #include "cleave/plan.h"
 
@@ -29,7 +31,14 @@ struct SplitOptions {
     std::string manifest;  // the path of a file that appears after all pieces; none if empty
     std::function<std::string()> manifest_text;  // what is in it; called when all pieces are there
     unsigned threads = 1;                        // at most so many pieces are written at a time
-    CloneMode clone = CloneMode::kNever;
+    CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
+    CompressionWish compression;
+    // A shell command, or nothing: each piece becomes the standard input of `sh -c FILTER` in place of a file, at most
+    // `threads` at a time. Its environment tells of the piece: FILE (the name), CLEAVE_PIECE (its number),
+    // CLEAVE_START (the byte it starts at) and CLEAVE_RECORD (its first record). What has to do with files, from
+    // make_directories to compression, has no effect then; what the commands do is not taken back.
+    std::string filter;
+    Meter* meter = nullptr;
     // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
     // fails the split.
     std::function<void(const Piece& piece, const std::string& path)> finished = [](const Piece&, const std::string&) {};
@@ -48,6 +57,12 @@ public:
         : std::runtime_error(path + ": cannot be cloned: " + why) {}
 };
 
+// A command that was given a piece failed.
+class FilterError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 // Throws what split_mapped would before it writes: two pieces of one name, a missing directory, a name that is taken, a
 // piece that cannot be cloned.
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
@@ -55,16 +70,16 @@ void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode h
 
 // Writes the planned pieces of a mapped input; the input's first `header_size` bytes go where `header` says. Nothing is
 // written if a name is taken or a piece cannot be cloned. Throws std::system_error, OutputError, std::invalid_argument
-// (two pieces of one name, a missing directory), CloneError, InputChangedError, Cancelled and what options.finished
-// throws; then nothing that was made here is left.
+// (two pieces of one name, a missing directory), CloneError, FilterError, InputChangedError, Cancelled and what
+// options.finished throws; then nothing that was made here is left.
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options);
 
 // Whether a file of that path could share blocks with a mapped input. Tried with one block and a file without a name.
 bool can_clone(const Input& input, const std::string& path);
 
-// Cuts and writes a stream; options.threads and options.clone are not used. `accept` judges what was found before the
-// pieces are final and may throw. Throws as split_mapped and cut_stream.
+// Cuts and writes a stream; options.clone is not used, and options.threads only to compress and for filters. `accept`
+// judges what was found before the pieces are final and may throw. Throws as split_mapped and cut_stream.
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept);

@@ -9,9 +9,11 @@
 #include <optional>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cleave/error.h"
+#include "io/decoder.h"
 #include "io/fd.h"
 #include "io/file_version.h"
 #include "io/mapping.h"
@@ -41,6 +43,12 @@ struct Input::Impl {
     std::optional<Mapping> mapping;
     std::vector<std::uint8_t> buffer;  // a stream's bytes
     std::size_t peeked = 0;            // so many of which are yet to be handed out
+    std::uint64_t consumed = 0;        // that were read of the file
+    bool is_known = false;             // whether the stream is compressed:
+    Compression compression = Compression::kNone;
+    std::unique_ptr<Decoder> decoder;
+    std::vector<std::uint8_t> raw_buffer;     // what the decoder takes
+    std::span<const std::uint8_t> raw_bytes;  // and has not taken yet
 
     // Maps what is there; leaves the input a stream if that cannot be done.
     void map() {
@@ -62,8 +70,45 @@ struct Input::Impl {
         return mapping && mapping->has_faulted() ? Trust::kUnreadable : Trust::kGood;
     }
 
-    std::size_t read_into(std::span<std::uint8_t> into) const {
-        return read_some(file.get(), into, cancellation, name);
+    std::size_t read_raw(std::span<std::uint8_t> into) {
+        const std::size_t size = read_some(file.get(), into, cancellation, name);
+        consumed += size;
+        return size;
+    }
+
+    std::size_t read_into(std::span<std::uint8_t> into) { return decoder ? decode(into) : read_raw(into); }
+
+    // The next bytes of a compressed stream.
+    std::size_t decode(std::span<std::uint8_t> into) {
+        try {
+            for (;;) {
+                if (const std::size_t size = decoder->decode(raw_bytes, into); size > 0) return size;
+                raw_buffer.resize(kReadSize);
+                raw_bytes = std::span(raw_buffer).first(read_raw(raw_buffer));
+                if (!raw_bytes.empty()) continue;
+                if (decoder->is_whole()) return 0;
+                throw InputError(std::string(compression_name(compression)) + " data that ends too early");
+            }
+        } catch (const InputError& error) {
+            const std::uint64_t at = consumed - raw_bytes.size();
+            throw InputError(std::string(error.what()) + " (compressed byte " + std::to_string(at) + ")");
+        }
+    }
+
+    // Looks at how a stream begins, once.
+    void find_compression() {
+        if (std::exchange(is_known, true)) return;
+        buffer.resize(kReadSize);
+        while (peeked < kMagicSize) {
+            const std::size_t size = read_raw(std::span(buffer).subspan(peeked));
+            if (size == 0) break;
+            peeked += size;
+        }
+        compression = compression_of(std::span(buffer).first(peeked));
+        if (compression == Compression::kNone) return;
+        decoder = make_decoder(compression);
+        raw_buffer.swap(buffer);
+        raw_bytes = std::span(raw_buffer).first(std::exchange(peeked, 0));
     }
 };
 
@@ -90,6 +135,8 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
     }
     FileVersion version(impl->file.get(), impl->name);  // before the size is taken: whatever happens after that counts
     impl->map();
+    // What has to be decoded is read in order.
+    if (impl->mapping && compression_of(impl->mapping->bytes()) != Compression::kNone) impl->mapping.reset();
     impl->identity = identity_of(impl->status);
     if (!S_ISREG(impl->status.st_mode)) impl->identity.mtime_ns = 0;
     // What pretends to be empty makes no promise about its size and times.
@@ -104,6 +151,9 @@ bool Input::is_mapped() const noexcept { return impl_->mapping.has_value(); }
 int Input::descriptor() const noexcept { return impl_->file.get(); }
 std::uint64_t Input::descriptor_offset() const noexcept { return impl_->offset; }
 
+Compression Input::compression() const noexcept { return impl_->compression; }
+std::uint64_t Input::consumed() const noexcept { return impl_->consumed; }
+
 std::span<const std::uint8_t> Input::bytes() const noexcept {
     assert(is_mapped());
     return impl_->mapping->bytes();
@@ -112,6 +162,7 @@ std::span<const std::uint8_t> Input::bytes() const noexcept {
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_mapped()) return bytes().first(std::min(size, bytes().size()));
     Impl& impl = *impl_;
+    impl.find_compression();
     // Always with room for a whole read: of a pipe in packet mode, what does not fit would be lost.
     impl.buffer.resize(size + kReadSize);
     while (impl.peeked < size) {
@@ -125,16 +176,18 @@ std::span<const std::uint8_t> Input::peek(std::size_t size) {
 std::span<const std::uint8_t> Input::read() {
     assert(!is_mapped());
     Impl& impl = *impl_;
+    impl.find_compression();
     if (impl.peeked > 0) return std::span(impl.buffer).first(std::exchange(impl.peeked, 0));
     impl.buffer.resize(kReadSize);
     return std::span(impl.buffer).first(impl.read_into(impl.buffer));
 }
 
-void Input::spool() {
+void Input::spool(Meter* meter) {
     if (is_mapped()) return;
     Fd temporary = open_unlinked_temporary();
     for (auto bytes = read(); !bytes.empty(); bytes = read()) {
         write_all(temporary.get(), bytes, "temporary file", impl_->cancellation);
+        if (meter != nullptr) meter->scanned = consumed();
     }
     throw_if_changed();
     impl_->version.reset();  // from here on the copy counts

@@ -157,7 +157,10 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
     const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
     Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
     StreamCutter cutter(policy, sink);
-    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) cutter.feed(bytes, walker.walk(bytes));
+    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
+        cutter.feed(bytes, walker.walk(bytes));
+        if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
+    }
     cutter.finish();
     return walker.findings();
 }

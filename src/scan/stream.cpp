@@ -12,7 +12,10 @@ Findings scan_mapped(const Input& input, const Dialect& dialect, const Machine& 
 Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machine) {
     const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
     Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
-    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) walker.pass(bytes);
+    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
+        walker.pass(bytes);
+        if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
+    }
     return walker.findings();
 }
 

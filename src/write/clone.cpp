@@ -14,6 +14,8 @@ namespace {
 // So much is shared between two looks at the cancellation.
 constexpr std::uint64_t kCloneSize = std::uint64_t{1} << 30;
 static_assert(kCloneSize % kCloneAlignment == 0);
+// And so much is copied between two reports of progress.
+constexpr std::uint64_t kCopySize = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t round_down(std::uint64_t offset) { return offset / kCloneAlignment * kCloneAlignment; }
 constexpr std::uint64_t round_up(std::uint64_t offset) { return round_down(offset + kCloneAlignment - 1); }
@@ -58,14 +60,26 @@ void Cloner::check(const Piece& piece, std::uint64_t header_size, const std::str
     }
 }
 
-void Cloner::write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path) {
+void Cloner::write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path,
+                        Meter* meter) {
     std::uint64_t offset = piece.start;
     const Range blocks = whole_blocks(piece, header_size);
     if (mode_ != CloneMode::kNever && has_blocks_ && is_aligned(piece, header_size) && !blocks.is_empty()) {
-        copy_range(input_, offset, blocks.start - offset, descriptor, path);
+        copy(offset, blocks.start, descriptor, path, meter);
         offset = share(blocks.start, blocks.end, descriptor, path);
+        if (meter != nullptr) meter->written += offset - blocks.start;
     }
-    copy_range(input_, offset, piece.start + piece.length - offset, descriptor, path);
+    copy(offset, piece.start + piece.length, descriptor, path, meter);
+}
+
+// Appends input.bytes()[start, end).
+void Cloner::copy(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path, Meter* meter) {
+    while (start < end) {
+        const std::uint64_t part = std::min(end - start, kCopySize);
+        copy_range(input_, start, part, descriptor, path);
+        if (meter != nullptr) meter->written += part;
+        start += part;
+    }
 }
 
 // Appends the blocks of input.bytes()[start, end) as far as the system shares them, and returns up to where it did.

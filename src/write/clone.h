@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cleave/input.h"
+#include "cleave/meter.h"
 #include "cleave/plan.h"
 #include "cleave/split.h"
 
@@ -24,10 +25,12 @@ public:
     void check(const Piece& piece, std::uint64_t header_size, const std::string& path) const;
 
     // Appends the body to the file, which has the header and nothing else. Throws std::system_error, under kAlways if
-    // the system does not share blocks here too, and Cancelled.
-    void write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path);
+    // the system does not share blocks here too, and Cancelled. `meter` is told if it is not null.
+    void write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path,
+                    Meter* meter);
 
 private:
+    void copy(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path, Meter* meter);
     std::uint64_t share(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path);
 
     const Input& input_;

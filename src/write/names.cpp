@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cleave/compression.h"
+
 namespace cleave {
 namespace {
 
@@ -20,14 +22,14 @@ std::string padded(std::uint64_t number, unsigned width) {
     return text.size() < width ? std::string(width - text.size(), '0') + text : text;
 }
 
-// "orders" and ".csv" of "in/orders.csv".
+// "orders" and ".csv" of "in/orders.csv", and of "in/orders.csv.gz".
 struct StemAndExtension {
     std::string stem, extension;
 };
 
 StemAndExtension split_name(const std::string& path) {
     if (path == "-") return {"stdin", ""};
-    const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    const std::string name(without_compression_suffix(path.substr(path.rfind('/') + 1)));  // npos + 1 is 0
     const std::size_t dot = name.rfind('.');
     if (dot == std::string::npos || dot == 0) return {name, ""};
     return {name.substr(0, dot), name.substr(dot)};

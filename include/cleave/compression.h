@@ -1,0 +1,36 @@
+// Compressed streams: gzip (RFC 1952) and Zstandard (RFC 8878).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace cleave {
+
+enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
+
+// How a piece is to be compressed. The levels are those of the gzip and zstd commands: least_level() to most_level().
+struct CompressionWish {
+    Compression format = Compression::kNone;
+    int level = 0;  // of no meaning for kNone
+};
+
+int least_level(Compression format);
+int most_level(Compression format);
+int default_level(Compression format);
+
+// "none", "gzip", "zstd".
+std::string_view compression_name(Compression format);
+// ".gz", ".zst"; empty for kNone.
+std::string_view compression_suffix(Compression format);
+
+// The path without the suffix of a compressed file, if it has one.
+std::string_view without_compression_suffix(std::string_view path);
+
+// By how the data begins, which is known from the first kMagicSize bytes; kNone for anything else.
+constexpr std::size_t kMagicSize = 4;
+Compression compression_of(std::span<const std::uint8_t> head);
+
+}  // namespace cleave

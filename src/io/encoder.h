@@ -1,0 +1,33 @@
+// Writing compressed streams, by zlib and libzstd. Knows no descriptors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "cleave/compression.h"
+
+namespace cleave {
+
+// One stream: a gzip member or a zstd frame with a checksum. The same bytes make the same stream, however they are
+// parted. For one thread at a time.
+class Encoder {
+public:
+    using Take = std::function<void(std::span<const std::uint8_t>)>;
+
+    Encoder() = default;
+    Encoder(const Encoder&) = delete;
+    Encoder& operator=(const Encoder&) = delete;
+    virtual ~Encoder() = default;
+
+    // Calls `take` with what is ready of the stream, and throws what it throws.
+    virtual void encode(std::span<const std::uint8_t> bytes, const Take& take) = 0;
+    // The same for the rest of it. Nothing may be encoded any more.
+    virtual void finish(const Take& take) = 0;
+};
+
+// Not for kNone. Throws std::bad_alloc.
+std::unique_ptr<Encoder> make_encoder(const CompressionWish& wish);
+
+}  // namespace cleave

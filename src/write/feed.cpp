@@ -1,0 +1,191 @@
+#include "write/feed.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cleave/error.h"
+
+namespace cleave {
+namespace {
+
+class DirectFeed : public Feed {
+public:
+    DirectFeed(PieceTarget& target, Finished finished) : target_(target), finished_(std::move(finished)) {}
+
+    void begin(const Piece& piece, const std::string& path) override {
+        path_ = path;
+        output_ = target_.open(piece, path);
+    }
+    void write(std::span<const std::uint8_t> bytes) override { output_->write(bytes); }
+    void end(const Piece& piece) override {
+        output_->finish(piece);
+        output_.reset();
+        finished_(piece, path_);
+    }
+    void finish() override {}
+
+private:
+    PieceTarget& target_;
+    Finished finished_;
+    std::string path_;
+    std::unique_ptr<PieceOutput> output_;
+};
+
+using Bytes = std::vector<std::uint8_t>;
+
+// A piece on its way from the feeding thread to the one that works on it.
+struct Job {
+    Piece piece;  // all of it is known once it has ended
+    std::string path;
+    std::deque<Bytes> parts;
+    bool has_ended = false;
+};
+
+class ThreadedFeed : public Feed {
+public:
+    ThreadedFeed(PieceTarget& target, unsigned threads, Finished finished)
+        : target_(target), finished_(std::move(finished)) {
+        try {
+            for (unsigned i = 0; i < threads; ++i) workers_.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {  // fewer will do
+            if (workers_.empty()) throw;
+        }
+    }
+    ThreadedFeed(const ThreadedFeed&) = delete;
+    ThreadedFeed& operator=(const ThreadedFeed&) = delete;
+    ~ThreadedFeed() override {
+        std::unique_lock lock(mutex_);
+        if (has_finished_) return;
+        is_stopped_ = true;
+        changed_.notify_all();
+        lock.unlock();
+        target_.stop();
+    }
+
+    void begin(const Piece& piece, const std::string& path) override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return waiting_.size() < workers_.size() || failure_; });
+        throw_failure();
+        last_ = std::make_shared<Job>(Job{piece, path, {}, false});
+        waiting_.push_back(last_);
+        changed_.notify_all();
+    }
+
+    void write(std::span<const std::uint8_t> bytes) override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return queued_ < kMostQueued || failure_; });
+        throw_failure();
+        queued_ += bytes.size();
+        std::deque<Bytes>& parts = last_->parts;
+        // Small parts are put together.
+        if (parts.empty() || parts.back().size() + bytes.size() > kPartSize) parts.emplace_back();
+        parts.back().insert(parts.back().end(), bytes.begin(), bytes.end());
+        changed_.notify_all();
+    }
+
+    void end(const Piece& piece) override {
+        const std::lock_guard lock(mutex_);
+        throw_failure();
+        last_->piece = piece;
+        last_->has_ended = true;
+        last_.reset();
+        changed_.notify_all();
+    }
+
+    void finish() override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return (waiting_.empty() && busy_ == 0) || failure_; });
+        throw_failure();
+        has_finished_ = true;
+        changed_.notify_all();
+    }
+
+private:
+    static constexpr std::size_t kMostQueued = std::size_t{16} << 20;
+    static constexpr std::size_t kPartSize = std::size_t{64} << 10;
+
+    void throw_failure() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+    void work() {
+        try {
+            while (const std::shared_ptr<Job> job = next_job()) {
+                const std::unique_ptr<PieceOutput> output = target_.open(job->piece, job->path);
+                while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
+                output->finish(job->piece);
+                finished_(job->piece, job->path);
+                const std::lock_guard lock(mutex_);
+                --busy_;
+                changed_.notify_all();
+            }
+        } catch (...) {  // carried to the feeding thread
+            const std::lock_guard lock(mutex_);
+            if (!failure_) failure_ = std::current_exception();
+            is_stopped_ = true;
+            changed_.notify_all();
+        }
+    }
+
+    // Nothing when all is done.
+    std::shared_ptr<Job> next_job() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !waiting_.empty() || has_finished_ || is_stopped_; });
+        if (waiting_.empty() || is_stopped_) return nullptr;
+        std::shared_ptr<Job> job = std::move(waiting_.front());
+        waiting_.pop_front();
+        ++busy_;
+        return job;
+    }
+
+    // Nothing at the end of the piece. Throws Cancelled if it will not come to it.
+    std::optional<Bytes> next_part(Job& job) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !job.parts.empty() || job.has_ended || is_stopped_; });
+        if (is_stopped_) throw Cancelled();
+        if (job.parts.empty()) return std::nullopt;
+        Bytes part = std::move(job.parts.front());
+        job.parts.pop_front();
+        queued_ -= part.size();
+        changed_.notify_all();
+        return part;
+    }
+
+    PieceTarget& target_;
+    Finished finished_;
+
+    std::mutex mutex_;  // of what is below
+    std::condition_variable changed_;
+    std::deque<std::shared_ptr<Job>> waiting_;
+    std::shared_ptr<Job> last_;  // the one that is being fed
+    std::size_t queued_ = 0;     // bytes
+    unsigned busy_ = 0;          // workers
+    bool has_finished_ = false;
+    bool is_stopped_ = false;
+    std::exception_ptr failure_;
+
+    std::vector<std::jthread> workers_;  // last: they are joined while all the rest is there
+};
+
+}  // namespace
+
+std::unique_ptr<Feed> make_feed(PieceTarget& target, unsigned threads, Feed::Finished finished) {
+    if (threads > 1) {
+        try {
+            return std::make_unique<ThreadedFeed>(target, threads, finished);
+        } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
+        }
+    }
+    return std::make_unique<DirectFeed>(target, std::move(finished));
+}
+
+}  // namespace cleave

@@ -1,0 +1,37 @@
+// Pieces that come one after another, handed on to their target: at once, or by several threads that work on one piece
+// each.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "write/piece_target.h"
+
+namespace cleave {
+
+// For one thread at a time. A member throws what a target throws, of the piece at hand or of an earlier one.
+class Feed {
+public:
+    // Called for every piece that is finished, from any thread.
+    using Finished = std::function<void(const Piece& piece, const std::string& path)>;
+
+    Feed() = default;
+    Feed(const Feed&) = delete;
+    Feed& operator=(const Feed&) = delete;
+    // What is not finished comes to nothing.
+    virtual ~Feed() = default;
+
+    virtual void begin(const Piece& piece, const std::string& path) = 0;
+    virtual void write(std::span<const std::uint8_t> bytes) = 0;
+    virtual void end(const Piece& piece) = 0;
+    // There are no more pieces; returns when all are finished.
+    virtual void finish() = 0;
+};
+
+// With several threads at most 16 MiB wait to be taken by them, whatever the number of pieces; so a piece of more than
+// that is finished before the next one but one begins.
+std::unique_ptr<Feed> make_feed(PieceTarget& target, unsigned threads, Feed::Finished finished);
+
+}  // namespace cleave

@@ -1,0 +1,111 @@
+#include "write/file_target.h"
+
+#include <optional>
+#include <stdexcept>
+#include <unordered_set>
+#include <utility>
+
+#include "io/encoder.h"
+#include "scan/parallel.h"
+#include "write/threads.h"
+
+namespace cleave {
+namespace {
+
+class FileOutput : public PieceOutput {
+public:
+    // The file may be the piece already if `is_present`.
+    FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner,
+               const CompressionWish& compression, const Cancellation* cancellation)
+        : store_(store),
+          is_present_(is_present),
+          cloner_(cloner),
+          cancellation_(cancellation),
+          file_(store.create(path)) {
+        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression);
+    }
+
+    void write(std::span<const std::uint8_t> bytes) override {
+        if (encoder_) {
+            encoder_->encode(bytes, [this](std::span<const std::uint8_t> part) { put(part); });
+        } else {
+            put(bytes);
+        }
+    }
+
+    void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override {
+        if (cloner_ != nullptr) {
+            cloner_->write_body(piece, header_size, file_.descriptor(), file_.path(), meter);
+        } else {
+            PieceOutput::write_body(input, piece, header_size, meter);
+        }
+    }
+
+    void finish(const Piece& piece) override {
+        if (encoder_) encoder_->finish([this](std::span<const std::uint8_t> part) { put(part); });
+        store_.publish(piece, std::move(file_), is_present_);
+    }
+
+private:
+    void put(std::span<const std::uint8_t> bytes) { write_all(file_.descriptor(), bytes, file_.path(), cancellation_); }
+
+    PieceStore& store_;
+    bool is_present_;
+    Cloner* cloner_;
+    const Cancellation* cancellation_;
+    TemporaryFile file_;
+    std::unique_ptr<Encoder> encoder_;
+};
+
+}  // namespace
+
+FileTarget::FileTarget(const Input& input, HeaderMode header, std::uint64_t header_size, const PieceNamer& namer,
+                       const SplitOptions& options)
+    : input_(input), header_(header), header_size_(header_size), options_(options), store_(input, namer, options) {
+    if (input.is_mapped() && options.compression.format == Compression::kNone) {
+        cloner_ = std::make_unique<Cloner>(input, options.clone);
+    }
+}
+
+std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<const std::string> paths) {
+    store_.check_manifest();
+    std::vector<char> may_be_there(pieces.size());
+    std::unordered_set<std::string_view> names;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::string& path = paths[i];
+        if (!names.insert(path).second) {
+            throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
+        }
+        may_be_there[i] = store_.check(path) ? 1 : 0;
+        if (cloner_) cloner_->check(pieces[i], header_size_in(header_, pieces[i].number, header_size_), path);
+    }
+    return may_be_there;
+}
+
+std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<const std::string> paths) {
+    store_.begin();
+    may_be_there_ = check(pieces, paths);
+    std::vector<char> are_there(pieces.size());
+    // What a compressed piece should be is only known when it has been made.
+    if (!cloner_) return are_there;
+    parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
+        if (may_be_there_[i] != 0 && holds(pieces[i], paths[i])) are_there[i] = 1;
+        may_be_there_[i] = 0;
+    });
+    return are_there;
+}
+
+bool FileTarget::holds(const Piece& piece, const std::string& path) {
+    const std::span<const std::uint8_t> parts[] = {
+        input_.bytes().first(header_size_in(header_, piece.number, header_size_)),
+        input_.bytes().subspan(piece.start, piece.length)};
+    return store_.holds(piece, path, parts);
+}
+
+std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {
+    const bool may_be_there = may_be_there_.empty() ? store_.check(path) : may_be_there_[piece.number - 1] != 0;
+    return std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
+                                        input_.cancellation());
+}
+
+}  // namespace cleave

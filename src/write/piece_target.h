@@ -1,0 +1,59 @@
+// What becomes of pieces: the one interface of every kind of it. How the bytes of a piece come to it, from a mapping or
+// in a stream, is split.cpp's affair.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cleave/input.h"
+#include "cleave/meter.h"
+#include "cleave/plan.h"
+
+namespace cleave {
+
+// Where the bytes of one piece go. Destroyed before finish(), it takes back what it can. For one thread at a time.
+class PieceOutput {
+public:
+    PieceOutput() = default;
+    PieceOutput(const PieceOutput&) = delete;
+    PieceOutput& operator=(const PieceOutput&) = delete;
+    virtual ~PieceOutput() = default;
+
+    // The next bytes. Throws std::system_error, Cancelled.
+    virtual void write(std::span<const std::uint8_t> bytes) = 0;
+
+    // The body of a piece of a mapped input, in place of write(). `header_size` is what was written before, `progress`
+    // is told of the bytes if it is not null. Throws as write().
+    virtual void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter);
+
+    // All has been written. Throws as write() and what is said of the target.
+    virtual void finish(const Piece& piece) = 0;
+};
+
+// Members may be called from several threads, but for prepare() and commit().
+class PieceTarget {
+public:
+    PieceTarget() = default;
+    PieceTarget(const PieceTarget&) = delete;
+    PieceTarget& operator=(const PieceTarget&) = delete;
+    // Takes back what it can, unless commit() was called.
+    virtual ~PieceTarget() = default;
+
+    // To be called first; pieces that are known beforehand are named by `paths`. Returns which of them are there
+    // already, 1 a piece, and so need not be made.
+    virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) = 0;
+
+    // Of the piece, number, start and first record are known.
+    virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
+
+    // What is open will come to nothing: lets it end soon.
+    virtual void stop() noexcept {}
+
+    // All pieces are finished.
+    virtual void commit() = 0;
+};
+
+}  // namespace cleave
