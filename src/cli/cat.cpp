@@ -8,9 +8,9 @@
 namespace cleave::cli {
 namespace {
 
-void print_piece(const Context& context, OpenInput& opened) {
+void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
-    opened.input.spool();
+    spool(context, opened);
     const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine);
     opened.input.throw_if_changed();
     Judge(context).take(index.findings());

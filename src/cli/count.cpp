@@ -5,9 +5,10 @@ namespace cleave::cli {
 
 std::uint64_t count_input(Context& context, const std::string& path, StandardOutput& out) {
     Findings findings;
-    with_input(context, path, nullptr,
-               [&](OpenInput& opened) { findings = scan(opened.input, opened.dialect, context.arguments.machine); });
-    Judge(context).take(findings);
+    with_input(context, path, nullptr, [&](OpenInput& opened) {
+        findings = scan(opened.input, opened.dialect, context.arguments.machine);
+        Judge(context).take(findings);
+    });
     const std::uint64_t header = context.has_header() && findings.records > 0 ? 1 : 0;
     const std::uint64_t records = findings.records - header;
     if (context.arguments.inputs.size() == 1) {

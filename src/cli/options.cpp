@@ -34,6 +34,8 @@ constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeScope::kEv
 // Nothing: it is to be found.
 constexpr Choice<std::optional<Terminator>> kTerminators[] = {
     {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
+constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}};
+constexpr Choice<When> kWhens[] = {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
 constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 
 std::string preset_names() { return fmt::format("{}", fmt::join(dialect_presets(), " ")); }
@@ -225,11 +227,60 @@ void take_output(const Given& given, Arguments& arguments) {
     if (given.has("print")) arguments.print_end = '\n';
     if (given.has("null")) arguments.print_end = '\0';
     arguments.dry_run = given.has("dry-run");
+    arguments.json = given.has("json");
+    if (arguments.verb == Verb::kSplit && arguments.json && (arguments.print_end || arguments.dry_run)) {
+        throw UsageError("--json goes with none of --print, --null and --dry-run");
+    }
     if (given.has("every")) arguments.format = Format::kStarts;
     if (const std::string* format = given.text("format")) {
         if (given.has("every")) throw UsageError("--every has a format of its own");
         arguments.format = parse_choice("format", *format, kFormats);
     }
+}
+
+// FORMAT or FORMAT:LEVEL. The suffix is put to the names, unless the template has it.
+void take_compression(const Given& given, Arguments& arguments) {
+    const std::string* text = given.text("compress");
+    if (text == nullptr) return;
+    const std::size_t colon = text->find(':');
+    CompressionWish& wish = arguments.compression;
+    wish.format = parse_choice("compress", text->substr(0, colon), kCompressions);
+    wish.level = default_level(wish.format);
+    if (colon != std::string::npos) {
+        const auto least = static_cast<std::uint64_t>(least_level(wish.format));
+        const std::uint64_t level = parse_count("compress", text->substr(colon + 1), least);
+        if (level > static_cast<std::uint64_t>(most_level(wish.format))) {
+            throw UsageError(fmt::format("--compress: the levels of {} are {} to {}", compression_name(wish.format),
+                                         least, most_level(wish.format)));
+        }
+        wish.level = static_cast<int>(level);
+    }
+    if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --compress exclude each other");
+    const std::string_view suffix = compression_suffix(wish.format);
+    if (!arguments.output.ends_with(suffix)) arguments.output += suffix;
+}
+
+void take_filter(const Given& given, Arguments& arguments) {
+    const std::string* command = given.text("filter");
+    if (command == nullptr) return;
+    if (command->empty()) throw UsageError("--filter: an empty command");
+    arguments.filter = *command;
+    if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --filter exclude each other");
+    for (const char* other : {"compress", "force", "manifest", "mkdir", "resume", "sync"}) {
+        if (given.has(other)) throw UsageError(fmt::format("--{} is about files, and --filter makes none", other));
+    }
+}
+
+// What is said on standard error, beside errors.
+void take_talk(const Given& given, Arguments& arguments) {
+    arguments.quiet = given.has("quiet");
+    arguments.verbose = given.has("verbose");
+    if (arguments.quiet && arguments.verbose) throw UsageError("--quiet and --verbose exclude each other");
+    const std::string* progress = given.text("progress");
+    if (progress != nullptr) arguments.progress = parse_choice("progress", *progress, kWhens);
+    if (!arguments.quiet) return;
+    if (arguments.progress == When::kAlways) throw UsageError("--quiet and --progress always exclude each other");
+    arguments.progress = When::kNever;
 }
 
 void take_inputs(const po::variables_map& map, Arguments& arguments) {
@@ -267,9 +318,14 @@ const std::vector<OptionRow>& option_table() {
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
         {"null", '0', nullptr, "print them, each ended by NUL", kSplit, "Output"},
         {"dry-run", 0, nullptr, "print the names and sizes of the pieces, write nothing", kSplit, "Output"},
+        {"compress", 0, "FORMAT", "compress pieces (with a level as in zstd:19): {choices}", kSplit, "Output",
+         choice_names(kCompressions)},
+        {"filter", 0, "CMD", "give each piece to the shell command CMD, as its standard input; $FILE is the name",
+         kSplit, "Output"},
         {"format", 0, "FORMAT", "tsv, csv, jsonl, json, u64 (little-endian boundaries), http [tsv]",
          bit(Verb::kOffsets), "Output", choice_names(kFormats)},
-        {"json", 0, nullptr, "print one JSON object for each input", bit(Verb::kCheck), "Output"},
+        {"json", 0, nullptr, "print JSON, one object a line: check for each input, split for each event",
+         bit(Verb::kCheck) | kSplit, "Output"},
         {"clone", 0, "WHEN", "share blocks with the input, cut so that it works: {choices} [never]", kPieces, "Output",
          choice_names(kCloneModes)},
         {"dialect", 0, "NAME", "as a reader does: {choices}", kAll, "Dialect", preset_names()},
@@ -289,7 +345,10 @@ const std::vector<OptionRow>& option_table() {
         {"threads", 'j', "N", "worker threads [the cores there are]", kAll, "Machine"},
         {"kernel", 0, "NAME", "{choices} [the first that runs here]", kAll, "Machine", CLEAVE_KERNELS},
         {"block-size", 0, "SIZE", "bytes a worker takes at a time [1M]", kAll, "Machine"},
-        {"quiet", 0, nullptr, "no warnings", kAll, "Other"},
+        {"progress", 0, "WHEN", "a bar on standard error (auto: if it is a terminal): {choices} [auto]", kAll, "Other",
+         choice_names(kWhens)},
+        {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},
+        {"quiet", 0, nullptr, "no warnings and no bar", kAll, "Other"},
         {"help", 'h', nullptr, "this text", kAll | kGeneral, "Other"},
         {"version", 0, nullptr, "the version and the kernels", kGeneral, "Other"},
         {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},
@@ -320,9 +379,10 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_dialect(given, arguments);
     take_machine(given, arguments);
     take_output(given, arguments);
+    take_compression(given, arguments);
+    take_filter(given, arguments);
     take_inputs(map, arguments);
-    arguments.json = given.has("json");
-    arguments.quiet = given.has("quiet");
+    take_talk(given, arguments);
     arguments.lenient = given.has("lenient");
     arguments.strict = given.has("strict");
     arguments.strict_size = given.has("strict-size");

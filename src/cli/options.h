@@ -23,6 +23,8 @@ public:
 enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck };
 constexpr unsigned kVerbCount = 5;
 
+enum class When : std::uint8_t { kNever, kAuto, kAlways };
+
 enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStarts };
 
 // Shells that there are completions for.
@@ -67,9 +69,13 @@ struct Arguments {
     std::string manifest;            // empty: none
     std::optional<char> print_end;   // --print: '\n', with -0 '\0'
     std::optional<CloneMode> clone;  // policy.alignment goes with it
+    CompressionWish compression;     // of pieces; `output` has its suffix
+    std::string filter;              // empty: none
     bool dry_run = false;
     bool json = false;
     bool quiet = false;
+    bool verbose = false;
+    When progress = When::kAuto;
     bool lenient = false;
     bool strict = false;
     bool strict_size = false;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -34,6 +35,11 @@ void StandardOutput::flush() {
     write_to_stdout({reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()});
 }
 
+bool is_terminal(int descriptor) {
+    const char* kind = std::getenv("TERM");
+    return ::isatty(descriptor) == 1 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
+}
+
 std::string printable(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -62,7 +68,8 @@ std::string describe_place(const Place& place, bool has_header) {
 
 void print_message(std::string_view text) noexcept {
     try {
-        const std::string line = fmt::format("cleave: {}\n", printable(text));
+        const char* rest = is_terminal(STDERR_FILENO) ? "\x1b[K" : "";  // of a bar that is longer
+        const std::string line = fmt::format("cleave: {}{}\n", printable(text), rest);
         write_all(STDERR_FILENO, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}, "stderr");
     } catch (const std::exception&) {  // there is no one left to tell
     }

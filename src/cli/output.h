@@ -34,6 +34,9 @@ private:
     fmt::memory_buffer buffer_;
 };
 
+// Whether the descriptor is a terminal that understands the usual escape sequences.
+bool is_terminal(int descriptor);
+
 // Control characters as \xHH: names and data of others never reach the terminal raw.
 std::string printable(std::string_view text);
 
@@ -43,7 +46,7 @@ std::string display_name(const std::string& path);
 // " (byte N, record K)": records counted from 1, the header not among them.
 std::string describe_place(const Place& place, bool has_header);
 
-// Prints "cleave: TEXT" on standard error; what cannot be printed there cannot be told.
+// Prints "cleave: TEXT" on standard error, over a bar if one is there; what cannot be printed there cannot be told.
 void print_message(std::string_view text) noexcept;
 
 }  // namespace cleave::cli

@@ -27,19 +27,20 @@ std::string differing_member(const std::string& key, const ordered_json& there, 
 }  // namespace
 
 void PlanJson::add(const Piece& piece, const std::optional<std::string>& name) {
-    ordered_json json = piece_json(piece);
-    if (name) json["name"] = *name;
     if (!pieces_.empty()) pieces_ += ',';
-    pieces_ += dump_json(json);
+    pieces_ += dump_json(piece_json(piece, name));
 }
 
 std::string PlanJson::text(const InputFacts& facts) const {
     constexpr int kVersion = 1;
-    const ordered_json json = {
-        {"cleave", kVersion},
-        {"input", {{"path", facts.path}, {"size", facts.size}, {"mtime_ns", facts.mtime_ns}}},
-        {"dialect", dialect_json(facts.dialect)},
-        {"header", {{"start", 0}, {"length", facts.header_size}, {"mode", name_of(facts.header)}}}};
+    ordered_json json = {{"cleave", kVersion},
+                         {"input", input_json(facts)},
+                         {"dialect", dialect_json(facts.dialect)},
+                         {"header", header_json(facts)}};
+    if (facts.piece_compression.format != Compression::kNone) {
+        json["compression"] = {{"format", compression_name(facts.piece_compression.format)},
+                               {"level", facts.piece_compression.level}};
+    }
     std::string text = dump_json(json);
     text.pop_back();  // the brace; the pieces are JSON already
     return text + ",\"pieces\":[" + pieces_ + "]}\n";
@@ -64,12 +65,24 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
     return std::nullopt;
 }
 
-ordered_json piece_json(const Piece& piece) {
-    return {{"piece", piece.number},
-            {"start", piece.start},
-            {"length", piece.length},
-            {"first_record", piece.first_record},
-            {"records", piece.records}};
+ordered_json input_json(const InputFacts& facts) {
+    ordered_json json = {{"path", facts.path}, {"size", facts.size}, {"mtime_ns", facts.mtime_ns}};
+    if (facts.compression != Compression::kNone) json["compression"] = compression_name(facts.compression);
+    return json;
+}
+
+ordered_json header_json(const InputFacts& facts) {
+    return {{"start", 0}, {"length", facts.header_size}, {"mode", name_of(facts.header)}};
+}
+
+ordered_json piece_json(const Piece& piece, const std::optional<std::string>& name) {
+    ordered_json json = {{"piece", piece.number},
+                         {"start", piece.start},
+                         {"length", piece.length},
+                         {"first_record", piece.first_record},
+                         {"records", piece.records}};
+    if (name) json["name"] = *name;
+    return json;
 }
 
 ordered_json dialect_json(const Dialect& dialect) {

@@ -20,12 +20,13 @@ struct InputFacts {
     Dialect dialect;
     HeaderMode header = HeaderMode::kRepeat;
     std::uint64_t header_size = 0;
+    Compression compression = Compression::kNone;  // of the input; all offsets and sizes are of plain bytes
+    CompressionWish piece_compression;             // where there are files
 };
 
 // Takes the pieces first, in order, as the facts may be known only after them. About 120 bytes of memory a piece.
 class PlanJson {
 public:
-    // `name` is that of the piece's file, if it has one.
     void add(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
 
     // All of it, on one line, with a line feed.
@@ -38,7 +39,10 @@ private:
 // What first tells a manifest that is there from the one that is wanted, in words; nothing if they say the same.
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
-nlohmann::ordered_json piece_json(const Piece& piece);
+nlohmann::ordered_json input_json(const InputFacts& facts);
+nlohmann::ordered_json header_json(const InputFacts& facts);
+// `name` is that of the piece's file, if it has one.
+nlohmann::ordered_json piece_json(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
 nlohmann::ordered_json dialect_json(const Dialect& dialect);
 
 // One object on one line, whatever bytes a path holds.

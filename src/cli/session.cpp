@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <utility>
+
 #include "cli/output.h"
 
 namespace cleave::cli {
@@ -17,7 +20,8 @@ std::string oversize_text(const Piece& piece, std::uint64_t size) {
 Dialect dialect_of(const Context& context, Input& input) {
     const auto head = input.peek(kSniffSize);
     const auto encoding = wide_encoding(head);
-    const SniffedDialect sniffed = settle_dialect(context.arguments.dialect, head, context.path);
+    const SniffedDialect sniffed =
+        settle_dialect(context.arguments.dialect, head, without_compression_suffix(context.path));
     input.throw_if_changed();
     if (encoding) throw InputError(fmt::format("{} input: convert first", *encoding));
     if (sniffed.quotes_unexplained) {
@@ -26,18 +30,50 @@ Dialect dialect_of(const Context& context, Input& input) {
     return sniffed.dialect;
 }
 
+void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
+
+std::optional<std::uint64_t> size_to_scan(const Input& input) {
+    if (input.is_mapped()) return input.bytes().size();
+    // A compressed file; pipes and what pretends to be empty have none.
+    const std::uint64_t size = input.identity().size;
+    return size > input.descriptor_offset() ? std::optional(size - input.descriptor_offset()) : std::nullopt;
+}
+
+std::string summary(const Context& context, double seconds) {
+    const auto bytes = static_cast<double>(context.meter.scanned.load());
+    const std::uint64_t pieces = context.meter.pieces.load();
+    std::string text = fmt::format("{} read", size_text(bytes));
+    if (pieces > 0) text += fmt::format(", {} {}", pieces, pieces == 1 ? "piece" : "pieces");
+    return text + fmt::format(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
+}
+
 }  // namespace
 
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work) {
+    const auto began = std::chrono::steady_clock::now();
     context.path = path;
-    OpenInput opened{Input::open(path, cancellation), {}};
+    start(context.meter);
+    Input input = Input::open(path, cancellation);
+    Bar bar(context.arguments, context.meter, size_to_scan(input), !input.is_mapped());
+    OpenInput opened{std::move(input), {}, bar};
     try {
         opened.dialect = dialect_of(context, opened.input);
         work(opened);
     } catch (const std::exception&) {
+        bar.end();
         opened.input.rethrow();
     }
+    bar.end();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
+    if (context.arguments.verbose) Judge(context).remark(summary(context, elapsed.count()));
+}
+
+void spool(Context& context, OpenInput& opened) {
+    if (opened.input.is_mapped()) return;
+    opened.input.spool(&context.meter);
+    start(context.meter);
+    opened.bar.resize(opened.input.bytes().size());
 }
 
 void Judge::remark(const std::string& text) const {

@@ -6,7 +6,9 @@
 
 #include "cleave/dialect.h"
 #include "cleave/input.h"
+#include "cleave/meter.h"
 #include "cleave/plan.h"
+#include "cli/bar.h"
 #include "cli/options.h"
 
 namespace cleave::cli {
@@ -15,13 +17,18 @@ namespace cleave::cli {
 struct Context {
     Arguments arguments;
     std::string path;  // of the input at hand, as given; empty before there is one
+    Meter meter;       // of it too
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
 };
 
 struct OpenInput {
     Input input;
     Dialect dialect;
+    Bar& bar;
 };
+
+// Makes a stream's bytes be all there, if they are not.
+void spool(Context& context, OpenInput& opened);
 
 // Opens the input, settles its dialect, with a warning if the quotes make no sense, and calls `work` with it. Throws
 // InputError for encodings in which a byte is not a character, std::system_error, and what `work` throws. In place of

@@ -29,6 +29,8 @@ public:
         print(piece, header_size_);
     }
 
+    std::uint64_t header_size() const { return header_size_; }
+
     void print(const Piece& piece, std::uint64_t header_size) {
         out_.print("{}\t{}\n", namer_.name(piece), header_size_in(mode_, piece.number, header_size) + piece.length);
     }
@@ -40,6 +42,14 @@ private:
     Judge& judge_;
     std::uint64_t header_size_ = 0;
 };
+
+// --json: what happens, one object a line, as it happens.
+void print_event(StandardOutput& out, const char* event, const nlohmann::ordered_json& what) {
+    nlohmann::ordered_json json = {{"event", event}};
+    json.update(what);
+    out.print("{}\n", dump_json(json));
+    out.flush();
+}
 
 // It is worth telling of --clone for inputs of more than so many bytes.
 constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
@@ -54,18 +64,30 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
     options.manifest = arguments.manifest;
     options.threads = arguments.machine.threads;
     options.clone = arguments.clone.value_or(CloneMode::kNever);
+    options.compression = arguments.compression;
+    options.filter = arguments.filter;
+    options.meter = arguments.machine.meter;
     options.finished = [&](const Piece& piece, const std::string& path) {
         judge.take(piece);
-        if (!arguments.print_end) return;
-        out.print("{}{}", path, *arguments.print_end);
-        out.flush();
+        if (arguments.json) {
+            print_event(out, "piece", piece_json(piece, path));
+        } else if (arguments.print_end) {
+            out.print("{}{}", path, *arguments.print_end);
+            out.flush();
+        }
     };
     return options;
 }
 
 InputFacts facts_of(const Context& context, const OpenInput& opened, std::uint64_t size, std::uint64_t header_size) {
-    return {context.path, size, opened.input.identity().mtime_ns, opened.dialect, context.arguments.policy.header,
-            header_size};
+    return {context.path,
+            size,
+            opened.input.identity().mtime_ns,
+            opened.dialect,
+            context.arguments.policy.header,
+            header_size,
+            opened.input.compression(),
+            context.arguments.compression};
 }
 
 std::string read_file(const std::string& path) {
@@ -92,11 +114,18 @@ void check_resumed(const std::string& manifest, const std::string& wanted) {
 // Whether the user should know of --clone, if it works here.
 bool is_worth_cloning(const Arguments& arguments, const Input& input) {
     const bool can_be_aligned = arguments.policy.pieces || arguments.policy.size;
-    return !arguments.clone && can_be_aligned && input.bytes().size() > kWorthCloning;
+    const bool is_plain = arguments.filter.empty() && arguments.compression.format == Compression::kNone;
+    return !arguments.clone && can_be_aligned && is_plain && input.bytes().size() > kWorthCloning;
 }
 
+// What a run has come to.
+struct Done {
+    InputFacts facts;
+    std::uint64_t records;  // header included
+};
+
 // `is_file` if the input was not spooled.
-void split_known(const Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
+Done split_known(const Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
@@ -133,9 +162,10 @@ void split_known(const Context& context, const OpenInput& opened, bool is_file, 
             judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
         }
     }
+    return {facts_of(context, opened, index.findings().size, header_size), index.findings().records};
 }
 
-void split_unknown(const Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
+Done split_unknown(const Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
@@ -144,42 +174,52 @@ void split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
         const Findings findings = cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run);
         opened.input.throw_if_changed();
         judge.take(findings);
-        return;
+        return {facts_of(context, opened, findings.size, dry_run.header_size()), findings.records};
     }
     SplitOptions options = split_options(arguments, out, judge);
     PlanJson plan;
     Findings found;
     std::optional<std::uint64_t> header_size;
-    if (!arguments.manifest.empty()) {
-        options.finished = [&, print = options.finished](const Piece& piece, const std::string& path) {
-            if (!header_size) header_size = piece.start;
-            plan.add(piece, path);
-            print(piece, path);
-        };
-        options.manifest_text = [&] {
-            // Without a piece there is nothing but the header.
-            return plan.text(facts_of(context, opened, found.size, header_size.value_or(found.size)));
-        };
-    }
+    // Without a piece there is nothing but the header.
+    const auto facts = [&] { return facts_of(context, opened, found.size, header_size.value_or(found.size)); };
+    options.finished = [&, print = options.finished](const Piece& piece, const std::string& path) {
+        if (!header_size) header_size = piece.start;
+        if (!arguments.manifest.empty()) plan.add(piece, path);
+        print(piece, path);
+    };
+    options.manifest_text = [&] { return plan.text(facts()); };
     split_stream(opened.input, opened.dialect, arguments.machine, policy, namer, options,
                  [&](const Findings& findings) {
                      judge.take(findings);
                      found = findings;
                  });
+    return {facts(), found.records};
 }
 
-void split_input(const Context& context, OpenInput& opened) {
+void split_input(Context& context, OpenInput& opened) {
     const bool is_file = opened.input.is_mapped();
     if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
-        throw CloneError(display_name(context.path), "not a regular file");
+        const bool is_compressed = opened.input.compression() != Compression::kNone;
+        throw CloneError(display_name(context.path), is_compressed ? "compressed" : "not a regular file");
     }
-    if (needs_whole_input(context.arguments.policy)) opened.input.spool();
+    if (needs_whole_input(context.arguments.policy)) spool(context, opened);
     StandardOutput out;
     Judge judge(context);
-    if (opened.input.is_mapped()) {
-        split_known(context, opened, is_file, out, judge);
-    } else {
-        split_unknown(context, opened, out, judge);
+    const bool json = context.arguments.json;
+    if (json) {
+        InputFacts facts = facts_of(context, opened, 0, 0);
+        nlohmann::ordered_json input = input_json(facts);
+        input.erase("size");  // may not be known yet
+        print_event(out, "begin", {{"input", input}, {"dialect", dialect_json(facts.dialect)}});
+    }
+    const Done done = opened.input.is_mapped() ? split_known(context, opened, is_file, out, judge)
+                                               : split_unknown(context, opened, out, judge);
+    if (json) {
+        print_event(out, "end",
+                    {{"input", input_json(done.facts)},
+                     {"header", header_json(done.facts)},
+                     {"records", done.records - (context.has_header() && done.records > 0 ? 1 : 0)},
+                     {"pieces", context.meter.pieces.load()}});
     }
     out.flush();
     judge.conclude();

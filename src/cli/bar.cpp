@@ -1,0 +1,171 @@
+#include "cli/bar.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <system_error>
+#include <vector>
+
+#include "cli/output.h"
+
+namespace cleave::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPeriod = 100ms;
+constexpr auto kPatience = 500ms;      // a run that is over sooner needs no bar
+constexpr double kLeastSeconds = 0.1;  // before that a speed means nothing
+constexpr std::size_t kDefaultWidth = 80;
+
+// Whether the verb prints on standard output while it works.
+bool prints(const Arguments& arguments) {
+    switch (arguments.verb) {
+        case Verb::kOffsets:
+        case Verb::kCat: return true;
+        case Verb::kSplit:
+            return arguments.print_end || arguments.json || arguments.dry_run || !arguments.filter.empty();
+        case Verb::kCount:
+        case Verb::kCheck: break;
+    }
+    return false;
+}
+
+bool wants_bar(const Arguments& arguments) {
+    if (arguments.progress != When::kAuto) return arguments.progress == When::kAlways;
+    return is_terminal(STDERR_FILENO) && !(prints(arguments) && is_terminal(STDOUT_FILENO));
+}
+
+// The window may have been resized since the last time.
+std::size_t terminal_width() {
+    winsize size{};
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultWidth;
+}
+
+// Drops it rather than wait for a terminal that is held up.
+void put(std::string_view text) noexcept {
+    pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
+    [[maybe_unused]] const ssize_t size = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+std::string time_text(double seconds) {
+    constexpr double kMost = 359'999;  // 99:59:59
+    const auto whole = static_cast<unsigned>(std::min(seconds + 1, kMost));
+    constexpr unsigned kMinute = 60;
+    constexpr unsigned kHour = 3600;
+    if (whole < kHour) return fmt::format("{}:{:02}", whole / kMinute, whole % kMinute);
+    return fmt::format("{}:{:02}:{:02}", whole / kHour, whole % kHour / kMinute, whole % kMinute);
+}
+
+}  // namespace
+
+std::string size_text(double bytes) {
+    constexpr std::array<const char*, 6> kUnits = {"B", "KB", "MB", "GB", "TB", "PB"};
+    constexpr double kThousand = 1000;
+    constexpr double kTen = 10;
+    constexpr double kHundred = 100;
+    std::size_t unit = 0;
+    // What would be rounded up to 1000 is one of the next unit.
+    for (; bytes >= kThousand - 0.5 && unit + 1 < kUnits.size(); ++unit) bytes /= kThousand;
+    if (unit == 0) return fmt::format("{:.0f} B", bytes);
+    if (bytes < kTen) return fmt::format("{:.2f} {}", bytes, kUnits.at(unit));
+    return fmt::format("{:.{}f} {}", bytes, bytes < kHundred ? 1 : 0, kUnits.at(unit));
+}
+
+std::string stage_text(const Stage& stage, std::size_t width) {
+    const auto bytes = static_cast<double>(stage.bytes);
+    const double rate = stage.seconds >= kLeastSeconds ? bytes / stage.seconds : 0;
+    std::vector<std::string> parts = {stage.name};
+    double share = 0;
+    constexpr double kPercent = 100;
+    if (stage.size) {
+        share = *stage.size == 0 ? 1 : std::min(1.0, bytes / static_cast<double>(*stage.size));
+        parts.push_back(fmt::format("{:3.0f}%", std::floor(share * kPercent)));
+        parts.push_back(fmt::format("{} of {}", size_text(bytes), size_text(static_cast<double>(*stage.size))));
+    } else {
+        parts.push_back(size_text(bytes));
+    }
+    if (rate > 0) parts.push_back(size_text(rate) + "/s");
+    if (stage.size && rate > 0 && share < 1) {
+        parts.push_back(time_text((static_cast<double>(*stage.size) - bytes) / rate) + " left");
+    }
+    if (stage.pieces) parts.push_back(fmt::format("{} {}", *stage.pieces, *stage.pieces == 1 ? "piece" : "pieces"));
+
+    std::string text;
+    for (const std::string& part : parts) {
+        const std::string more = text.empty() ? part : "  " + part;
+        if (text.size() + more.size() > width) break;
+        text += more;
+    }
+    constexpr std::size_t kFrame = 4;  // two blanks and the brackets
+    constexpr std::size_t kLeastBar = 10;
+    constexpr std::size_t kMostBar = 40;
+    if (stage.size && width >= text.size() + kFrame + kLeastBar) {
+        const std::size_t size = std::min(width - text.size() - kFrame, kMostBar);
+        std::string bar(static_cast<std::size_t>(share * static_cast<double>(size)), '=');
+        if (bar.size() < size) bar += '>';
+        bar.resize(size, ' ');
+        text.insert(parts.front().size(), fmt::format("  [{}]", bar));
+    }
+    return text;
+}
+
+Bar::Bar(const Arguments& arguments, const Meter& meter, std::optional<std::uint64_t> size, bool is_stream)
+    : arguments_(arguments), meter_(meter), size_(size), is_stream_(is_stream) {
+    if (!wants_bar(arguments)) return;
+    try {
+        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    } catch (const std::system_error&) {  // a limit on threads is no reason to fail
+    }
+}
+
+void Bar::resize(std::uint64_t size) {
+    const std::lock_guard lock(mutex_);
+    size_ = size;
+    is_stream_ = false;
+    began_ = Clock::now();
+}
+
+void Bar::end() noexcept {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    thread_.join();
+    if (is_drawn_) put("\r\x1b[K");
+}
+
+void Bar::run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const bool is_forced = arguments_.progress == When::kAlways;
+    if (!is_forced) changed_.wait_for(lock, stop, kPatience, [] { return false; });
+    while (!stop.stop_requested()) {
+        draw();
+        changed_.wait_for(lock, stop, kPeriod, [] { return false; });
+    }
+    if (is_forced) draw();
+}
+
+void Bar::draw() {
+    // The last column is left free: writing there may wrap the line.
+    put(fmt::format("\r{}\x1b[K\r", stage_text(stage(), terminal_width() - 1)));
+    is_drawn_ = true;
+}
+
+Stage Bar::stage() {
+    const std::uint64_t written = meter_.written.load();
+    if (!is_writing_ && !is_stream_ && written > 0) {
+        is_writing_ = true;
+        began_ = Clock::now();
+    }
+    Stage stage{is_writing_ ? "writing" : "reading", is_writing_ ? written : meter_.scanned.load(), size_, {}, 0};
+    if (arguments_.verb == Verb::kSplit && !arguments_.dry_run) stage.pieces = meter_.pieces.load();
+    stage.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    return stage;
+}
+
+}  // namespace cleave::cli
