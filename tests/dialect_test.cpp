@@ -133,6 +133,37 @@ TEST(SniffDelimiter, SaysWhenQuotesAreUnexplained) {
     EXPECT_FALSE(sniff("a,\"b\"\n1,\"2\"\n").quotes_unexplained);
 }
 
+TEST(SniffDelimiter, SaysWhy) {
+    const SniffedDialect fits = sniff(
+        "\xEF\xBB\xBF"
+        "a;b\n\"1\";\"2\"\n3;4;5\n\n6;7");
+    EXPECT_EQ(fits.delimiter_reason, DelimiterReason::kFit);
+    EXPECT_EQ(fits.fit.records, 5U);
+    EXPECT_EQ(fits.fit.fields, 2U);
+    EXPECT_EQ(fits.fit.agreeing, 3U);
+    EXPECT_EQ(fits.fit.quotes, 2U);
+    EXPECT_EQ(fits.fit.misplaced_quotes, 0U);
+    EXPECT_EQ(sniff("a;\"b\"c\n1;2\"\n").fit.misplaced_quotes, 2U);
+    EXPECT_EQ(sniff("a\nb\n").delimiter_reason, DelimiterReason::kDefault);
+    EXPECT_EQ(sniff("a;b\n", "in.tsv").delimiter_reason, DelimiterReason::kName);
+    DialectWish wish;
+    wish.sniff_delimiter = false;
+    EXPECT_EQ(sniff("a;b\n", "in.tsv", wish).delimiter_reason, DelimiterReason::kGiven);
+}
+
+TEST(SniffTerminator, SaysWhereTheFirstOneIs) {
+    EXPECT_EQ(sniff("a,\"\n\"\nb\n").terminator_offset, 5U);
+    EXPECT_EQ(sniff("\xEF\xBB\xBF"
+                    "a\r\nb")
+                  .terminator_offset,
+              4U);
+    EXPECT_EQ(sniff("a\rb").terminator_offset, 1U);
+    EXPECT_EQ(sniff("a,b").terminator_offset, std::nullopt);
+    DialectWish wish;
+    wish.sniff_terminator = false;
+    EXPECT_EQ(sniff("a\n", "in.csv", wish).terminator_offset, std::nullopt);
+}
+
 TEST(SniffDelimiter, BelievesTheFileName) {
     EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "in.tsv"), '\t');
     EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "in.tab"), '\t');
@@ -205,6 +236,37 @@ TEST(WideEncoding, IsKnownByItsMark) {
     for (const std::string_view text : {""sv, "\xFF"sv, "\xEF\xBB\xBF"sv, "\0\0\xFE"sv, "a\xFF\xFE"sv}) {
         EXPECT_EQ(wide_encoding(bytes_of(text)), std::nullopt) << shown(text);
     }
+}
+
+std::vector<std::string> values(std::string_view record, const Dialect& dialect = {}) {
+    return field_values(bytes_of(record), dialect);
+}
+
+using Values = std::vector<std::string>;
+
+TEST(FieldValues, AreWhatStandsInQuotes) {
+    EXPECT_EQ(values(""), Values{""});
+    EXPECT_EQ(values("a,b\nc"), (Values{"a", "b"}));
+    EXPECT_EQ(values(",\r\n"), (Values{"", ""}));
+    EXPECT_EQ(values("\"a,\r\nb\",\"\"\"c\"\"\",\"\"\r\n"), (Values{"a,\r\nb", "\"c\"", ""}));
+    EXPECT_EQ(values("5\" x,\"a\"b\"\n"), (Values{"5\" x", "ab\""}));
+    EXPECT_EQ(values("a\rb,c\r"), (Values{"a\rb", "c\r"}));
+}
+
+TEST(FieldValues, FollowTheDialect) {
+    Dialect dialect;
+    dialect.escape = '\\';
+    dialect.delimiter = ';';
+    EXPECT_EQ(values("a\\;b;\"c\\\"d\";\\\\\n", dialect), (Values{"a;b", "c\"d", "\\"}));
+    EXPECT_EQ(values("a\\\r\n", dialect), Values{"a\r"});
+    dialect.escape_scope = EscapeScope::kQuoted;
+    EXPECT_EQ(values("a\\;\"\\\"\"\n", dialect), (Values{"a\\", "\""}));
+    dialect.quoting = Quoting::kAnywhere;
+    EXPECT_EQ(values("a\"b;c\"d\n", dialect), Values{"ab;cd"});
+    dialect.terminator = Terminator::kAny;
+    EXPECT_EQ(values("a;b\r\n", dialect), (Values{"a", "b"}));
+    dialect.quote.reset();
+    EXPECT_EQ(values("\"a;b\"\r", dialect), (Values{"\"a", "b\""}));
 }
 
 }  // namespace

@@ -59,15 +59,41 @@ std::vector<std::string_view> dialect_presets();
 // How many bytes of the input sniffing looks at.
 constexpr std::size_t kSniffSize = std::size_t{64} << 10;
 
+// Why a delimiter was taken.
+enum class DelimiterReason : std::uint8_t {
+    kGiven,    // the wish names it
+    kName,     // the file's name does
+    kFit,      // it fits the head best, and most records of the head have several fields under it
+    kDefault,  // nothing tells
+};
+
+// How a delimiter fits the head of an input.
+struct DelimiterFit {
+    std::size_t records = 0;           // whole ones in the head
+    std::size_t fields = 0;            // the number of fields that most of them have
+    std::size_t agreeing = 0;          // how many records have it
+    std::size_t quotes = 0;            // sections that open at field starts
+    std::size_t misplaced_quotes = 0;  // inside unquoted fields, or with text right after the closing one
+};
+
 struct SniffedDialect {
     Dialect dialect;
     // There are quotes, and no delimiter was found under which they stand where quotes stand: the default was taken.
     bool quotes_unexplained = false;
+    DelimiterReason delimiter_reason = DelimiterReason::kGiven;
+    DelimiterFit fit;  // where delimiter_reason is kFit or kDefault
+    // The first terminator in the head that is outside quotes, if the terminator was sniffed and there is one: the
+    // offset of its first byte.
+    std::optional<std::uint64_t> terminator_offset;
 };
 
 // Settles what the wish leaves open. `head` is the start of the input, at most kSniffSize bytes of it are looked at;
 // `name` is the file's name: .tsv and .tab mean TAB. Never fails.
 SniffedDialect settle_dialect(const DialectWish& wish, std::span<const std::uint8_t> head, std::string_view name);
+
+// The values of the fields of a record, up to its terminator if it has one: without the quotes around them, a doubled
+// quote as one, an escaped byte as itself. A quote that is plain data is kept. A byte order mark would be data.
+std::vector<std::string> field_values(std::span<const std::uint8_t> record, const Dialect& dialect);
 
 // The size of the UTF-8 byte order mark that `head` begins with: 3 or 0.
 std::size_t bom_size(std::span<const std::uint8_t> head);

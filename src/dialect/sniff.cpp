@@ -32,32 +32,28 @@ private:
     std::array<bool, 256> has_role_{};
 };
 
-// How well a delimiter fits the head of a file.
-struct Fit {
-    std::size_t misplaced_quotes = 0;  // inside unquoted fields, or with text right after the closing one
-    std::size_t quotes = 0;            // sections that open at field starts
-    std::size_t fields = 0;            // in most records
-    double agreement = 0;              // the share of records that have that many
-};
+// The share of records that have the number of fields that most have, if those are several.
+double agreement_of(const DelimiterFit& fit) {
+    return fit.fields > 1 ? static_cast<double>(fit.agreeing) / static_cast<double>(fit.records) : 0;
+}
 
 // More quotes where quotes stand; then agreeing field counts; then more fields.
-bool better(const Fit& a, const Fit& b) {
+bool better(const DelimiterFit& a, const DelimiterFit& b) {
     if (a.misplaced_quotes != b.misplaced_quotes) return a.misplaced_quotes < b.misplaced_quotes;
-    const double agreement_a = a.fields > 1 ? a.agreement : 0;
-    const double agreement_b = b.fields > 1 ? b.agreement : 0;
+    const double agreement_a = agreement_of(a);
+    const double agreement_b = agreement_of(b);
     if (agreement_a != agreement_b) return agreement_a > agreement_b;
     return a.fields > b.fields;
 }
 
-Fit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
+DelimiterFit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
     dialect.terminator = Terminator::kAny;
     const StateMachine machine(dialect, Quoting::kFieldStart);
-    Fit fit;
+    DelimiterFit fit;
     std::map<std::size_t, std::size_t> records_by_fields;
-    std::size_t records = 0;
     std::size_t fields = 1;
     const auto end_record = [&] {
-        ++records;
+        ++fit.records;
         ++records_by_fields[fields];
         fields = 1;
     };
@@ -77,10 +73,9 @@ Fit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
     }
     if (!head.empty() && (head_is_all || state == State::kRecordStart)) end_record();
     for (const auto& [count, frequency] : records_by_fields) {
-        const double agreement = static_cast<double>(frequency) / static_cast<double>(records);
-        if (agreement > fit.agreement) {
+        if (frequency > fit.agreeing) {
             fit.fields = count;
-            fit.agreement = agreement;
+            fit.agreeing = frequency;
         }
     }
     return fit;
@@ -92,39 +87,45 @@ void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std
         dialect.delimiter = '\t';
         if (!dialect_fault(dialect)) {  // unless TAB has been given another role
             sniffed.dialect = dialect;
+            sniffed.delimiter_reason = DelimiterReason::kName;
             return;
         }
     }
     static constexpr std::array<std::uint8_t, 4> kCandidates = {',', ';', '\t', '|'};
-    std::optional<Fit> best;
+    std::optional<DelimiterFit> best;
     for (const std::uint8_t candidate : kCandidates) {
         Dialect dialect = sniffed.dialect;
         dialect.delimiter = candidate;
         if (dialect_fault(dialect)) continue;
-        const Fit fit = fit_of(dialect, head, head_is_all);
+        const DelimiterFit fit = fit_of(dialect, head, head_is_all);
         if (best && !better(fit, *best)) continue;
         best = fit;
         sniffed.dialect.delimiter = candidate;
     }
-    sniffed.quotes_unexplained = best->misplaced_quotes > 0 && (best->fields < 2 || best->agreement < 0.5);
+    sniffed.fit = *best;
+    sniffed.delimiter_reason = best->fields > 1 ? DelimiterReason::kFit : DelimiterReason::kDefault;
+    sniffed.quotes_unexplained = best->misplaced_quotes > 0 && agreement_of(*best) < 0.5;
 }
 
 // The first terminator outside quotes decides. CRs right before an LF belong to it: CRLF, and the CRCRLF that text-mode
 // copies make.
-Terminator sniff_terminator(Dialect dialect, Bytes head, bool head_is_all) {
+void settle_terminator(SniffedDialect& sniffed, Bytes head, bool head_is_all) {
+    Dialect dialect = sniffed.dialect;
     dialect.terminator = Terminator::kAny;
     const StateMachine machine(dialect);
     const Roles roles(dialect);
+    sniffed.dialect.terminator = Terminator::kLf;
     State state = State::kFieldStart;
     for (std::size_t i = roles.next(head, 0, state); i < head.size(); i = roles.next(head, i + 1, state)) {
         state = machine.step(state, head[i]).next;
-        if (state == State::kRecordStart) return Terminator::kLf;
-        if (state != State::kCarriageReturn) continue;
+        if (state != State::kRecordStart && state != State::kCarriageReturn) continue;
+        sniffed.terminator_offset = i;
+        if (state == State::kRecordStart) return;
         const auto after = std::ranges::find_if(head.subspan(i), [](std::uint8_t byte) { return byte != '\r'; });
         const bool lone = after == head.subspan(i).end() ? head_is_all : *after != '\n';
-        return lone ? Terminator::kCr : Terminator::kLf;
+        if (lone) sniffed.dialect.terminator = Terminator::kCr;
+        return;
     }
-    return Terminator::kLf;
 }
 
 }  // namespace
@@ -132,10 +133,13 @@ Terminator sniff_terminator(Dialect dialect, Bytes head, bool head_is_all) {
 SniffedDialect settle_dialect(const DialectWish& wish, Bytes head, std::string_view name) {
     const bool head_is_all = head.size() < kSniffSize;
     head = head.first(std::min(head.size(), kSniffSize));
-    head = head.subspan(bom_size(head));
-    SniffedDialect sniffed{wish.dialect};
+    const std::size_t bom = bom_size(head);
+    head = head.subspan(bom);
+    SniffedDialect sniffed;
+    sniffed.dialect = wish.dialect;
     if (wish.sniff_delimiter) settle_delimiter(sniffed, head, head_is_all, name);
-    if (wish.sniff_terminator) sniffed.dialect.terminator = sniff_terminator(sniffed.dialect, head, head_is_all);
+    if (wish.sniff_terminator) settle_terminator(sniffed, head, head_is_all);
+    if (sniffed.terminator_offset) *sniffed.terminator_offset += bom;
     return sniffed;
 }
 

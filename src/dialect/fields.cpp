@@ -1,0 +1,30 @@
+// A record as its reader gets it: the values of its fields.
+#include "cleave/dialect.h"
+#include "dialect/state_machine.h"
+
+namespace cleave {
+
+std::vector<std::string> field_values(std::span<const std::uint8_t> record, const Dialect& dialect) {
+    const StateMachine machine(dialect);
+    std::vector<std::string> values(1);
+    State state = State::kFieldStart;
+    bool after_return = false;  // one outside quotes, which an LF makes part of the terminator
+    for (const std::uint8_t byte : record) {
+        const Transition& transition = machine.step(state, byte);
+        const State next = transition.next;
+        if (next == State::kRecordStart || next == State::kCarriageReturn) {
+            if (byte == '\n' && after_return) values.back().pop_back();
+            break;
+        }
+        after_return = byte == '\r' && !is_quoted(next) && state != State::kEscape;
+        state = next;
+        if (next == State::kFieldStart) {
+            values.emplace_back();
+        } else if (!transition.opens_quote && next != State::kQuoteInQuoted && !is_escape(next)) {
+            values.back() += static_cast<char>(byte);
+        }
+    }
+    return values;
+}
+
+}  // namespace cleave
