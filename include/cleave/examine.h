@@ -1,0 +1,104 @@
+// What there is in an input, and what is odd in it: every byte is looked at by the exact rules. Slower than scan(),
+// which only asks where records start. Knows no pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/input.h"
+#include "cleave/scan.h"
+
+namespace cleave {
+
+// How many of a kind there are, and the first of them.
+struct Tally {
+    std::uint64_t count = 0;
+    std::optional<Place> first;
+
+    bool operator==(const Tally&) const = default;
+};
+
+// Records that do not have as many fields as the first record has, empty ones not among them. The place is the
+// delimiter before the first field too many, or where a record with too few ends: at its terminator, or at the end of
+// the input.
+struct Ragged : Tally {
+    std::uint64_t fields = 0;  // of the first of them
+
+    bool operator==(const Ragged&) const = default;
+};
+
+// How records end. A CR that stands unescaped before the LF that ends a record belongs to the terminator, under
+// Terminator::kLf too; but there it has no other meaning.
+struct TerminatorCounts {
+    std::uint64_t lf = 0;
+    std::uint64_t crlf = 0;
+    std::uint64_t cr = 0;
+    std::uint64_t none = 0;  // 1: the last record has none
+
+    bool operator==(const TerminatorCounts&) const = default;
+};
+
+struct RecordExtent {
+    Place start;
+    std::uint64_t size = 0;  // with its terminator and, if it is the first one, a byte order mark
+
+    bool operator==(const RecordExtent&) const = default;
+};
+
+// What was counted, record by record. Offsets and record numbers are those of the input.
+struct Census {
+    std::uint64_t records = 0;
+    TerminatorCounts terminators;
+    // CRs and LFs outside quotes that are no part of a terminator: lone CRs under Terminator::kLf, LFs under kCr, and
+    // escaped ones.
+    std::uint64_t data_breaks = 0;
+    std::uint64_t quoted_breaks = 0;  // line breaks inside quotes; CRLF is one
+    RecordExtent longest;             // the first one of that size
+    Tally empty;                      // records that are nothing but a terminator (or a byte order mark and that)
+    // Quotes that stand in a field which does not begin with one, whatever the rule makes of them; and closing quotes
+    // that neither a delimiter nor a terminator nor the end of the input follows.
+    Tally stray_quotes;
+    Ragged ragged;
+
+    bool operator==(const Census&) const = default;
+};
+
+// A place and what stands around it in its line, between two bytes that are CR or LF, with at most kReach bytes on
+// either side. Where that cuts a character of UTF-8 in two, it is left out.
+struct Excerpt {
+    static constexpr std::size_t kReach = 60;
+
+    std::string text;
+    std::size_t caret = 0;  // the byte of the text that stands at the place; text.size() if the line ends there
+    bool is_cut_before = false;
+    bool is_cut_after = false;
+
+    bool operator==(const Excerpt&) const = default;
+};
+
+struct Examination {
+    static constexpr std::size_t kMaxHeadSize = kSniffSize;
+
+    Findings findings;
+    Census census;
+    std::uint64_t fields = 0;        // of the first record; 0 if there is none
+    std::uint64_t head_size = 0;     // of the first record
+    std::vector<std::uint8_t> head;  // the first record, at most kMaxHeadSize bytes of it
+    // Around the places of that name.
+    std::optional<Excerpt> open_quote;
+    std::optional<Excerpt> divergence;
+    std::optional<Excerpt> stray_quote;
+    std::optional<Excerpt> ragged;
+};
+
+// Examines the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes, in
+// memory that does not grow with it. The same bytes give the same examination. Throws std::system_error,
+// InputChangedError and Cancelled.
+Examination examine(Input& input, const Dialect& dialect, const Machine& machine);
+
+}  // namespace cleave

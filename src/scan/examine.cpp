@@ -1,0 +1,154 @@
+// Examining an input by the way it is read.
+#include "cleave/examine.h"
+
+#include <algorithm>
+
+#include "io/mapping.h"
+#include "scan/examiner.h"
+#include "scan/excerpt.h"
+#include "scan/parallel.h"
+#include "scan/walker.h"
+
+namespace cleave {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+// A chunk is what is examined at a time by one thread: a block or, so that there are not more chunks than these, some.
+constexpr std::size_t kMaxChunkCount = 4096;
+
+// Bytes examined between two looks at whether there is any use in it.
+constexpr std::size_t kSliceSize = std::size_t{1} << 20;
+
+std::vector<std::uint8_t> head_of(Bytes bytes, std::uint64_t size) {
+    bytes = bytes.first(std::min({bytes.size(), static_cast<std::size_t>(size), Examination::kMaxHeadSize}));
+    return {bytes.begin(), bytes.end()};
+}
+
+// Mapped bytes: the first record, which says how many fields there should be, then the others by all threads.
+class MappedExaminer {
+public:
+    MappedExaminer(const Input& input, const Dialect& dialect, const Machine& machine)
+        : bytes_(input.bytes()),
+          cancellation_(input.cancellation()),
+          machine_(machine),
+          table_(dialect),
+          index_(bytes_, dialect, machine, cancellation_),
+          body_(Locator(index_).start_of(1)) {}
+
+    Examination examine() const {
+        Examination examination;
+        examination.findings = index_.findings();
+        if (bytes_.empty()) return examination;
+        Examiner head(table_, {}, bom_size(bytes_), std::nullopt);
+        run(head, {}, body_);
+        examination.fields = head.fields();
+        examination.head_size = body_.offset;
+        examination.head = head_of(bytes_, body_.offset);
+        examination.census = compose(head.census(), examine_body(head.fields()));
+        examination.open_quote = excerpt(examination.findings.open_quote);
+        examination.divergence = excerpt(examination.findings.divergence);
+        examination.stray_quote = excerpt(examination.census.stray_quotes.first);
+        examination.ragged = excerpt(examination.census.ragged.first);
+        return examination;
+    }
+
+private:
+    Census examine_body(std::uint64_t fields) const {
+        const std::size_t blocks = (bytes_.size() - 1) / machine_.block_size + 1;
+        const std::size_t chunk_size = machine_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
+        std::vector<Census> chunks((bytes_.size() - 1) / chunk_size + 1);
+        parallel_for(chunks.size(), machine_.threads, [&](std::size_t i) {
+            Locator locator(index_);
+            const Boundary begin = i == 0 ? body_ : locator.at_or_after(i * chunk_size);
+            const Boundary end = locator.at_or_after((i + 1) * chunk_size);
+            if (begin.record >= end.record) return;
+            Examiner examiner(table_, begin, 0, fields);
+            run(examiner, begin, end);
+            chunks[i] = examiner.census();
+        });
+        Census census;
+        for (const Census& chunk : chunks) census = compose(census, chunk);
+        return census;
+    }
+
+    void run(Examiner& examiner, Boundary begin, Boundary end) const {
+        for (std::uint64_t offset = begin.offset; offset < end.offset; offset += kSliceSize) {
+            if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+            examiner.feed(bytes_.subspan(offset, std::min<std::uint64_t>(kSliceSize, end.offset - offset)));
+            if (has_faulted(bytes_)) throw InputChangedError();
+        }
+        examiner.finish();
+        // The state machine and the kernels read the same records, unless they read different bytes.
+        if (examiner.census().records != end.record - begin.record) throw InputChangedError();
+    }
+
+    std::optional<Excerpt> excerpt(const std::optional<Place>& place) const {
+        if (!place) return std::nullopt;
+        const std::uint64_t from = place->offset - std::min<std::uint64_t>(place->offset, kExcerptMargin);
+        const std::uint64_t to = std::min<std::uint64_t>(place->offset + kExcerptMargin, bytes_.size());
+        return excerpt_of(bytes_.subspan(from, to - from), place->offset - from);
+    }
+
+    Bytes bytes_;
+    const Cancellation* cancellation_;
+    Machine machine_;
+    ExaminerTable table_;
+    RecordIndex index_;
+    Boundary body_;
+};
+
+// A stream: in one pass. Places that may turn out to be asked for, where a quote is open or the quote rules have
+// parted, are looked at while they are at hand.
+Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine) {
+    const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
+    const std::vector<std::uint8_t> head = head_of(input.peek(kSniffSize), kSniffSize);
+    const std::size_t bom = bom_size(head);
+    const ExaminerTable table(dialect);
+    Walker walker(dialect, kernel, bom, true);
+    Examiner examiner(table, {}, bom, std::nullopt);
+    PassingExcerpts passing;
+    PassingExcerpts::Slot open_quote;
+    PassingExcerpts::Slot divergence;
+    PassingExcerpts::Slot stray_quote;
+    PassingExcerpts::Slot ragged;
+    Examination examination;
+    Bytes bytes;
+    do {
+        bytes = input.read();
+        walker.pass(bytes);
+        examiner.feed(bytes);
+        if (bytes.empty()) examiner.finish();
+        examination.findings = walker.findings();
+        examination.census = examiner.census();
+        passing.pass(bytes);
+        const auto parted = walker.position().since;
+        passing.take(open_quote, examination.findings.open_quote);
+        passing.take(divergence, parted ? parted : examination.findings.divergence);
+        passing.take(stray_quote, examination.census.stray_quotes.first);
+        passing.take(ragged, examination.census.ragged.first);
+    } while (!bytes.empty());
+    examination.fields = examiner.fields();
+    examination.head_size = examiner.head_size();
+    examination.head = head_of(head, examination.head_size);
+    examination.open_quote = open_quote.of(examination.findings.open_quote);
+    examination.divergence = divergence.of(examination.findings.divergence);
+    examination.stray_quote = stray_quote.of(examination.census.stray_quotes.first);
+    examination.ragged = ragged.of(examination.census.ragged.first);
+    return examination;
+}
+
+}  // namespace
+
+Examination examine(Input& input, const Dialect& dialect, const Machine& machine) {
+    try {
+        Examination examination = input.is_mapped() ? MappedExaminer(input, dialect, machine).examine()
+                                                    : examine_stream(input, dialect, machine);
+        input.throw_if_changed();
+        return examination;
+    } catch (const std::exception&) {
+        input.rethrow();
+    }
+}
+
+}  // namespace cleave

@@ -1,0 +1,280 @@
+#include "scan/examiner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "scan/bits.h"
+
+namespace cleave {
+namespace {
+
+using Kind = ExaminerTable::Kind;
+
+constexpr std::size_t kStepSize = 64;
+
+Kind kind_by(const Dialect& dialect, std::uint8_t byte) {
+    if (dialect.quote == byte) return Kind::kQuote;
+    if (dialect.delimiter == byte) return Kind::kDelimiter;
+    if (dialect.escape == byte) return Kind::kEscape;
+    if (byte == '\r') return Kind::kReturn;
+    return byte == '\n' ? Kind::kFeed : Kind::kPlain;
+}
+
+// What the rules know of a state: nothing of the CR that it remembers.
+State state_of(std::uint8_t state) {
+    if (state == ExaminerTable::kReturnInField || state == ExaminerTable::kReturnAfterQuote) return State::kUnquoted;
+    return state == ExaminerTable::kReturnInQuoted ? State::kQuoted : static_cast<State>(state);
+}
+
+bool is_return_outside(std::uint8_t state) {
+    return state == ExaminerTable::kReturnInField || state == ExaminerTable::kReturnAfterQuote;
+}
+
+// What becomes clear of the CR before when it was not the first half of a CRLF.
+unsigned events_of_lone_return(std::uint8_t state) {
+    if (state == ExaminerTable::kReturnInField) return ExaminerTable::kIsDataBreak;
+    if (state == ExaminerTable::kReturnAfterQuote)
+        return ExaminerTable::kIsDataBreak | ExaminerTable::kWasStrayAndReturn;
+    return static_cast<State>(state) == State::kCarriageReturn ? unsigned{ExaminerTable::kEndedByCr} : 0U;
+}
+
+}  // namespace
+
+ExaminerTable::ExaminerTable(const Dialect& dialect)
+    : role_bytes_{dialect.quote.value_or('\n'), dialect.delimiter, dialect.escape.value_or('\n'), '\r', '\n'} {
+    for (std::size_t byte = 0; byte < kinds_.size(); ++byte) {
+        kinds_[byte] = kind_by(dialect, static_cast<std::uint8_t>(byte));
+    }
+    const StateMachine machine(dialect);
+    for (std::uint8_t state = 0; state < kExaminerStateCount; ++state) {
+        for (std::size_t kind = 0; kind < kKindCount; ++kind) {
+            const auto k = static_cast<Kind>(kind);
+            moves_[index_of(state, k, false)] = make_move(machine, dialect, state, k);
+        }
+    }
+    for (std::uint8_t state = 0; state < kExaminerStateCount; ++state) {
+        const Move plain = move(state, Kind::kPlain);
+        for (std::size_t kind = 0; kind < kKindCount; ++kind) {
+            const auto k = static_cast<Kind>(kind);
+            moves_[index_of(state, k, true)] = plain.events == 0 ? move(plain.next, k) : Move{kTakesTwo, state};
+        }
+    }
+}
+
+ExaminerTable::Move ExaminerTable::make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state,
+                                             Kind kind) const {
+    if (kind == Kind::kEnd) return {static_cast<std::uint16_t>(events_of_lone_return(state)), state};
+    const auto* found = std::ranges::find(kinds_, kind);
+    if (found == kinds_.end()) return {0, state};  // no byte has that role
+    const auto byte = static_cast<std::uint8_t>(found - kinds_.begin());
+    const State before = state_of(state);
+    const Transition transition = machine.step(before, byte);
+    const State after = transition.next;
+    const bool ends = after == State::kRecordStart || after == State::kCarriageReturn;
+    const bool is_break = kind == Kind::kReturn || kind == Kind::kFeed;
+    auto next = static_cast<std::uint8_t>(after);
+    unsigned events = kind == Kind::kFeed && ends ? 0U : events_of_lone_return(state);
+    if (after == State::kFieldStart) events |= kDelimits;
+    if (kind == Kind::kFeed && ends) {
+        const bool after_return = is_return_outside(state) || before == State::kCarriageReturn;
+        events |= after_return ? kEndsByCrlf : kEndsByLf;
+    }
+    if (kind == Kind::kReturn && after == State::kRecordStart) events |= kEndsByCr;
+    if (is_break && is_quoted(before)) {
+        if (kind == Kind::kReturn) next = kReturnInQuoted;
+        if (state != kReturnInQuoted || kind == Kind::kReturn) events |= kIsQuotedBreak;
+    } else if (is_break && !ends) {
+        if (kind == Kind::kReturn && dialect.terminator == Terminator::kLf && before != State::kEscape) {
+            next = before == State::kQuoteInQuoted ? kReturnAfterQuote : kReturnInField;
+        } else {
+            events |= kIsDataBreak;
+        }
+    }
+    if (kind == Kind::kQuote && before == State::kUnquoted) events |= kIsStray;
+    const bool in_field_again = after == State::kUnquoted || after == State::kEscape;
+    if (before == State::kQuoteInQuoted && in_field_again && next != kReturnAfterQuote) events |= kWasStray;
+    return {static_cast<std::uint16_t>(events), next};
+}
+
+std::uint64_t ExaminerTable::roles_of(const std::uint8_t* bytes) const {
+    // Written so that compilers for any machine with vectors use them.
+    const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
+    std::array<std::uint8_t, kStepSize> has_role;
+    for (std::size_t i = 0; i < kStepSize; ++i) {
+        const std::uint8_t byte = bytes[i];
+        has_role[i] = static_cast<std::uint8_t>((byte == quote) | (byte == delimiter) | (byte == escape) |
+                                                (byte == cr) | (byte == lf));
+    }
+    std::uint64_t roles = 0;
+    for (std::size_t i = 0; i < kStepSize; i += sizeof(std::uint64_t)) {
+        std::uint64_t ones = 0;
+        std::memcpy(&ones, has_role.data() + i, sizeof ones);
+        if constexpr (std::endian::native == std::endian::big) ones = __builtin_bswap64(ones);
+        // The product gathers the lowest bits of eight bytes in its highest byte.
+        roles |= (ones * 0x0102040810204080 >> 56) << i;
+    }
+    return roles;
+}
+
+Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields)
+    : table_(&table),
+      bom_(bom),
+      fields_(fields.value_or(kUnknown)),
+      state_(static_cast<std::uint8_t>(State::kFieldStart)),
+      offset_(begin.offset),
+      done_(std::max(begin.offset, bom)),
+      start_{begin.offset, begin.record} {}
+
+void Examiner::feed(std::span<const std::uint8_t> bytes) {
+    if (offset_ < bom_) {
+        const std::size_t rest = std::min<std::size_t>(bytes.size(), bom_ - offset_);
+        offset_ += rest;
+        bytes = bytes.subspan(rest);
+    }
+    for (; bytes.size() >= kStepSize; bytes = bytes.subspan(kStepSize), offset_ += kStepSize) {
+        take_step(bytes.data(), table_->roles_of(bytes.data()));
+    }
+    if (!bytes.empty()) {
+        std::array<std::uint8_t, kStepSize> step{};
+        std::memcpy(step.data(), bytes.data(), bytes.size());
+        const std::uint64_t there = (std::uint64_t{1} << bytes.size()) - 1;
+        take_step(step.data(), table_->roles_of(step.data()) & there);
+        offset_ += bytes.size();
+    }
+    if (done_ < offset_) {
+        take(Kind::kPlain, done_);
+        done_ = offset_;
+    }
+    note_surplus();
+}
+
+void Examiner::take_step(const std::uint8_t* step, std::uint64_t roles) {
+    // What every byte needs is kept in registers; that a record has one field too many, too, is noted without a branch.
+    std::uint8_t state = state_;
+    std::uint64_t done = done_;
+    std::uint64_t fields = fields_here_;
+    std::uint64_t surplus = surplus_;
+    for (; roles != 0; roles &= roles - 1) {
+        const unsigned at = first_bit(roles);
+        const std::uint64_t offset = offset_ + at;
+        const Kind kind = table_->kind_of(step[at]);
+        const ExaminerTable::Move move = table_->move(state, done != offset, kind);
+        if (move.events > ExaminerTable::kDelimits) {
+            state_ = state;
+            fields_here_ = fields;
+            surplus_ = surplus;
+            if (done != offset) take(Kind::kPlain, done);
+            take(kind, offset);
+            state = state_;
+            fields = fields_here_;
+            surplus = surplus_;
+        } else {
+            surplus = move.events != 0 && fields == fields_ ? offset : surplus;
+            fields += move.events;
+            state = move.next;
+        }
+        done = offset + 1;
+    }
+    state_ = state;
+    done_ = done;
+    fields_here_ = fields;
+    surplus_ = surplus;
+}
+
+void Examiner::take(Kind kind, std::uint64_t offset) {
+    const ExaminerTable::Move move = table_->move(state_, kind);
+    state_ = move.next;
+    if (move.events != 0) note(move.events, offset);
+}
+
+void Examiner::note(unsigned events, std::uint64_t offset) {
+    // What is past comes first.
+    if ((events & ExaminerTable::kWasStray) != 0) count(census_.stray_quotes, offset - 1);
+    if ((events & ExaminerTable::kWasStrayAndReturn) != 0) count(census_.stray_quotes, offset - 2);
+    if ((events & ExaminerTable::kEndedByCr) != 0) {
+        ++census_.terminators.cr;
+        end_record(offset, 1);
+    }
+    if ((events & ExaminerTable::kIsDataBreak) != 0) ++census_.data_breaks;
+    if ((events & ExaminerTable::kIsQuotedBreak) != 0) ++census_.quoted_breaks;
+    if ((events & ExaminerTable::kIsStray) != 0) count(census_.stray_quotes, offset);
+    if ((events & ExaminerTable::kDelimits) != 0) {
+        if (fields_here_ == fields_) surplus_ = offset;
+        ++fields_here_;
+    }
+    if ((events & ExaminerTable::kEndsByLf) != 0) {
+        ++census_.terminators.lf;
+        end_record(offset + 1, 1);
+    }
+    if ((events & ExaminerTable::kEndsByCrlf) != 0) {
+        ++census_.terminators.crlf;
+        end_record(offset + 1, 2);
+    }
+    if ((events & ExaminerTable::kEndsByCr) != 0) {
+        ++census_.terminators.cr;
+        end_record(offset + 1, 1);
+    }
+}
+
+void Examiner::count(Tally& tally, std::uint64_t offset) const {
+    if (tally.count++ == 0) tally.first = Place{offset, start_.record};
+}
+
+// That the record at hand has too many fields is known before it ends.
+void Examiner::note_surplus() {
+    if (fields_here_ > fields_ && !census_.ragged.first) census_.ragged.first = Place{surplus_, start_.record};
+}
+
+// The record at hand ends there, its terminator included.
+void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
+    const std::uint64_t size = end - start_.offset;
+    if (census_.records++ == 0) head_size_ = size;
+    if (size > census_.longest.size) census_.longest = {start_, size};
+    if (fields_ == kUnknown) fields_ = fields_here_;
+    if (size == terminator_size + (start_.offset == 0 ? bom_ : 0)) {
+        count(census_.empty, start_.offset);
+    } else if (fields_here_ != fields_) {
+        note_surplus();
+        Ragged& ragged = census_.ragged;
+        if (!ragged.first) ragged.first = Place{end - terminator_size, start_.record};
+        if (ragged.count++ == 0) ragged.fields = fields_here_;
+    }
+    start_ = {end, start_.record + 1};
+    fields_here_ = 1;
+}
+
+void Examiner::finish() {
+    take(Kind::kEnd, offset_);
+    if (offset_ == start_.offset) return;
+    census_.terminators.none = 1;
+    end_record(offset_, 0);
+}
+
+namespace {
+
+void add(Tally& sum, const Tally& next) {
+    sum.count += next.count;
+    if (!sum.first) sum.first = next.first;
+}
+
+}  // namespace
+
+Census compose(const Census& first, const Census& second) {
+    Census both = first;
+    both.records += second.records;
+    both.terminators.lf += second.terminators.lf;
+    both.terminators.crlf += second.terminators.crlf;
+    both.terminators.cr += second.terminators.cr;
+    both.terminators.none += second.terminators.none;
+    both.data_breaks += second.data_breaks;
+    both.quoted_breaks += second.quoted_breaks;
+    if (second.longest.size > both.longest.size) both.longest = second.longest;
+    add(both.empty, second.empty);
+    add(both.stray_quotes, second.stray_quotes);
+    if (both.ragged.count == 0) both.ragged.fields = second.ragged.fields;
+    add(both.ragged, second.ragged);
+    return both;
+}
+
+}  // namespace cleave

@@ -1,0 +1,118 @@
+// The exact rules followed through whole records, with an eye on everything that is counted there. Bytes without a role
+// in the dialect are passed over 64 at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "cleave/dialect.h"
+#include "cleave/examine.h"
+#include "dialect/state_machine.h"
+
+namespace cleave {
+
+// The state machine of a dialect with what happens at each of its steps. Immutable after construction, any thread.
+class ExaminerTable {
+public:
+    explicit ExaminerTable(const Dialect& dialect);
+
+    // What a byte is to the rules. All bytes of a kind are alike, and one plain byte does what a run of them does.
+    enum class Kind : std::uint8_t { kPlain, kQuote, kDelimiter, kEscape, kReturn, kFeed, kEnd };  // the last: no byte
+    static constexpr std::size_t kKindCount = 7;
+
+    // What can happen at a byte.
+    enum Event : std::uint16_t {
+        kDelimits = 1,             // it ends a field and another one follows
+        kEndsByLf = 2,             // it ends a record
+        kEndsByCrlf = 4,           // so does it, together with the byte before
+        kEndsByCr = 8,             // so does it, alone
+        kEndedByCr = 16,           // so did the byte before, alone
+        kIsDataBreak = 32,         // a line break that ends nothing: this byte, or the CR before it
+        kIsQuotedBreak = 64,       // a line break inside quotes
+        kIsStray = 128,            // a quote where none should be
+        kWasStray = 256,           // so is the byte before
+        kWasStrayAndReturn = 512,  // so is the last but one; between them is a CR
+        kTakesTwo = 1024           // something happens at the plain bytes before it: take them by themselves
+    };
+
+    // The states of the machine, and some that remember a CR.
+    static constexpr std::uint8_t kReturnInField = kStateCount;         // outside quotes; an LF may yet make it a CRLF
+    static constexpr std::uint8_t kReturnAfterQuote = kStateCount + 1;  // the same, right after a closing quote
+    static constexpr std::uint8_t kReturnInQuoted = kStateCount + 2;
+    static constexpr std::size_t kExaminerStateCount = kStateCount + 3;
+
+    struct Move {
+        std::uint16_t events;
+        std::uint8_t next;
+    };
+    const Move& move(std::uint8_t state, Kind kind) const { return moves_[index_of(state, kind, false)]; }
+    // The same after plain bytes, if there are any.
+    const Move& move(std::uint8_t state, bool after_plain, Kind kind) const {
+        return moves_[index_of(state, kind, after_plain)];
+    }
+    Kind kind_of(std::uint8_t byte) const { return kinds_[byte]; }
+
+    // A bit for each of 64 bytes: those that are not plain.
+    std::uint64_t roles_of(const std::uint8_t* bytes) const;
+
+private:
+    static constexpr std::size_t kRowSize = 16;  // kinds, and kinds after plain bytes
+    static std::size_t index_of(std::uint8_t state, Kind kind, bool after_plain) {
+        return state * kRowSize + (after_plain ? kRowSize / 2 : 0) + static_cast<std::size_t>(kind);
+    }
+    Move make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state, Kind kind) const;
+
+    std::array<Move, kExaminerStateCount * kRowSize> moves_{};
+    std::array<Kind, 256> kinds_{};
+    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; one that has no role is one of those
+};
+
+// For one thread at a time. Memory: some hundred bytes.
+class Examiner {
+public:
+    // At `begin`, where a record starts and, at the start of the input, `bom` bytes of byte order mark. Records should
+    // have `fields` fields; if that is not known, as many as the first one. `table` must outlive the examiner.
+    Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields);
+
+    void feed(std::span<const std::uint8_t> bytes);
+
+    // Nothing follows, or another record does.
+    void finish();
+
+    // Of all records that have ended; but the first place of every kind is known as soon as it has been fed.
+    const Census& census() const { return census_; }
+    // How many fields records should have; 0 if that is not known yet.
+    std::uint64_t fields() const { return fields_ == kUnknown ? 0 : fields_; }
+    // The size of the first record, once it has ended.
+    std::uint64_t head_size() const { return head_size_; }
+
+private:
+    static constexpr std::uint64_t kUnknown = UINT64_MAX;
+
+    void take_step(const std::uint8_t* step, std::uint64_t roles);
+    void take(ExaminerTable::Kind kind, std::uint64_t offset);
+    void note(unsigned events, std::uint64_t offset);
+    void note_surplus();
+    void end_record(std::uint64_t end, std::uint64_t terminator_size);
+    void count(Tally& tally, std::uint64_t offset) const;
+
+    const ExaminerTable* table_;
+    std::uint64_t bom_;
+    std::uint64_t fields_;
+    std::uint8_t state_;
+    std::uint64_t offset_;  // of what comes next
+    std::uint64_t done_;    // up to there the state has been moved; plain bytes follow
+    // The record at hand.
+    Place start_;
+    std::uint64_t fields_here_ = 1;
+    std::uint64_t surplus_ = 0;  // the delimiter before its first field too many, if it has more than fields_
+    std::uint64_t head_size_ = 0;
+    Census census_;
+};
+
+// The census of two runs of records, of which the second follows the first.
+Census compose(const Census& first, const Census& second);
+
+}  // namespace cleave

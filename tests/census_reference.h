@@ -1,0 +1,25 @@
+// What a text holds by the rules of DESIGN.md section 1, as reference.h: each byte is given its role by the grammar,
+// and everything is counted from the roles afterwards.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "cleave/dialect.h"
+#include "cleave/examine.h"
+
+namespace cleave::test {
+
+struct CensusReference {
+    Census census;
+    std::uint64_t fields = 0;
+    std::uint64_t head_size = 0;
+};
+
+// The dialect has no fault.
+CensusReference count_by_rules(std::string_view text, const Dialect& dialect);
+
+// The excerpt around the byte at `offset`, from text that is ASCII.
+Excerpt excerpt_by_rules(std::string_view text, std::uint64_t offset);
+
+}  // namespace cleave::test
