@@ -149,7 +149,7 @@ public:
         }
         if (roles_.find_first_not_of('b', begin) >= content) {
             add(census.empty, begin, record);
-        } else if (fields != result_.fields) {
+        } else if (fields > result_.fields || (fields < result_.fields && !is_open(end))) {
             if (census.ragged.count == 0) census.ragged.fields = fields;
             add(census.ragged, fields > result_.fields ? surplus(begin) : content, record);
         }
@@ -168,6 +168,11 @@ private:
                                   (roles_[end - 2] == '.' || roles_[end - 2] == 't') && text_[end - 1] == '\n';
         ++(after_return ? terminators.crlf : text_[end - 1] == '\n' ? terminators.lf : terminators.cr);
         return end - (after_return ? 2 : 1);
+    }
+
+    // A quote that opened in the record is still open there.
+    bool is_open(std::size_t end) const {
+        return is_inside(roles_[end - 1]) || roles_[end - 1] == 'o' || roles_[end - 1] == '2';
     }
 
     std::size_t surplus(std::size_t begin) const {

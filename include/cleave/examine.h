@@ -23,9 +23,9 @@ struct Tally {
     bool operator==(const Tally&) const = default;
 };
 
-// Records that do not have as many fields as the first record has, empty ones not among them. The place is the
-// delimiter before the first field too many, or where a record with too few ends: at its terminator, or at the end of
-// the input.
+// Records that do not have as many fields as the first record has, empty ones not among them. One in which a quote is
+// left open counts only if it has too many. The place is the delimiter before the first field too many, or where a
+// record with too few ends: at its terminator, or at the end of the input.
 struct Ragged : Tally {
     std::uint64_t fields = 0;  // of the first of them
 

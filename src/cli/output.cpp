@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "io/fd.h"
@@ -12,6 +15,64 @@ namespace cleave::cli {
 namespace {
 
 void write_to_stdout(std::span<const std::uint8_t> bytes) { write_all(STDOUT_FILENO, bytes, "write error"); }
+
+std::string escaped(char byte) { return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte)); }
+
+// A character of UTF-8, or one byte that is none.
+struct Character {
+    std::size_t size = 1;
+    std::optional<char32_t> code;
+};
+
+Character character_at(std::string_view text, std::size_t i) {
+    struct Form {
+        unsigned mask, lead;  // of the first byte
+        char32_t least;       // what needs so many bytes
+    };
+    static constexpr std::array<Form, 4> kForms = {
+        {{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}}};
+    constexpr char32_t kLast = 0x10FFFF;
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(text[at])); };
+    for (std::size_t more = 0; more < kForms.size() && i + more < text.size(); ++more) {
+        const Form& form = kForms.at(more);
+        if ((byte(i) & form.mask) != form.lead) continue;
+        char32_t code = byte(i) & ~form.mask;
+        for (std::size_t k = 1; k <= more; ++k) {
+            if ((byte(i + k) & 0xC0) != 0x80) return {};
+            code = code << 6 | (byte(i + k) & 0x3F);
+        }
+        const bool is_surrogate = code >= 0xD800 && code < 0xE000;
+        if (code < form.least || code > kLast || is_surrogate) return {};
+        return {more + 1, code};
+    }
+    return {};
+}
+
+// How many columns a terminal has for the character, as far as whole blocks of Unicode tell: combining marks none, the
+// wide ones of East Asia and emoji two.
+std::size_t columns_of(char32_t code) {
+    struct Range {
+        char32_t first, last;
+        std::size_t columns;
+    };
+    static constexpr std::array<Range, 15> kRanges = {{{0x0300, 0x036F, 0},
+                                                       {0x1100, 0x115F, 2},
+                                                       {0x200B, 0x200F, 0},
+                                                       {0x20D0, 0x20FF, 0},
+                                                       {0x2E80, 0x303E, 2},
+                                                       {0x3041, 0xA4CF, 2},
+                                                       {0xA960, 0xA97F, 2},
+                                                       {0xAC00, 0xD7A3, 2},
+                                                       {0xF900, 0xFAFF, 2},
+                                                       {0xFE00, 0xFE0F, 0},
+                                                       {0xFE30, 0xFE6F, 2},
+                                                       {0xFF00, 0xFF60, 2},
+                                                       {0xFFE0, 0xFFE6, 2},
+                                                       {0x1F300, 0x1FAFF, 2},
+                                                       {0x20000, 0x3FFFD, 2}}};
+    const auto* range = std::ranges::lower_bound(kRanges, code, {}, &Range::last);
+    return range != kRanges.end() && range->first <= code ? range->columns : 1;
+}
 
 }  // namespace
 
@@ -56,6 +117,31 @@ std::string printable(std::string_view text) {
         if (is_wide_control) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
     }
     return out;
+}
+
+PrintableData printable_data(std::string_view text, std::size_t caret) {
+    PrintableData shown;
+    std::size_t columns = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const Character character = character_at(text, i);
+        const std::string_view bytes = text.substr(i, character.size);
+        const std::string printed = character.code ? printable(bytes) : escaped(bytes.front());
+        if (i + character.size > caret && i <= caret) shown.caret = columns;
+        columns += printed == bytes ? columns_of(*character.code) : printed.size();
+        shown.text += printed;
+        i += character.size;
+    }
+    if (caret >= text.size()) shown.caret = columns;
+    return shown;
+}
+
+bool wants_colour(int descriptor) {
+    const auto value = [](const char* name) {
+        const char* text = std::getenv(name);
+        return std::string_view(text == nullptr ? "" : text);
+    };
+    const std::string_view terminal = value("TERM");
+    return ::isatty(descriptor) != 0 && !terminal.empty() && terminal != "dumb" && value("NO_COLOR").empty();
 }
 
 std::string display_name(const std::string& path) { return path == "-" ? "stdin" : path; }

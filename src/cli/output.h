@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,6 +40,18 @@ bool is_terminal(int descriptor);
 
 // Control characters as \xHH: names and data of others never reach the terminal raw.
 std::string printable(std::string_view text);
+
+// The same for data, with bytes that are no UTF-8 as \xHH too; and the column, from 0, in which text[caret] stands
+// then, or the end of it. A terminal has two columns for a wide character of East Asia and for an emoji.
+struct PrintableData {
+    std::string text;
+    std::size_t caret = 0;
+};
+PrintableData printable_data(std::string_view text, std::size_t caret);
+
+// Whether what is written to the descriptor may be coloured: it is a terminal that can do that, and NO_COLOR is not set
+// (https://no-color.org).
+bool wants_colour(int descriptor);
 
 // How an input is called in messages.
 std::string display_name(const std::string& path);

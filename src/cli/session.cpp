@@ -17,7 +17,7 @@ std::string oversize_text(const Piece& piece, std::uint64_t size) {
                        piece.start, piece.first_record);
 }
 
-Dialect dialect_of(const Context& context, Input& input) {
+SniffedDialect settle(const Context& context, Input& input) {
     const auto head = input.peek(kSniffSize);
     const auto encoding = wide_encoding(head);
     const SniffedDialect sniffed =
@@ -27,7 +27,7 @@ Dialect dialect_of(const Context& context, Input& input) {
     if (sniffed.quotes_unexplained) {
         Judge(context).warn("there are quotes, but no delimiter explains where they stand; name it with --delimiter");
     }
-    return sniffed.dialect;
+    return sniffed;
 }
 
 void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
@@ -56,9 +56,10 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     start(context.meter);
     Input input = Input::open(path, cancellation);
     Bar bar(context.arguments, context.meter, size_to_scan(input), !input.is_mapped());
-    OpenInput opened{std::move(input), {}, bar};
+    OpenInput opened{std::move(input), {}, {}, bar};
     try {
-        opened.dialect = dialect_of(context, opened.input);
+        opened.sniffed = settle(context, opened.input);
+        opened.dialect = opened.sniffed.dialect;
         work(opened);
     } catch (const std::exception&) {
         bar.end();

@@ -24,6 +24,7 @@ struct Context {
 struct OpenInput {
     Input input;
     Dialect dialect;
+    SniffedDialect sniffed;  // the same, and why
     Bar& bar;
 };
 

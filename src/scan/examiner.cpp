@@ -248,6 +248,8 @@ void Examiner::finish() {
     take(Kind::kEnd, offset_);
     if (offset_ == start_.offset) return;
     census_.terminators.none = 1;
+    // What an open quote has swallowed may have been fields.
+    if (is_quoted(state_of(state_)) && fields_ != kUnknown) fields_here_ = std::max(fields_here_, fields_);
     end_record(offset_, 0);
 }
 

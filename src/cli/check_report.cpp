@@ -1,0 +1,211 @@
+#include "cli/check_report.h"
+
+#include <fmt/color.h>
+
+#include <optional>
+
+#include "cli/plan_json.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr auto kGood = fmt::fg(fmt::terminal_color::green) | fmt::emphasis::bold;
+constexpr auto kBad = fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold;
+
+// The report, line by line.
+class TextReport {
+public:
+    TextReport(StandardOutput& out, const CheckReport& report, bool colour)
+        : out_(out), report_(report), name_(printable(display_name(report.path))), colour_(colour) {}
+
+    void print() const {
+        out_.print("{}: {}\n", name_, painted(report_.sound ? "sound" : "not sound", report_.sound ? kGood : kBad));
+        print_records();
+        print_dialect();
+        print_quotes();
+        print_problems();
+    }
+
+private:
+    void line(const char* name, const std::string& text) const { out_.print("  {:<12} {}\n", name, text); }
+    std::string painted(const std::string& text, const fmt::text_style& style) const {
+        return colour_ ? fmt::format(style, "{}", text) : text;
+    }
+    std::string place(const Place& place) const { return describe_place(place, report_.has_header); }
+
+    void print_records() const;
+    void print_dialect() const;
+    void print_quotes() const;
+    void print_problems() const;
+    void print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
+                       const std::string& what) const;
+
+    std::string fields_text() const;
+    std::string ragged_text() const;
+    std::string delimiter_text() const;
+    std::string terminator_text() const;
+    std::string line_ends_text() const;
+    std::string line_breaks_text() const;
+
+    const Examination& examination() const { return report_.examination; }
+    const Census& census() const { return report_.examination.census; }
+
+    StandardOutput& out_;
+    const CheckReport& report_;
+    std::string name_;
+    bool colour_;
+};
+
+std::string describe_byte(std::optional<std::uint8_t> byte) {
+    if (!byte) return "none";
+    return *byte > ' ' && *byte < 0x7F ? std::string(1, static_cast<char>(*byte)) : fmt::format("\\x{:02x}", *byte);
+}
+
+// "1 record", "2 records".
+std::string numbered(std::uint64_t count, const char* thing) {
+    return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+void TextReport::print_records() const {
+    const Findings& findings = examination().findings;
+    const RecordExtent& longest = census().longest;
+    const Tally& empty = census().empty;
+    line("size", fmt::format("{} bytes{}", findings.size, report_.bom ? ", after a UTF-8 byte order mark of 3" : ""));
+    line("records", fmt::format("{}{}", report_.records(), report_.header_records() == 1 ? " and a header" : ""));
+    line("fields", fields_text());
+    line("ragged", ragged_text());
+    line("longest", longest.size == 0 ? "none" : fmt::format("{} bytes {}", longest.size, place(longest.start)));
+    line("empty", empty.count == 0
+                      ? "none"
+                      : fmt::format("{}, the first {}", numbered(empty.count, "record"), place(*empty.first)));
+}
+
+// How many, and their names as far as a line goes.
+std::string TextReport::fields_text() const {
+    constexpr std::size_t kMaxSize = 60;
+    std::string names;
+    for (const std::string& name : column_names(report_)) {
+        const std::string next = fmt::format("{}{}", names.empty() ? ": " : ", ", printable_data(name, 0).text);
+        if (names.size() + next.size() > kMaxSize) {
+            names += names.empty() ? ": ..." : ", ...";
+            break;
+        }
+        names += next;
+    }
+    return std::to_string(examination().fields) + names;
+}
+
+std::string TextReport::ragged_text() const {
+    const Ragged& ragged = census().ragged;
+    if (ragged.count == 0) return "none";
+    return fmt::format("{}, the first has {} {}", numbered(ragged.count, "record"), numbered(ragged.fields, "field"),
+                       place(*ragged.first));
+}
+
+void TextReport::print_dialect() const {
+    const Dialect& dialect = report_.sniffed.dialect;
+    line("delimiter", delimiter_text());
+    line("quote", fmt::format("{}, quoting {}", describe_byte(dialect.quote), name_of(dialect.quoting)));
+    line("escape",
+         dialect.escape ? fmt::format("{}, {}", describe_byte(dialect.escape), name_of(dialect.escape_scope)) : "none");
+    line("terminator", terminator_text());
+    line("line ends", line_ends_text());
+    line("line breaks", line_breaks_text());
+}
+
+std::string TextReport::delimiter_text() const {
+    const DelimiterFit& fit = report_.sniffed.fit;
+    const std::string byte = describe_byte(report_.sniffed.dialect.delimiter);
+    switch (report_.sniffed.delimiter_reason) {
+        case DelimiterReason::kGiven: return byte + " (given)";
+        case DelimiterReason::kName: return byte + " (by the file's name)";
+        case DelimiterReason::kDefault: return byte + " (by default: nothing tells)";
+        case DelimiterReason::kFit: break;
+    }
+    std::string text = byte + " (sniffed: ";
+    if (fit.agreeing < fit.records) text += fmt::format("{} of ", fit.agreeing);
+    text += fit.records == 1 ? "the first record has " : fmt::format("the first {} records have ", fit.records);
+    text += numbered(fit.fields, "field");
+    if (fit.quotes > 0) text += fmt::format(", {} quoted", fit.quotes);
+    if (fit.misplaced_quotes > 0) text += fmt::format(", {} out of place", numbered(fit.misplaced_quotes, "quote"));
+    return text + ")";
+}
+
+std::string TextReport::terminator_text() const {
+    const char* name = name_of(report_.sniffed.dialect.terminator);
+    if (report_.terminator_given) return fmt::format("{} (given)", name);
+    const auto offset = report_.sniffed.terminator_offset;
+    return offset ? fmt::format("{} (sniffed: the first one is at byte {})", name, *offset)
+                  : fmt::format("{} (by default: nothing tells)", name);
+}
+
+std::string TextReport::line_ends_text() const {
+    const TerminatorCounts& ends = census().terminators;
+    std::string text;
+    const auto add = [&](std::uint64_t count, const char* what) {
+        if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+    };
+    add(ends.lf, "LF");
+    add(ends.crlf, "CRLF");
+    add(ends.cr, "CR");
+    if (ends.none > 0) text += text.empty() ? "none" : ", none after the last record";
+    return text.empty() ? "none" : text;
+}
+
+std::string TextReport::line_breaks_text() const {
+    if (census().quoted_breaks == 0 && census().data_breaks == 0) return "none inside fields";
+    std::string text = fmt::format("{} inside quotes", census().quoted_breaks);
+    if (census().data_breaks > 0) text += fmt::format(", {} in other fields", census().data_breaks);
+    return text;
+}
+
+void TextReport::print_quotes() const {
+    const Findings& findings = examination().findings;
+    const Tally& stray = census().stray_quotes;
+    line("stray quotes", stray.count == 0 ? "none" : fmt::format("{}, the first {}", stray.count, place(*stray.first)));
+    line("quote rules", findings.divergence ? "differ " + place(*findings.divergence) : "agree");
+    line("open quote", findings.open_quote ? "never closed " + place(*findings.open_quote) : "none");
+}
+
+void TextReport::print_problems() const {
+    const Findings& findings = examination().findings;
+    print_problem(findings.open_quote, examination().open_quote, "a quote is never closed");
+    print_problem(findings.divergence, examination().divergence,
+                  "from here on the quote rules field-start and anywhere cut differently");
+    if (census().stray_quotes.first != findings.divergence) {
+        print_problem(census().stray_quotes.first, examination().stray_quote,
+                      "a stray quote: it neither begins a field nor ends a quoted one");
+    }
+    print_problem(census().ragged.first, examination().ragged,
+                  fmt::format("{} where the {} has {}", numbered(census().ragged.fields, "field"),
+                              report_.has_header ? "header" : "first record", examination().fields));
+}
+
+// As a compiler shows a mistake.
+void TextReport::print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
+                               const std::string& what) const {
+    if (!place || !excerpt) return;
+    const std::uint64_t number = place->record + (report_.has_header ? 0 : 1);
+    const std::string label = number == 0 ? "header" : std::to_string(number);
+    out_.print("{}: {}{}, byte {}: {}\n", name_, number == 0 ? "" : "record ", label, place->offset, what);
+    constexpr std::string_view kCut = "...";
+    const PrintableData shown = printable_data(excerpt->text, excerpt->caret);
+    const std::string_view before = excerpt->is_cut_before ? kCut : "";
+    out_.print("  {} | {}{}{}\n", label, before, shown.text, excerpt->is_cut_after ? kCut : "");
+    out_.print("  {:{}} | {:{}}{}\n", "", label.size(), "", before.size() + shown.caret, painted("^", kBad));
+}
+
+}  // namespace
+
+std::vector<std::string> column_names(const CheckReport& report) {
+    const Examination& examination = report.examination;
+    if (report.header_records() == 0 || examination.head_size > examination.head.size()) return {};
+    const std::span<const std::uint8_t> head = examination.head;
+    return field_values(head.subspan(bom_size(head)), report.sniffed.dialect);
+}
+
+void print_text(StandardOutput& out, const CheckReport& report, bool colour) {
+    TextReport(out, report, colour).print();
+}
+
+}  // namespace cleave::cli

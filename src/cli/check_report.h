@@ -1,0 +1,32 @@
+// What `check` says of an input, for people and for machines.
+#pragma once
+
+#include <string>
+
+#include "cleave/dialect.h"
+#include "cleave/examine.h"
+#include "cli/output.h"
+
+namespace cleave::cli {
+
+struct CheckReport {
+    std::string path;
+    bool has_header = true;  // the first record, if there is one
+    bool bom = false;
+    SniffedDialect sniffed;
+    bool terminator_given = false;
+    Examination examination;
+    bool sound = true;
+
+    std::uint64_t header_records() const { return has_header && examination.findings.records > 0 ? 1 : 0; }
+    std::uint64_t records() const { return examination.findings.records - header_records(); }
+};
+
+// The names in the header; none if there is no header, or it is longer than what is kept of it.
+std::vector<std::string> column_names(const CheckReport& report);
+
+void print_text(StandardOutput& out, const CheckReport& report, bool colour);
+// One object on a line.
+void print_json(StandardOutput& out, const CheckReport& report);
+
+}  // namespace cleave::cli
