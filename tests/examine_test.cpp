@@ -118,7 +118,10 @@ private:
 };
 
 // The sizes of a stream's parts: first those that peek() gathers, which are read together.
-std::vector<std::size_t> peeked_sizes() { return std::vector<std::size_t>(kSniffSize / 4096, 4096); }
+std::vector<std::size_t> peeked_sizes() {
+    std::vector<std::size_t> sizes(kSniffSize / 4096, 4096);
+    return sizes;
+}
 
 std::vector<std::size_t> sizes_after_peek(std::size_t size) {
     std::vector<std::size_t> sizes = peeked_sizes();

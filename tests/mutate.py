@@ -27,10 +27,11 @@ MEMORY_LIMIT = 4 << 30  # a mutant may well take all there is
 
 FILES = [
     "src/dialect/state_machine.cpp", "src/kernels/step.h", "src/plan/cut_stream.cpp", "src/plan/limits.h",
-    "src/plan/plan.cpp", "src/scan/carry.cpp", "src/scan/index.cpp", "src/scan/locator.cpp", "src/scan/rescan.cpp",
-    "src/scan/summarise.cpp", "src/scan/walker.cpp"]
+    "src/plan/plan.cpp", "src/scan/carry.cpp", "src/scan/examine.cpp", "src/scan/examiner.cpp", "src/scan/excerpt.cpp",
+    "src/scan/index.cpp", "src/scan/locator.cpp", "src/scan/rescan.cpp", "src/scan/summarise.cpp",
+    "src/scan/walker.cpp"]
 
-# Which tests concern a folder, those first that kill soonest: (binary, GoogleTest's filter).
+# Which tests concern a folder, or a file of it alone, those first that kill soonest: (binary, GoogleTest's filter).
 QUICK_INDEX = ("index_test", "RecordIndex.*:*ReadsDenseNoise*")
 TESTS = {
     "src/dialect": [("dialect_test", "*"), QUICK_INDEX, ("stream_test", "Scan.*"), ("index_test", "*")],
@@ -39,6 +40,8 @@ TESTS = {
     "src/plan": [("plan_test", "*OfAlmostNothing*:*AtTheByte*"), ("plan_test", "*")],
     "src/scan": [QUICK_INDEX, ("index_test", "-ThreadsTest.*"), ("stream_test", "Scan.*"), ("plan_test", "*"),
                  ("index_test", "ThreadsTest.*")],
+    **dict.fromkeys(["src/scan/examine.cpp", "src/scan/examiner.cpp", "src/scan/excerpt.cpp"],
+                    [("examine_test", "-*TheSameByEveryMachine"), ("examine_test", "*TheSameByEveryMachine")]),
 }
 
 # What is replaced by what. Operators stand between blanks, as clang-format writes them; templates do not.
@@ -106,7 +109,7 @@ def run(command, timeout=None):
 
 
 def tests_for(file):
-    return TESTS[str(Path(file).parent)]
+    return TESTS.get(file) or TESTS[str(Path(file).parent)]
 
 
 def build(file):
@@ -180,7 +183,7 @@ def main():
         return 0
 
     prepare()
-    for file in {str(Path(mutant.file).parent): mutant.file for mutant in mutants}.values():
+    for file in {str(tests_for(mutant.file)): mutant.file for mutant in mutants}.values():
         good, output = build(file)
         killer = run_tests(file, arguments.timeout) if good else output
         if killer:

@@ -32,11 +32,18 @@ bool is_return_outside(std::uint8_t state) {
 }
 
 // What becomes clear of the CR before when it was not the first half of a CRLF.
-unsigned events_of_lone_return(std::uint8_t state) {
-    if (state == ExaminerTable::kReturnInField) return ExaminerTable::kIsDataBreak;
-    if (state == ExaminerTable::kReturnAfterQuote)
-        return ExaminerTable::kIsDataBreak | ExaminerTable::kWasStrayAndReturn;
-    return static_cast<State>(state) == State::kCarriageReturn ? unsigned{ExaminerTable::kEndedByCr} : 0U;
+std::uint16_t events_of_lone_return(std::uint8_t state) {
+    switch (state) {
+        case ExaminerTable::kReturnInField: return ExaminerTable::kIsDataBreak;
+        case ExaminerTable::kReturnAfterQuote: return ExaminerTable::kIsDataBreak | ExaminerTable::kWasStrayAndReturn;
+        case static_cast<std::uint8_t>(State::kCarriageReturn): return ExaminerTable::kEndedByCr;
+        default: return 0;
+    }
+}
+
+void add(Tally& sum, const Tally& next) {
+    sum.count += next.count;
+    if (!sum.first) sum.first = next.first;
 }
 
 }  // namespace
@@ -64,37 +71,38 @@ ExaminerTable::ExaminerTable(const Dialect& dialect)
 
 ExaminerTable::Move ExaminerTable::make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state,
                                              Kind kind) const {
-    if (kind == Kind::kEnd) return {static_cast<std::uint16_t>(events_of_lone_return(state)), state};
-    const auto* found = std::ranges::find(kinds_, kind);
-    if (found == kinds_.end()) return {0, state};  // no byte has that role
-    const auto byte = static_cast<std::uint8_t>(found - kinds_.begin());
+    Move move{events_of_lone_return(state), state};
+    if (kind == Kind::kEnd) return move;
+    const auto* byte = std::ranges::find(kinds_, kind);
+    if (byte == kinds_.end()) return move;  // no byte has that role
     const State before = state_of(state);
-    const Transition transition = machine.step(before, byte);
-    const State after = transition.next;
-    const bool ends = after == State::kRecordStart || after == State::kCarriageReturn;
-    const bool is_break = kind == Kind::kReturn || kind == Kind::kFeed;
-    auto next = static_cast<std::uint8_t>(after);
-    unsigned events = kind == Kind::kFeed && ends ? 0U : events_of_lone_return(state);
-    if (after == State::kFieldStart) events |= kDelimits;
-    if (kind == Kind::kFeed && ends) {
-        const bool after_return = is_return_outside(state) || before == State::kCarriageReturn;
-        events |= after_return ? kEndsByCrlf : kEndsByLf;
-    }
-    if (kind == Kind::kReturn && after == State::kRecordStart) events |= kEndsByCr;
-    if (is_break && is_quoted(before)) {
-        if (kind == Kind::kReturn) next = kReturnInQuoted;
-        if (state != kReturnInQuoted || kind == Kind::kReturn) events |= kIsQuotedBreak;
-    } else if (is_break && !ends) {
-        if (kind == Kind::kReturn && dialect.terminator == Terminator::kLf && before != State::kEscape) {
-            next = before == State::kQuoteInQuoted ? kReturnAfterQuote : kReturnInField;
-        } else {
-            events |= kIsDataBreak;
-        }
-    }
-    if (kind == Kind::kQuote && before == State::kUnquoted) events |= kIsStray;
+    const State after = machine.step(before, static_cast<std::uint8_t>(byte - kinds_.begin())).next;
+    move.next = static_cast<std::uint8_t>(after);
+    if (kind == Kind::kReturn || kind == Kind::kFeed) break_line(move, dialect, state, kind);
+    if (after == State::kFieldStart) move.events |= kDelimits;
+    if (kind == Kind::kQuote && before == State::kUnquoted) move.events |= kIsStray;
     const bool in_field_again = after == State::kUnquoted || after == State::kEscape;
-    if (before == State::kQuoteInQuoted && in_field_again && next != kReturnAfterQuote) events |= kWasStray;
-    return {static_cast<std::uint16_t>(events), next};
+    if (before == State::kQuoteInQuoted && in_field_again && move.next != kReturnAfterQuote) move.events |= kWasStray;
+    return move;
+}
+
+// What a CR or an LF comes to.
+void ExaminerTable::break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind) {
+    const State before = state_of(state);
+    const auto after = static_cast<State>(move.next);
+    if (kind == Kind::kFeed && after == State::kRecordStart) {  // with the CR before it, which so was no lone one
+        const bool after_return = is_return_outside(state) || before == State::kCarriageReturn;
+        move.events = after_return ? kEndsByCrlf : kEndsByLf;
+    } else if (after == State::kRecordStart) {
+        move.events |= kEndsByCr;
+    } else if (is_quoted(before)) {
+        if (kind == Kind::kReturn) move.next = kReturnInQuoted;
+        if (kind == Kind::kReturn || state != kReturnInQuoted) move.events |= kIsQuotedBreak;
+    } else if (kind == Kind::kReturn && dialect.terminator == Terminator::kLf && before != State::kEscape) {
+        move.next = before == State::kQuoteInQuoted ? kReturnAfterQuote : kReturnInField;
+    } else if (after != State::kCarriageReturn) {
+        move.events |= kIsDataBreak;
+    }
 }
 
 std::uint64_t ExaminerTable::roles_of(const std::uint8_t* bytes) const {
@@ -252,15 +260,6 @@ void Examiner::finish() {
     if (is_quoted(state_of(state_)) && fields_ != kUnknown) fields_here_ = std::max(fields_here_, fields_);
     end_record(offset_, 0);
 }
-
-namespace {
-
-void add(Tally& sum, const Tally& next) {
-    sum.count += next.count;
-    if (!sum.first) sum.first = next.first;
-}
-
-}  // namespace
 
 Census compose(const Census& first, const Census& second) {
     Census both = first;

@@ -63,6 +63,7 @@ private:
         return state * kRowSize + (after_plain ? kRowSize / 2 : 0) + static_cast<std::size_t>(kind);
     }
     Move make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state, Kind kind) const;
+    static void break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind);
 
     std::array<Move, kExaminerStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
