@@ -83,24 +83,34 @@ TEST(DialectFault, FindsBytesWithTwoRoles) {
 
 TEST(DialectPreset, ExistsForEveryReader) {
     const auto names = dialect_presets();
-    for (const std::string_view name :
-         {"rfc4180", "excel", "python", "duckdb", "postgres", "mysql", "clickhouse", "tsv"}) {
+    for (const std::string_view name : {"rfc4180", "excel", "python", "pandas", "polars", "arrow", "duckdb", "postgres",
+                                        "mysql", "clickhouse", "miller", "tsv"}) {
         EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
         ASSERT_TRUE(dialect_preset(name).has_value()) << name;
         EXPECT_EQ(dialect_fault(dialect_preset(name)->dialect), std::nullopt) << name;
     }
-    EXPECT_EQ(names.size(), 8U);
+    EXPECT_EQ(names.size(), 12U);
     EXPECT_EQ(dialect_preset("lotus"), std::nullopt);
 }
 
 TEST(DialectPreset, ReadsAsItsReader) {
     EXPECT_EQ(dialect_preset("python")->dialect.quoting, Quoting::kFieldStart);
     EXPECT_EQ(dialect_preset("python")->dialect.terminator, Terminator::kAny);
+    EXPECT_EQ(dialect_preset("pandas")->dialect, dialect_preset("python")->dialect);
+    EXPECT_EQ(dialect_preset("arrow")->dialect, dialect_preset("python")->dialect);
+    EXPECT_EQ(dialect_preset("duckdb")->dialect, dialect_preset("python")->dialect);
+    EXPECT_EQ(dialect_preset("polars")->dialect.quoting, Quoting::kAnywhere);
+    EXPECT_EQ(dialect_preset("polars")->dialect.terminator, Terminator::kLf);
+    EXPECT_FALSE(dialect_preset("polars")->sniff_terminator);
+    EXPECT_EQ(dialect_preset("miller")->dialect.quoting, Quoting::kFieldStart);
+    EXPECT_FALSE(dialect_preset("miller")->sniff_terminator);
     EXPECT_EQ(dialect_preset("excel")->dialect.quoting, Quoting::kFieldStart);
-    EXPECT_EQ(dialect_preset("duckdb")->dialect.quoting, Quoting::kFieldStart);
     EXPECT_EQ(dialect_preset("rfc4180")->dialect.delimiter, ',');
     EXPECT_EQ(dialect_preset("postgres")->dialect.quoting, Quoting::kAnywhere);
-    EXPECT_EQ(dialect_preset("clickhouse")->dialect.quoting, Quoting::kAnywhere);
+    EXPECT_TRUE(dialect_preset("postgres")->sniff_terminator);
+    EXPECT_EQ(dialect_preset("clickhouse")->dialect.quoting, Quoting::kFieldStart);
+    EXPECT_EQ(dialect_preset("clickhouse")->dialect.terminator, Terminator::kLf);
+    EXPECT_FALSE(dialect_preset("clickhouse")->sniff_terminator);
     EXPECT_EQ(dialect_preset("mysql")->dialect.delimiter, '\t');
     EXPECT_EQ(dialect_preset("mysql")->dialect.escape, '\\');
     EXPECT_EQ(dialect_preset("mysql")->dialect.escape_scope, EscapeScope::kEverywhere);

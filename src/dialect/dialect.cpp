@@ -33,16 +33,20 @@ DialectWish escaped_by(DialectWish wish, std::uint8_t escape) {
     return wish;
 }
 
-// One row a reader: how it reads a file when told nothing.
-const std::array<Preset, 8>& presets() {
-    static const std::array<Preset, 8> kRows = {{
+// One row a reader: how it reads a file when told nothing. tests/interop compares them with the readers themselves.
+const std::array<Preset, 12>& presets() {
+    static const std::array<Preset, 12> kRows = {{
         {"rfc4180", wish_of(',', '"', Quoting::kFieldStart)},
         {"excel", wish_of(',', '"', Quoting::kFieldStart)},
         {"python", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
-        {"duckdb", wish_of(',', '"', Quoting::kFieldStart)},
+        {"pandas", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"polars", ended_by(wish_of(',', '"', Quoting::kAnywhere), Terminator::kLf)},
+        {"arrow", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"duckdb", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
         {"postgres", wish_of(',', '"', Quoting::kAnywhere)},
         {"mysql", escaped_by(ended_by(wish_of('\t', std::nullopt, Quoting::kFieldStart), Terminator::kLf), '\\')},
-        {"clickhouse", wish_of(',', '"', Quoting::kAnywhere)},
+        {"clickhouse", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
+        {"miller", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
         {"tsv", wish_of('\t', std::nullopt, Quoting::kFieldStart)},
     }};
     return kRows;
