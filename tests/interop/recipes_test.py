@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""The recipes of doc/recipes.md, run as they stand there.
+
+  recipes_test.py --cleave PATH [--only SUBSTRING]
+
+Each section of the document has a check of the same name here. A block of code is run by what its first word says, in a
+directory with a big.csv; one that has a second word is written to a file of that name first, for the others to use.
+"""
+import contextlib
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import common
+import postgres
+from harness import finish, kill_group, need, read, write
+
+DOCUMENT = os.path.join(common.HERE, "..", "..", "doc", "recipes.md")
+ROWS = 20000
+HEADER = b"id,amount,note\n"
+RUN_TIMEOUT_S = 120
+LARGE = 64 << 20   # enough to be killed in the middle
+
+
+def sections():
+    """{heading: [(language, name of a file or "", text)]}"""
+    with open(DOCUMENT, encoding="utf-8") as file:
+        parts = re.split(r"^## (.+)\n", file.read(), flags=re.MULTILINE)[1:]
+    block = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return {heading: block.findall(text) for heading, text in zip(parts[::2], parts[1::2])}
+
+
+def make_records(count):
+    """Rows with unique ids; every third has a line feed, a delimiter or a quote in its note."""
+    notes = ['plain', '"two\nlines, and a comma"', 'long ' * 8, '"he said ""now""\n"', '', '"\r\n,"']
+    return [("%d,%d,%s\n" % (i, i * 7919 % 10007, notes[i * 31 % len(notes)])).encode() for i in range(1, count + 1)]
+
+
+class Kitchen:
+    """A directory with the input, in which the blocks of one section run."""
+
+    def __init__(self, bench, heading, directory):
+        self.bench, self.blocks, self.directory = bench, sections()[heading], directory
+        self.records = make_records(ROWS)
+        self.data = HEADER + b"".join(self.records)
+        self.amount = sum(int(record.split(b",")[1]) for record in self.records)
+        write(self.path("big.csv"), self.data)
+        programs = self.path("bin")
+        os.mkdir(programs)
+        shutil.copy(bench.cleave, programs)
+        path = [programs, os.path.dirname(sys.executable), os.environ.get("PATH", "")]
+        self.environment = bench.environment(PATH=":".join(path), HOME=directory)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def start(self, command, **more):
+        env = dict(self.environment, **more)
+        return subprocess.Popen(command, cwd=self.directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, start_new_session=True)
+
+    def run(self, command, **more):
+        """Its output, a list of words a line."""
+        done = finish(self.start(command, **more), RUN_TIMEOUT_S)
+        need(done.code == 0, "%s: %s" % (" ".join(command)[:80], done))
+        return [line.split() for line in done.stdout.decode().splitlines()]
+
+    def cook(self):
+        """Writes the blocks that have a name, runs the others in order; the outputs, a list of words a line."""
+        for _, name, text in self.blocks:
+            if name:
+                write(self.path(name), text.encode())
+        outputs = []
+        for language, name, text in self.blocks:
+            if not name:
+                how = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}[language]
+                outputs.append(self.run(how + [text]))
+        return outputs
+
+    def pieces(self, number):
+        """The bodies that `split -n` makes."""
+        plan = self.bench.run(["offsets", "-n", str(number), self.path("big.csv")])
+        rows = [[int(word) for word in line.split()] for line in plan.stdout.splitlines()]
+        need(len(rows) == number, "%d pieces" % len(rows))
+        return [self.data[start:start + length] for _, start, length, _, _ in rows]
+
+    def expect_bytes(self, names, header, unpack=read):
+        """The files of these names have the header and the pieces, byte for byte."""
+        pieces = self.pieces(len(names))
+        need(header + b"".join(pieces) == (self.data if header else self.data[len(HEADER):]), "the pieces are not all")
+        for name, piece in zip(names, pieces):
+            need(unpack(self.path(name)) == header + piece, "%s has other bytes" % name)
+
+    def expect_sums(self, words):
+        need(words == [str(ROWS), str(ROWS), str(self.amount)], "rows, distinct rows and their sum are %s" % words)
+
+    def expect_parts(self, lines, number):
+        """`number` lines, each with a number of rows and their sum."""
+        need(len(lines) == number, "%d lines" % len(lines))
+        need(all(int(rows) > 0 for rows, _ in lines), "a piece has no rows")
+        need(sum(int(rows) for rows, _ in lines) == ROWS, "the rows are %s" % lines)
+        need(sum(int(total) for _, total in lines) == self.amount, "the sums are %s" % lines)
+
+
+def unzip(path):
+    return gzip.decompress(read(path))
+
+
+@contextlib.contextmanager
+def kitchen(bench, heading):
+    with tempfile.TemporaryDirectory(dir=bench.root) as directory:
+        yield Kitchen(bench, heading, directory)
+
+
+def dd(bench):
+    """dd"""
+    with kitchen(bench, "dd") as at:
+        at.cook()
+        at.expect_bytes(["part.%d" % k for k in range(1, 5)], b"")
+
+
+def tail_and_head(bench):
+    """tail and head"""
+    with kitchen(bench, "tail and head") as at:
+        at.cook()
+        at.expect_bytes(["part.%d" % k for k in range(1, 5)], b"")
+
+
+def gnu_parallel(bench):
+    """GNU parallel"""
+    bench.need_tool("parallel")
+    with kitchen(bench, "GNU parallel") as at:
+        at.cook()
+        at.expect_bytes(["piece.%d.csv.gz" % k for k in range(1, 9)], HEADER, unzip)
+        at.expect_bytes(["part.%d.gz" % k for k in range(1, 9)], b"", unzip)
+
+
+def xargs(bench):
+    """xargs"""
+    with kitchen(bench, "xargs") as at:
+        at.cook()
+        at.expect_bytes(["piece.%d.csv.gz" % k for k in range(1, 9)], HEADER, unzip)
+
+
+def python_recipe(heading, *modules, partitions=()):
+    """A check of a section with one block, which prints rows, distinct rows and their sum."""
+    def check(bench):
+        for name in modules:
+            common.module(name)
+        with kitchen(bench, heading) as at:
+            (lines,) = at.cook()
+            at.expect_sums(lines[0])
+            need(lines[1:] == list(partitions), "it says %s" % lines[1:])
+    return common.named(check, heading)
+
+
+def pyspark(bench):
+    """PySpark"""
+    bench.need_tool("java")
+    python_recipe("PySpark", "pyspark", partitions=[["8"]])(bench)
+
+
+def duckdb(bench):
+    """DuckDB"""
+    common.module("duckdb")
+    with kitchen(bench, "DuckDB") as at:
+        (lines,) = at.cook()
+        at.expect_parts(lines, 4)
+
+
+def clickhouse(bench):
+    """ClickHouse"""
+    common.module("chdb")
+    with kitchen(bench, "ClickHouse") as at:
+        (lines,) = at.cook()
+        at.expect_parts(lines, 4)
+
+
+def postgresql(bench):
+    """PostgreSQL"""
+    with postgres.server() as server:
+        directory = os.path.join(server, "kitchen")
+        os.mkdir(directory)
+        at = Kitchen(bench, "PostgreSQL", directory)
+        at.environment.update(postgres.client_environment(server), PATH=at.environment["PATH"], PSQLRC="/dev/null")
+        at.cook()
+        session = postgres.Session(server)
+        (found,) = session.ask("SELECT count(*), count(DISTINCT id), sum(amount) FROM big")
+        at.expect_sums(found.decode().split("|"))
+        notes = session.ask("COPY (SELECT id, amount, note FROM big ORDER BY id) TO STDOUT (FORMAT csv)")
+        wanted = session.ask("CREATE TEMP TABLE whole (LIKE big); COPY whole FROM '%s' (FORMAT csv, HEADER); "
+                             "COPY (SELECT id, amount, note FROM whole ORDER BY id) TO STDOUT (FORMAT csv)"
+                             % at.path("big.csv"))
+        session.close()
+        need(len(wanted) > ROWS and notes == wanted, "the rows are others than those of the whole file")
+
+
+def make(bench):
+    """make"""
+    bench.need_tool("make")
+    with kitchen(bench, "make") as at:
+        at.cook()
+        need(read(at.path("total")) == b"%d\n" % ROWS, "the total is %r" % read(at.path("total")))
+        at.run(["make", "--question"])   # fails if anything is left to make
+        at.data = HEADER + b"".join(at.records[:5000])
+        write(at.path("big.csv"), at.data)
+        later = time.time() + 2
+        os.utime(at.path("big.csv"), (later, later))
+        time.sleep(max(0.0, later - time.time()) + 0.1)
+        at.cook()
+        need(read(at.path("total")) == b"5000\n", "the total of the new file is %r" % read(at.path("total")))
+        at.run(["make", "--question"])
+
+
+def killed_midway(at):
+    """Whether the first step, killed as soon as it has made a piece, has left some and no manifest."""
+    shutil.rmtree(at.path("pieces"), ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(at.path("pieces.json"))
+    process = at.start(["bash", "prepare.sh"])
+    while process.poll() is None and not glob.glob(at.path("pieces/*.csv")):
+        time.sleep(0.0005)
+    kill_group(process)
+    process.communicate()
+    return process.returncode == -signal.SIGKILL and 0 < len(glob.glob(at.path("pieces/*.csv"))) < 16 and \
+        not os.path.exists(at.path("pieces.json"))
+
+
+def slurm(bench):
+    """Slurm"""
+    with kitchen(bench, "Slurm") as at:
+        at.cook()
+        with open(at.path("big.csv"), "wb") as file:
+            file.write(HEADER)
+            body = at.data[len(HEADER):]
+            for _ in range(LARGE // len(body)):
+                file.write(body)
+        at.data = read(at.path("big.csv"))
+        need(any(killed_midway(at) for _ in range(30)), "it could not be killed in the middle")
+        kept = {name: os.stat(name).st_ino for name in glob.glob(at.path("pieces/*.csv"))}
+        at.run(["bash", "prepare.sh"])
+        names = ["pieces/%02d.csv" % k for k in range(1, 17)]
+        at.expect_bytes(names, HEADER)
+        need(all(os.stat(name).st_ino == inode for name, inode in kept.items()), "a complete piece was made again")
+        bench.note("%d of 16 pieces were there after the kill" % len(kept))
+        manifest = json.loads(read(at.path("pieces.json")))
+        need([piece["name"] for piece in manifest["pieces"]] == names, "the manifest names other pieces")
+        need(sorted(os.listdir(at.path("pieces"))) == [os.path.basename(name) for name in names], "more is left")
+        for task in range(1, 17):
+            for script in ("job.sh", "direct.sh"):
+                at.run(["bash", script], SLURM_ARRAY_TASK_ID=str(task), SLURM_ARRAY_TASK_COUNT="16")
+        at.expect_bytes(["result.%02d.gz" % k for k in range(1, 17)], HEADER, unzip)
+        at.expect_bytes(["direct.%d.gz" % k for k in range(1, 17)], HEADER, unzip)
+
+
+CHECKS = [
+    dd, tail_and_head, gnu_parallel, xargs, python_recipe("pandas", "pandas"), python_recipe("Polars", "polars"),
+    python_recipe("pyarrow", "pyarrow"), duckdb, clickhouse, postgresql,
+    python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark, make, slurm,
+]
+
+
+def every_recipe(_):
+    """Every recipe has a check, every check a recipe, and every block is run"""
+    headings, names = list(sections()), [check.__doc__ for check in CHECKS]
+    need(headings == names, "the document has %s, the checks are of %s" % (headings, names))
+    fences = read(DOCUMENT).count(b"\n```")
+    blocks = sum(len(found) for found in sections().values())
+    need(fences == 2 * blocks, "%d fences, but %d blocks" % (fences, blocks))
+    for heading, found in sections().items():
+        need(found, "%s has no block" % heading)
+
+
+if __name__ == "__main__":
+    sys.exit(common.harness.main(__doc__, [every_recipe, *CHECKS]))
