@@ -70,7 +70,7 @@ class Python(Reader):
 class StrictPython(Python):
     """csv, told to refuse what RFC 4180 does not know."""
     preset = "rfc4180"
-    apart = [Apart(rb"\r(?!\n)", "any line end ends a record, within one file too", "LF, then a CR")]
+    apart = [Apart(rb"(?s)\A(?=.*\n)(?=.*\r(?!\n))", "a CR alone ends a record in a file with LF too", "LF, then a CR")]
 
     def rows(self, path, width):
         with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:

@@ -8,13 +8,14 @@ without a row is taken out of cleave's records by its rule, see `skips` in reade
 """
 import csv
 import io
+import json
 import os
 import sys
 
 import common
 from corpus import corpus, samples
 from harness import Failure, need, read, write
-from readers import READERS, ClickHouseCount, Refused
+from readers import READERS, Arrow, ClickHouse, ClickHouseCount, Refused
 
 SEED, RANDOM_FILES = 1, 120
 UNREAD = {"utf16.csv"}   # cleave refuses it
@@ -193,13 +194,54 @@ def clickhouse_count(bench):
         raise Failure("nowhere do the rules differ")
 
 
+def clickhouse_threads(bench):
+    """ClickHouse cuts large files for its threads by the other quote rule"""
+    reader = ClickHouse()
+    path = write(os.path.join(bench.root, "large.csv"), b'1,5" tv\n' + b'2,"two\nlines"\n' * 1200000)
+    wanted = int(succeed(bench, "count", "-H", "--dialect", "clickhouse", path))
+    need(wanted == 1200001, "cleave counts %d" % wanted)
+
+    def rows(parallel):
+        query = "SELECT toInt32(count()) FROM (SELECT * FROM %s) WHERE c0 != 'x' SETTINGS max_threads = 4, " \
+            "input_format_parallel_parsing = %d" % (reader.file(path, 2), parallel)
+        return json.loads(reader.ask(query)[0])[0]
+
+    with reader.ready():
+        need(rows(parallel=0) == wanted, "read as one part it has %d rows" % rows(parallel=0))
+        try:
+            found = rows(parallel=1)
+        except Refused:
+            found = 0
+    os.unlink(path)
+    need(found != wanted, "no longer so: it finds the same rows")
+    bench.note("%d records; cut for threads %s" % (wanted, "%d rows" % found if found else "it is refused"))
+
+
+def arrow_large(bench):
+    """pyarrow refuses large files with line feeds in fields unless told newlines_in_values"""
+    reader, data = Arrow(), b'1,"two\nlines"\n' * 500000
+    path = write(os.path.join(bench.root, "large.csv"), data)
+    with reader.ready():
+        rows = len(reader.rows(path, 2))
+        try:
+            reader.told_nothing(path)
+        except Refused:
+            refused = True
+        else:
+            refused = False
+    counted = int(succeed(bench, "count", "-H", "--dialect", "arrow", path))
+    os.unlink(path)
+    need(rows == counted == 500000, "%d rows, %d records" % (rows, counted))
+    need(refused, "no longer so: it is not refused")
+
+
 def checks():
     found = []
     for name, reader in READERS.items():
         found.append(preset_check(name, reader))
         if reader.preset != "rfc4180":
             found.append(told_nothing_check(name, reader))
-    return found + [byte_order_mark, clickhouse_count]
+    return found + [byte_order_mark, arrow_large, clickhouse_count, clickhouse_threads]
 
 
 if __name__ == "__main__":
