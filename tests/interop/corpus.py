@@ -31,6 +31,7 @@ NAMED = {
     "stray quotes in pairs": b'a,b\n1,5" x 7"\n2,5" x 8"\n',
     "stray quotes around a delimiter": b'a,b\n1,x"y,z"\n2,3\n',
     "stray quotes around a line feed": b'a,b\n1,x"y\nz"\n2,3\n',
+    "a stray quote before a quoted field": b'a,b\n1,5" tv,"x\n2,y"\n3,z\n',
     "text after a closing quote": b'a,b\n1,"x"y\n2,z\n',
     "text and a quote after a closing quote": b'a,b\n1,"x"y"\n2,z"\n3,4\n',
     "text and a quoted line feed after a closing quote": b'a,b\n1,"x"y"\nz"\n3,4\n',

@@ -43,7 +43,7 @@ class Reader:
         raise NotImplementedError
 
     def told_nothing(self, path):
-        """How many rows it finds when told nothing but the file's name; where it must be told, that there is a header."""
+        """How many rows it finds when told the file's name alone, and where it must be told, that there is a header."""
         raise NotImplementedError
 
     @contextlib.contextmanager
@@ -82,7 +82,8 @@ class StrictPython(Python):
 
 class Pandas(Reader):
     preset = "pandas"
-    apart = [Apart(rb"(^|[\r\n])[ \t]*\r,", "a row after an empty line that a CR ends is lost if it begins with a comma",
+    apart = [Apart(rb"(^|[\r\n])[ \t]*\r,",
+                   "a row after an empty line that a CR ends is lost if it begins with a comma",
                    "CR, empty line, delimiter")]
 
     def skips(self, record, width):
@@ -90,7 +91,7 @@ class Pandas(Reader):
 
     def rows(self, path, width):
         pandas = module("pandas")
-        widest = max(len(line.split(b",")) for line in re.split(rb"[\r\n]", read(path)))
+        widest = max((len(row) for row in Python().rows(path, width)), default=0)
         try:
             frame = pandas.read_csv(path, header=None, names=range(max(widest, width)), dtype=str, na_filter=False,
                                     index_col=False)
@@ -117,8 +118,8 @@ class Polars(Reader):
             raise Refused(error) from None
 
     def rows(self, path, width):
-        return self.ask(lambda polars: polars.read_csv(path, has_header=False, infer_schema=False, encoding="utf8-lossy",
-                                                       truncate_ragged_lines=True).rows())
+        return self.ask(lambda polars: polars.read_csv(path, has_header=False, infer_schema=False,
+                                                       encoding="utf8-lossy", truncate_ragged_lines=True).rows())
 
     def told_nothing(self, path):
         return self.ask(lambda polars: polars.read_csv(path).height)
@@ -185,8 +186,9 @@ class DuckDb(Reader):
 class ClickHouse(Reader):
     preset = "clickhouse"
     pieces_of = 4
-    apart = [Apart(rb'(^|[,\r\n])[ \t]+"', "a quote after spaces and tabs at the start of a field opens a quoted section "
-                   "too", "a space before a quote"),
+    apart = [Apart(rb'(^|[,\r\n])[ \t]+"',
+                   "a quote after spaces and tabs at the start of a field opens a quoted section too",
+                   "a space before a quote"),
              Apart(rb"\n\r(?!\n)", "an LF and a CR after it are one line end", "LF CR")]
 
     def ask(self, query):
@@ -220,9 +222,10 @@ class ClickHouseCount(ClickHouse):
 
 
 class Postgres(Reader):
-    """COPY ... FROM. It looks for the ends of records before it looks for fields, so that a table of one column does."""
+    """COPY ... FROM. It looks for the ends of records before it looks for fields, so a table of one column does."""
     preset = "postgres"
-    apart = [Apart(rb"(^|[\r\n])\\\.", "a line with a backslash and a point alone ends the input", "backslash and point")]
+    apart = [Apart(rb"(^|[\r\n])\\\.", "a line with a backslash and a point alone ends the input",
+                   "backslash and point")]
 
     def rows(self, path, width):
         copy = shutil.copyfile(path, self.shared)
@@ -253,16 +256,21 @@ class Postgres(Reader):
 
 class Miller(Reader):
     preset = "miller"
+    apart = [Apart(rb'(^|[,\n])([^,"\n]+"|"([^"]|"")*"[^,"\r\n])[^\n]*,"', "the rest of a line after a quote inside an "
+                   "unquoted field, or text after a closing one, is lost, an opening quote too",
+                   "a stray quote before a quoted field")]
 
     def ask(self, path, *words):
-        done = subprocess.run(["mlr", "--icsv", "--ojsonl", *words, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run(["mlr", "--icsv", "--ojsonl", *words, path], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
         if done.returncode != 0:
             raise Refused(done.stderr)
         lines = io.BytesIO(done.stdout).readlines()
         return [json.loads(line.decode("utf-8", "replace"), strict=False) for line in lines]
 
     def rows(self, path, width):
-        return [tuple(row.values()) for row in self.ask(path, "--implicit-csv-header", "--allow-ragged-csv-input", "cat")]
+        found = self.ask(path, "--implicit-csv-header", "--allow-ragged-csv-input", "cat")
+        return [tuple(row.values()) for row in found]
 
     def told_nothing(self, path):
         return sum(row["count"] for row in self.ask(path, "count"))
@@ -276,5 +284,6 @@ class Miller(Reader):
 
 READERS = {
     "Python csv": Python(), "Python csv, strict": StrictPython(), "pandas": Pandas(), "Polars": Polars(),
-    "pyarrow": Arrow(), "DuckDB": DuckDb(), "ClickHouse": ClickHouse(), "PostgreSQL COPY": Postgres(), "Miller": Miller(),
+    "pyarrow": Arrow(), "DuckDB": DuckDb(), "ClickHouse": ClickHouse(), "PostgreSQL COPY": Postgres(),
+    "Miller": Miller(),
 }
