@@ -12,6 +12,9 @@ struct Kernel;
 // The kernels that run on this machine, the one to prefer first.
 std::vector<const Kernel*> available_kernels();
 
+// The names of all kernels there are, whether they run on this machine or not, the one to prefer first.
+std::vector<std::string_view> kernel_names();
+
 // "scalar", "sse2", "avx2" or "avx512".
 std::string_view kernel_name(const Kernel& kernel);
 

@@ -38,7 +38,7 @@ constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {
 constexpr Choice<When> kWhens[] = {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
 constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 
-std::string preset_names() { return fmt::format("{}", fmt::join(dialect_presets(), " ")); }
+std::string joined(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, " ")); }
 
 // The cores that this process may use.
 unsigned usable_cores() {
@@ -174,7 +174,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
     DialectWish& wish = arguments.dialect;
     if (const std::string* name = given.text("dialect")) {
         const auto preset = dialect_preset(*name);
-        if (!preset) refuse_choice("dialect", *name, preset_names());
+        if (!preset) refuse_choice("dialect", *name, joined(dialect_presets()));
         wish = *preset;
     }
     take_quotes(given, wish.dialect);
@@ -328,7 +328,7 @@ const std::vector<OptionRow>& option_table() {
          bit(Verb::kCheck) | kSplit, "Output"},
         {"clone", 0, "WHEN", "share blocks with the input, cut so that it works: {choices} [never]", kPieces, "Output",
          choice_names(kCloneModes)},
-        {"dialect", 0, "NAME", "as a reader does: {choices}", kAll, "Dialect", preset_names()},
+        {"dialect", 0, "NAME", "as a reader does: {choices}", kAll, "Dialect", joined(dialect_presets())},
         {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll, "Dialect"},
         {"quote", 'q', "BYTE", "around fields [\"]", kAll, "Dialect"},
         {"no-quote", 0, nullptr, "nothing quotes", kAll, "Dialect"},
@@ -344,7 +344,7 @@ const std::vector<OptionRow>& option_table() {
         {"strict", 0, nullptr, "an error where the two quote rules would cut differently", kAll, "Malformed input"},
         {"strict-size", 0, nullptr, "an error where a record is larger than -C SIZE", kPlans, "Malformed input"},
         {"threads", 'j', "N", "worker threads [the cores there are]", kAll, "Machine"},
-        {"kernel", 0, "NAME", "{choices} [the first that runs here]", kAll, "Machine", CLEAVE_KERNELS},
+        {"kernel", 0, "NAME", "{choices} [the first that runs here]", kAll, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes a worker takes at a time [1M]", kAll, "Machine"},
         {"progress", 0, "WHEN", "a bar on standard error (auto: if it is a terminal): {choices} [auto]", kAll, "Other",
          choice_names(kWhens)},

@@ -136,12 +136,8 @@ PrintableData printable_data(std::string_view text, std::size_t caret) {
 }
 
 bool wants_colour(int descriptor) {
-    const auto value = [](const char* name) {
-        const char* text = std::getenv(name);
-        return std::string_view(text == nullptr ? "" : text);
-    };
-    const std::string_view terminal = value("TERM");
-    return ::isatty(descriptor) != 0 && !terminal.empty() && terminal != "dumb" && value("NO_COLOR").empty();
+    const char* refusal = std::getenv("NO_COLOR");
+    return is_terminal(descriptor) && (refusal == nullptr || *refusal == '\0');
 }
 
 std::string display_name(const std::string& path) { return path == "-" ? "stdin" : path; }

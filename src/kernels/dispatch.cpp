@@ -26,6 +26,15 @@ std::vector<const Kernel*> available_kernels() {
     return kernels;
 }
 
+std::vector<std::string_view> kernel_names() {
+    std::vector<std::string_view> names;
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): see above
+#define CLEAVE_KERNEL(symbol, runs_here) names.push_back((symbol).name);
+#include "kernel_rows.inc"
+#undef CLEAVE_KERNEL
+    return names;
+}
+
 std::string_view kernel_name(const Kernel& kernel) { return kernel.name; }
 
 const Kernel& kernel_by_name(std::string_view name) {

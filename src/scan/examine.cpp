@@ -25,6 +25,12 @@ std::vector<std::uint8_t> head_of(Bytes bytes, std::uint64_t size) {
     return {bytes.begin(), bytes.end()};
 }
 
+// What is to be told of is the examination, not the scan before it.
+Machine without_meter(Machine machine) {
+    machine.meter = nullptr;
+    return machine;
+}
+
 // Mapped bytes: the first record, which says how many fields there should be, then the others by all threads.
 class MappedExaminer {
 public:
@@ -33,7 +39,7 @@ public:
           cancellation_(input.cancellation()),
           machine_(machine),
           table_(dialect),
-          index_(bytes_, dialect, machine, cancellation_),
+          index_(bytes_, dialect, without_meter(machine), cancellation_),
           body_(Locator(index_).start_of(1)) {}
 
     Examination examine() const {
@@ -75,8 +81,10 @@ private:
     void run(Examiner& examiner, Boundary begin, Boundary end) const {
         for (std::uint64_t offset = begin.offset; offset < end.offset; offset += kSliceSize) {
             if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-            examiner.feed(bytes_.subspan(offset, std::min<std::uint64_t>(kSliceSize, end.offset - offset)));
+            const std::uint64_t size = std::min<std::uint64_t>(kSliceSize, end.offset - offset);
+            examiner.feed(bytes_.subspan(offset, size));
             if (has_faulted(bytes_)) throw InputChangedError();
+            if (machine_.meter != nullptr) machine_.meter->scanned += size;
         }
         examiner.finish();
         // The state machine and the kernels read the same records, unless they read different bytes.
@@ -119,6 +127,7 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
         walker.pass(bytes);
         examiner.feed(bytes);
         if (bytes.empty()) examiner.finish();
+        if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
         examination.findings = walker.findings();
         examination.census = examiner.census();
         passing.pass(bytes);
