@@ -81,8 +81,8 @@ std::vector<char*> environment_with(std::span<const std::string> variables) {
     for (const std::string& variable : variables) all.push_back(const_cast<char*>(variable.c_str()));
     for (char** own = environ; *own != nullptr; ++own) {
         const std::string_view text(*own);
-        const auto hides = [&](const std::string& variable) {
-            return text.starts_with(std::string_view(variable).substr(0, variable.find('=') + 1));
+        const auto hides = [&](std::string_view variable) {
+            return text.starts_with(variable.substr(0, variable.find('=') + 1));
         };
         if (std::ranges::none_of(variables, hides)) all.push_back(*own);
     }

@@ -12,6 +12,14 @@
 
 namespace cleave {
 
+namespace {
+
+void report(const Machine& machine, std::uint64_t scanned) {
+    if (machine.meter != nullptr) machine.meter->scanned += scanned;
+}
+
+}  // namespace
+
 RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                          const Cancellation* cancellation)
     : bytes_(bytes),
@@ -36,7 +44,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         if (begin == i * block_size_) blocks[i].rescan = rescanner.rescan(this->block(i), summarised);
         if (i == 0 && bom_ > 0) ++summarised.summary.records[0];  // starts at the byte order mark
         if (has_faulted(bytes)) throw InputChangedError();        // the rest would be zeros
-        if (machine.meter != nullptr) machine.meter->scanned += end - i * block_size_;
+        report(machine, end - i * block_size_);
     });
 
     // Follow the one global bit from block to block. What a walk leaves behind may be more than the next block could

@@ -74,10 +74,10 @@ void FilterTarget::remove(Child& child) {
 void FilterTarget::fail(const std::string& what) {
     std::unique_lock lock(mutex_);
     if (failure_.empty()) failure_ = what;
-    const FilterError error(failure_);
+    const std::string first = failure_;
     lock.unlock();
     stop();
-    throw error;
+    throw FilterError(first);
 }
 
 }  // namespace cleave
