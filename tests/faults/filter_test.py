@@ -183,6 +183,29 @@ def they_begin_as_if_started_by_hand(bench):
         os.unlink(by_hand)
 
 
+def a_call_fails(bench):
+    """If a call fails that a command needs, the run fails too, or goes on without it"""
+    strace = bench.need_tool("strace")
+    bench.need_plain_binary("strace would see its runtime's calls")
+    place = bench.place(1 << 18, "-l", 500)
+    outcomes = []
+    for source, data in sources(place):
+        for call, error in (("pipe2", "EMFILE"), ("clone3", "EAGAIN"), ("clone", "EAGAIN"), ("vfork", "EAGAIN"),
+                            ("pidfd_open", "ENOSYS"), ("waitid", "EINTR"), ("wait4", "EINTR"), ("fcntl", "EINVAL")):
+            for nth in range(1, 5):
+                wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=?" + call,
+                        "-e", "inject=?%s:error=%s:when=%d" % (call, error, nth)]
+                run = bench.run(place.command("-j", "2", "--filter", 'cat > "$FILE"', source=source), data=data, wrap=wrap)
+                need(run.code in (0, 1), "%s %d: %s" % (call, nth, run))
+                if run.code == 0:
+                    need(contents(place.out) == place.job.pieces, "%s %d: not whole" % (call, nth))
+                else:
+                    need("cleave: " in run.message, "%s %d: %s" % (call, nth, run))
+                outcomes.append(run.code)
+                place.empty()
+    need(0 in outcomes and 1 in outcomes, "no call failed")
+
+
 def few_descriptors(bench):
     """Sixteen descriptors are enough for any number of threads"""
     import resource
@@ -197,7 +220,7 @@ def few_descriptors(bench):
 
 CHECKS = [every_piece_arrives_whole, the_environment_tells_of_the_piece, children_at_once, who_stops_reading_may,
           who_fails_is_named, the_others_are_ended, a_signal_ends_all, malformed_streams_end_them_too,
-          they_begin_as_if_started_by_hand, few_descriptors]
+          they_begin_as_if_started_by_hand, a_call_fails, few_descriptors]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

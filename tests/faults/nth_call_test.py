@@ -8,6 +8,7 @@ and how the runs ended: whole, clean, in the loader (clean, and before main), or
 """
 import collections
 import concurrent.futures
+import gzip
 import os
 import re
 import sys
@@ -70,7 +71,8 @@ class Subject:
     """A way to run a split, and how to judge what a failing call has made of it."""
 
     def __init__(self, bench, job, *options, piped=False, old=(), manifest=False, calls=None, env=None, made=False,
-                 skipped=0):
+                 skipped=0, encode=bytes):
+        self.encode = encode   # what is put into the pipe
         self.bench, self.job, self.options, self.piped, self.skipped = bench, job, list(options), piped, skipped
         self.old, self.manifest, self.calls, self.env, self.made = old, manifest, calls or list(CALLS), env or {}, made
 
@@ -102,7 +104,7 @@ class Subject:
         for name, value in {"ASAN_OPTIONS": "detect_leaks=0", **self.env}.items():
             wrap += ["-E", "%s=%s" % (name, value)]
         if self.piped:
-            return self.bench.run(command, wrap=wrap, data=self.job.data)
+            return self.bench.run(command, wrap=wrap, data=self.encode(self.job.data))
         with open(place.longer if self.skipped else os.devnull, "rb", buffering=0) as stdin:
             stdin.seek(self.skipped)
             return self.bench.run(command, wrap=wrap, stdin=stdin)
@@ -289,6 +291,30 @@ def resuming(bench):
     fail_all(bench, Half(bench, small_job(bench), "-j", "1", "--resume"))
 
 
+def compressed(bench):
+    """Pieces that are compressed, from a file and from a pipe"""
+    job = small_job(bench, size=100 << 10)
+    place = Place(bench, job)
+    options = ["-j", "2", "--compress", "gzip:1"]
+    run = bench.run(place.command(*options))
+    need(run.code == 0, "it fails by itself: %s" % run)
+    pieces = contents(place.out)
+    need({name[:-3]: gzip.decompress(data) for name, data in pieces.items()} == job.pieces, "they are not the pieces")
+    place.remove()
+    job.pieces = pieces
+    calls = ["openat", "read", "preadv2", "write", "mmap", "close", "linkat", "clone3", "poll"]
+    for piped in (False, True):
+        fail_all(bench, Subject(bench, job, *options, piped=piped, calls=calls))
+
+
+def compressed_input(bench):
+    """From a pipe with compressed data"""
+
+    calls = ["read", "preadv2", "poll", "write", "openat", "mmap"]
+    for options in ([], ["-n"]):
+        fail_all(bench, Subject(bench, small_job(bench, *options), piped=True, calls=calls, encode=gzip.compress))
+
+
 def failing_clean_up(bench):
     """The clean-up of a failure fails too"""
     for options, old in (([], ()), (["--force"], (1, 2, 5))):
@@ -297,7 +323,8 @@ def failing_clean_up(bench):
 
 
 CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
-          without_nameless_files, with_manifest, with_manifest_replaced, resuming, failing_clean_up]
+          without_nameless_files, with_manifest, with_manifest_replaced, resuming, compressed,
+          compressed_input, failing_clean_up]
 
 
 def print_table(bench):
