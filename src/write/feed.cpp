@@ -44,10 +44,10 @@ using Bytes = std::vector<std::uint8_t>;
 
 // A piece on its way from the feeding thread to the one that works on it.
 struct Job {
-    Piece piece;  // all of it is known once it has ended
-    std::string path;
+    const Piece begun;  // as far as it was known then
+    const std::string path;
     std::deque<Bytes> parts;
-    bool has_ended = false;
+    std::optional<Piece> ended;
 };
 
 class ThreadedFeed : public Feed {
@@ -75,7 +75,7 @@ public:
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return waiting_.size() < workers_.size() || failure_; });
         throw_failure();
-        last_ = std::make_shared<Job>(Job{piece, path, {}, false});
+        last_ = std::make_shared<Job>(Job{piece, path, {}, {}});
         waiting_.push_back(last_);
         changed_.notify_all();
     }
@@ -95,8 +95,7 @@ public:
     void end(const Piece& piece) override {
         const std::lock_guard lock(mutex_);
         throw_failure();
-        last_->piece = piece;
-        last_->has_ended = true;
+        last_->ended = piece;
         last_.reset();
         changed_.notify_all();
     }
@@ -120,10 +119,10 @@ private:
     void work() {
         try {
             while (const std::shared_ptr<Job> job = next_job()) {
-                const std::unique_ptr<PieceOutput> output = target_.open(job->piece, job->path);
+                const std::unique_ptr<PieceOutput> output = target_.open(job->begun, job->path);
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
-                output->finish(job->piece);
-                finished_(job->piece, job->path);
+                output->finish(*job->ended);  // not written to any more
+                finished_(*job->ended, job->path);
                 const std::lock_guard lock(mutex_);
                 --busy_;
                 changed_.notify_all();
@@ -150,7 +149,7 @@ private:
     // Nothing at the end of the piece. Throws Cancelled if it will not come to it.
     std::optional<Bytes> next_part(Job& job) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return !job.parts.empty() || job.has_ended || is_stopped_; });
+        changed_.wait(lock, [&] { return !job.parts.empty() || job.ended || is_stopped_; });
         if (is_stopped_) throw Cancelled();
         if (job.parts.empty()) return std::nullopt;
         Bytes part = std::move(job.parts.front());
