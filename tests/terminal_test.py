@@ -142,7 +142,7 @@ def no_bar(bench):
     for args, env, seconds in ((["count", "--quiet", "-"], None, 1.2), (["count", "--progress", "never", "-"], None, 1.2),
                                (["count", "-"], dumb, 1.2), (["count", "-"], no_kind, 1.2), (["count", "-"], None, 0)):
         terminal = Terminal(80)
-        run = run_slowly(bench, args, terminal, env=env, seconds=seconds)
+        run = run_slowly(bench, args, terminal, rows=b"1,2\n", env=env, seconds=seconds)
         expect_exit(Run(run.code), 0)
         need(run.stderr == b"", "%s: %r" % (args, run.stderr[:200]))
         terminal.close()

@@ -72,9 +72,9 @@ def the_environment_tells_of_the_piece(bench):
 
 def children_at_once(bench):
     """As many commands as threads run at once, and no more"""
-    place = bench.place(1 << 20, "-l", 1000)
+    place = bench.place(1 << 20, "-l", 4000)
     log = os.path.join(place.out, "log")
-    command = 'echo + >> %s; cat > /dev/null; sleep 0.2; echo - >> %s' % (log, log)
+    command = 'echo + >> %s; cat > /dev/null; sleep 0.5; echo - >> %s' % (log, log)
     for source, data in sources(place):
         for threads in (1, 3):
             expect_exit(bench.run(place.command("-j", str(threads), "--filter", command, source=source), data=data), 0)
