@@ -120,6 +120,19 @@ def kitchen(bench, heading):
         yield Kitchen(bench, heading, directory)
 
 
+def compressed_pieces(bench):
+    """Compressed pieces"""
+    for program in ("zstd", "xz"):
+        bench.need_tool(program)
+
+    def by(program):
+        return lambda path: subprocess.run([program, "-dc", path], stdout=subprocess.PIPE, check=True).stdout
+    with kitchen(bench, "Compressed pieces") as at:
+        at.cook()
+        at.expect_bytes(["big.%d.csv.zst" % k for k in range(1, 9)], HEADER, by("zstd"))
+        at.expect_bytes(["big.%d.csv.xz" % k for k in range(1, 9)], HEADER, by("xz"))
+
+
 def dd(bench):
     """dd"""
     with kitchen(bench, "dd") as at:
@@ -262,7 +275,8 @@ def slurm(bench):
 
 
 CHECKS = [
-    dd, tail_and_head, gnu_parallel, xargs, python_recipe("pandas", "pandas"), python_recipe("Polars", "polars"),
+    compressed_pieces, dd, tail_and_head, gnu_parallel, xargs, python_recipe("pandas", "pandas"),
+    python_recipe("Polars", "polars"),
     python_recipe("pyarrow", "pyarrow"), duckdb, clickhouse, postgresql,
     python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark, make, slurm,
 ]
