@@ -206,6 +206,22 @@ def a_call_fails(bench):
     need(0 in outcomes and 1 in outcomes, "no call failed")
 
 
+def what_waits_is_bounded(bench):
+    """Of a piece from a pipe at most 16 MiB wait for a command that is slow"""
+    bench.need_plain_binary("its runtime takes memory of its own")
+    row = b"x" * 102_399 + b"\n"
+    process = bench.start(["split", "-l", "1000", "-j", "4", "--quiet", "--filter", "sleep 1; cat > /dev/null", "-"],
+                          stdin=subprocess.PIPE)
+    try:
+        drip(process, row * 1000, [1 << 20], keep_open=True)
+        with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
+            peak_kib = int(next(line.split()[1] for line in file if line.startswith("VmHWM")))
+        expect_exit(finish(process), 0)
+    finally:
+        kill_group(process)
+    need(peak_kib < 32 << 10, "%d KiB were in memory" % peak_kib)
+
+
 def few_descriptors(bench):
     """Sixteen descriptors are enough for any number of threads"""
     import resource
@@ -220,7 +236,8 @@ def few_descriptors(bench):
 
 CHECKS = [every_piece_arrives_whole, the_environment_tells_of_the_piece, children_at_once, who_stops_reading_may,
           who_fails_is_named, the_others_are_ended, a_signal_ends_all, malformed_streams_end_them_too,
-          they_begin_as_if_started_by_hand, a_call_fails, few_descriptors]
+          they_begin_as_if_started_by_hand, a_call_fails, what_waits_is_bounded,
+          few_descriptors]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))
