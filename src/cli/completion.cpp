@@ -10,8 +10,6 @@
 namespace cleave::cli {
 namespace {
 
-constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
-
 std::vector<Verb> verbs() {
     std::vector<Verb> all;
     for (unsigned verb = 0; verb < kVerbCount; ++verb) all.push_back(static_cast<Verb>(verb));

@@ -9,8 +9,7 @@ std::uint64_t count_input(Context& context, const std::string& path, StandardOut
         findings = scan(opened.input, opened.dialect, context.arguments.machine);
         Judge(context).take(findings);
     });
-    const std::uint64_t header = context.has_header() && findings.records > 0 ? 1 : 0;
-    const std::uint64_t records = findings.records - header;
+    const std::uint64_t records = context.without_header(findings.records);
     if (context.arguments.inputs.size() == 1) {
         out.print("{}\n", records);
     } else {

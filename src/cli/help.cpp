@@ -66,7 +66,7 @@ std::string verb_help(Verb verb) {
     std::string text = fmt::format("cleave {}\n  {}\n", row.usage, row.summary);
     const char* group = "";
     for (const OptionRow& option : option_table()) {
-        if ((option.verbs & (1U << static_cast<unsigned>(verb))) == 0) continue;
+        if ((option.verbs & bit(verb)) == 0) continue;
         if (std::strcmp(group, option.group) != 0) text += fmt::format("{}:\n", group = option.group);
         text += option_line(option);
     }

@@ -14,7 +14,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned kAll = kAllVerbs;
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kPlans = bit(Verb::kSplit) | bit(Verb::kOffsets);

@@ -36,12 +36,13 @@ struct OptionRow {
     char letter;        // short name, or 0
     const char* value;  // what its value is called, or nullptr for a switch
     const char* help;   // {choices} stands for them, with commas
-    unsigned verbs;     // bit 1 << Verb, or kGeneral
+    unsigned verbs;     // their bits, or kGeneral
     const char* group;  // heading in the help
 
     // What the value can be: names with a blank between two, kPath, or nothing that can be listed.
     std::string choices = {};
 };
+constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
 constexpr unsigned kGeneral = 1U << kVerbCount;  // an option that stands instead of a verb
 constexpr const char* kPath = "/";

@@ -19,6 +19,10 @@ struct Context {
     std::string path;  // of the input at hand, as given; empty before there is one
     Meter meter;       // of it too
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
+    // Of so many records, those that are not the header.
+    std::uint64_t without_header(std::uint64_t records) const {
+        return records - (has_header() && records > 0 ? 1 : 0);
+    }
 };
 
 struct OpenInput {

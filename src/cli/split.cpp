@@ -218,7 +218,7 @@ void split_input(Context& context, OpenInput& opened) {
         print_event(out, "end",
                     {{"input", input_json(done.facts)},
                      {"header", header_json(done.facts)},
-                     {"records", done.records - (context.has_header() && done.records > 0 ? 1 : 0)},
+                     {"records", context.without_header(done.records)},
                      {"pieces", context.meter.pieces.load()}});
     }
     out.flush();
