@@ -94,6 +94,18 @@ TEST(Input, PeeksWithoutTaking) {
     EXPECT_EQ(all_of(input), text);
 }
 
+TEST(Input, ASmallerPeekLosesNothingOfALargerOne) {
+    Random random(3);
+    const std::string text = random_noise(random, "abc\n", 300000);
+    Pipe pipe(text, {4096});
+    Input input = Input::open(pipe.path());
+    for (const std::size_t size : {2 * kSniffSize, std::size_t{10}, std::size_t{0}, 2 * kSniffSize}) {
+        const auto head = input.peek(size);
+        EXPECT_TRUE(std::string(head.begin(), head.end()) == text.substr(0, size)) << "peek(" << size << ")";
+    }
+    EXPECT_TRUE(all_of(input) == text);
+}
+
 TEST(Input, PeeksAtShortStreams) {
     Pipe pipe("ab", {1});
     Input input = Input::open(pipe.path());

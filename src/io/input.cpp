@@ -163,9 +163,10 @@ std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_mapped()) return bytes().first(std::min(size, bytes().size()));
     Impl& impl = *impl_;
     impl.find_compression();
-    // Always with room for a whole read: of a pipe in packet mode, what does not fit would be lost.
-    impl.buffer.resize(size + kReadSize);
     while (impl.peeked < size) {
+        // With room for a whole read: of a pipe in packet mode, what does not fit would be lost. The buffer never
+        // shrinks here, as an earlier and larger peek() may have filled it.
+        impl.buffer.resize(std::max(impl.buffer.size(), impl.peeked + kReadSize));
         const std::size_t got = impl.read_into(std::span(impl.buffer).subspan(impl.peeked));
         if (got == 0) break;
         impl.peeked += got;
