@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/options.h"
+#include "cli/option_table.h"
 
 namespace cleave::cli {
 

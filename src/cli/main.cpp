@@ -16,7 +16,7 @@
 #include "cleave/mapping_guard.h"
 #include "cli/completion.h"
 #include "cli/help.h"
-#include "cli/options.h"
+#include "cli/option_table.h"
 #include "cli/output.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"

@@ -1,4 +1,4 @@
-// The command line: one table of options for all verbs, and what they come to.
+// The command line as the verbs see it: what the options come to.
 #pragma once
 
 #include <cstdint>
@@ -29,27 +29,6 @@ enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStar
 
 // Shells that there are completions for.
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
-
-// One row of the option table. The help, the parser and the completions all read it.
-struct OptionRow {
-    const char* name;   // long name
-    char letter;        // short name, or 0
-    const char* value;  // what its value is called, or nullptr for a switch
-    const char* help;   // {choices} stands for them, with commas
-    unsigned verbs;     // their bits, or kGeneral
-    const char* group;  // heading in the help
-
-    // What the value can be: names with a blank between two, kPath, or nothing that can be listed.
-    std::string choices = {};
-};
-constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
-constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
-constexpr unsigned kGeneral = 1U << kVerbCount;  // an option that stands instead of a verb
-constexpr const char* kPath = "/";
-const std::vector<OptionRow>& option_table();
-
-const char* verb_name(Verb verb);
-std::optional<Verb> verb_by_name(const std::string& name);
 
 // A parsed command line. Fields that the verb has no option for keep their defaults.
 struct Arguments {

@@ -1,0 +1,28 @@
+// The values of options that take one of a list of names.
+#pragma once
+
+#include <optional>
+
+#include "cli/options.h"
+#include "cli/values.h"
+
+namespace cleave::cli {
+
+inline constexpr Choice<HeaderMode> kHeaderModes[] = {
+    {"repeat", HeaderMode::kRepeat}, {"first", HeaderMode::kFirst}, {"drop", HeaderMode::kDrop}};
+inline constexpr Choice<Format> kFormats[] = {{"tsv", Format::kTsv},   {"csv", Format::kCsv}, {"jsonl", Format::kJsonl},
+                                              {"json", Format::kJson}, {"u64", Format::kU64}, {"http", Format::kHttp}};
+inline constexpr Choice<CloneMode> kCloneModes[] = {
+    {"never", CloneMode::kNever}, {"auto", CloneMode::kAuto}, {"always", CloneMode::kAlways}};
+inline constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldStart},
+                                                {"anywhere", Quoting::kAnywhere}};
+inline constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeScope::kEverywhere},
+                                                        {"quoted", EscapeScope::kQuoted}};
+// Nothing: the terminator is to be found.
+inline constexpr Choice<std::optional<Terminator>> kTerminators[] = {
+    {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
+inline constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}};
+inline constexpr Choice<When> kWhens[] = {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
+inline constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
+
+}  // namespace cleave::cli
