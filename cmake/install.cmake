@@ -1,11 +1,28 @@
 # What is installed, in two components: `cleave`, the command, and `dev`, the library for other programs.
+# Debian keeps libraries in a folder for each architecture.
+if(NOT DEFINED CMAKE_INSTALL_LIBDIR AND CMAKE_LIBRARY_ARCHITECTURE AND EXISTS /etc/debian_version)
+    set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Where libraries are installed")
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The command, with what the built command and gzip make of it.
-set(made ${PROJECT_BINARY_DIR}/cleave.1.gz)
-add_custom_command(OUTPUT ${made} COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/man/cleave.1 > ${made}
-                   DEPENDS man/cleave.1 VERBATIM)
+# The changelog and the licence, in the folder of each package.
+function(install_documents package component)
+    set(file ${PROJECT_BINARY_DIR}/changelog.gz)
+    install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
+    install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${component})
+endfunction()
+
+set(made "")
+function(add_compressed source name)
+    add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/${name}.gz
+                       COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/${source} > ${PROJECT_BINARY_DIR}/${name}.gz
+                       DEPENDS ${source} VERBATIM)
+    set(made ${made} ${PROJECT_BINARY_DIR}/${name}.gz PARENT_SCOPE)
+endfunction()
+add_compressed(cmake/changelog changelog)
+
+# The command, its manual page, and the completions that it prints.
 function(add_completion shell folder name)
     set(script ${PROJECT_BINARY_DIR}/completions/${shell}/${name})
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completions/${shell})
@@ -13,14 +30,16 @@ function(add_completion shell folder name)
     install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} COMPONENT cleave)
     set(made ${made} ${script} PARENT_SCOPE)
 endfunction()
-add_completion(bash bash-completion/completions cleave)
-add_completion(zsh zsh/vendor-completions _cleave)
-add_completion(fish fish/vendor_completions.d cleave.fish)
+if(CLEAVE_BUILD_COMMAND)
+    add_compressed(man/cleave.1 cleave.1)
+    add_completion(bash bash-completion/completions cleave)
+    add_completion(zsh zsh/vendor-completions _cleave)
+    add_completion(fish fish/vendor_completions.d cleave.fish)
+    install(TARGETS cleave RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cleave)
+    install(FILES ${PROJECT_BINARY_DIR}/cleave.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cleave)
+    install_documents(cleave cleave)
+endif()
 add_custom_target(installed_files ALL DEPENDS ${made})
-
-install(TARGETS cleave RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cleave)
-install(FILES ${PROJECT_BINARY_DIR}/cleave.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cleave)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cleave RENAME copyright COMPONENT cleave)
 
 # The library: headers, the target cleave::cleave, cleave.pc. The configuration files find the rest from where they are,
 # wherever that is.
@@ -41,4 +60,4 @@ install(EXPORT cleaveTargets NAMESPACE cleave:: DESTINATION ${config_folder} COM
 install(FILES ${PROJECT_BINARY_DIR}/cleaveConfig.cmake ${PROJECT_BINARY_DIR}/cleaveConfigVersion.cmake
         DESTINATION ${config_folder} COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/cleave.pc DESTINATION ${module_folder} COMPONENT dev)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libcleave-dev RENAME copyright COMPONENT dev)
+install_documents(libcleave-dev dev)

@@ -1,12 +1,21 @@
 # Two Debian packages, one a component, and an archive of both.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_COMPONENTS_ALL cleave dev)
+# The maintainer and the time are those of the changelog's newest entry. DEBFULLNAME and DEBEMAIL name another
+# maintainer, and SOURCE_DATE_EPOCH another time, as Debian's tools know them.
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/changelog signature REGEX "^ -- " LIMIT_COUNT 1)
+string(REGEX MATCH "^ -- (.*>)  (.*)$" signature "${signature}")
+set(maintainer "${CMAKE_MATCH_1}")
+set(CPACK_CHANGELOG_DATE "${CMAKE_MATCH_2}")
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+    set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
 set(CPACK_PACKAGE_VENDOR "the cleave authors")
-set(CPACK_PACKAGE_CONTACT "the cleave authors <authors@cleave.invalid>")
+set(CPACK_PACKAGE_CONTACT "${maintainer}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # it would stand before those of the components
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/readable_folders.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/normalise.cmake)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

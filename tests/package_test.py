@@ -15,18 +15,19 @@ import sys
 import tempfile
 
 SKIPPED = 77
-TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "file", "pkg-config", "mandoc"]
+TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "dpkg-parsechangelog", "dpkg-architecture",
+         "file", "pkg-config", "mandoc"]
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
 COMPLETIONS = {"bash": "usr/share/bash-completion/completions/cleave",
                "zsh": "usr/share/zsh/vendor-completions/_cleave",
                "fish": "usr/share/fish/vendor_completions.d/cleave.fish"}
 COMMAND_FILES = {"usr/bin/cleave", "usr/share/man/man1/cleave.1.gz", "usr/share/doc/cleave/copyright",
-                 *COMPLETIONS.values()}
-LIBRARY = r"usr/lib(/[a-z0-9_-]+)?/"
-LIBRARY_FILES = [LIBRARY + r"libcleave\.a", LIBRARY + r"pkgconfig/cleave\.pc",
-                 LIBRARY + r"cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
-                 r"usr/share/doc/libcleave-dev/copyright"]
+                 "usr/share/doc/cleave/changelog.gz", *COMPLETIONS.values()}
+# In the folder of the architecture.
+LIBRARY_FILES = [r"usr/lib/{arch}/libcleave\.a", r"usr/lib/{arch}/pkgconfig/cleave\.pc",
+                 r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
+                 r"usr/share/doc/libcleave-dev/(copyright|changelog\.gz)"]
 HEADERS = {"usr/include/cleave/" + name for name in os.listdir(os.path.join(SOURCE, "include", "cleave"))}
 
 
@@ -43,14 +44,21 @@ def check(holds, what):
         sys.exit("not so: " + what)
 
 
-def make_packages(build, folder):
+def make_packages(build, packed):
     """The paths of the command's package and of the library's."""
-    packed = os.path.join(folder, "packed")
     run("cpack", "--config", os.path.join(build, "CPackConfig.cmake"), "-G", "DEB", "-B", packed, umask=0o077,
         may_talk=True)
     found = {run("dpkg-deb", "-f", path, "Package").strip(): path for path in glob.glob(packed + "/*.deb")}
     check(set(found) == {"cleave", "libcleave-dev"}, "there are two packages, not %s" % sorted(found))
     return found["cleave"], found["libcleave-dev"]
+
+
+def check_same_again(build, folder, packages):
+    """Packed in another folder, from files of another time, the packages are the same byte for byte."""
+    os.utime(os.path.join(build, "cleave"))
+    for first, second in zip(packages, make_packages(build, os.path.join(folder, "again"))):
+        with open(first, "rb") as one, open(second, "rb") as other:
+            check(one.read() == other.read(), os.path.basename(first) + " is the same when it is packed again")
 
 
 def field(package, name):
@@ -75,14 +83,15 @@ def check_control(command, library):
         check(os.path.basename(package) == "%s_%s_%s.deb" % (name, version, architecture), "the name of " + package)
         check(field(package, "Section") == section, "the section of " + name)
         check(re.search(depends, field(package, "Depends")), "what %s depends on" % name)
-        check(field(package, "Maintainer"), name + " has a maintainer")
+        check(re.fullmatch(r".+ <.+@.+>", field(package, "Maintainer")), name + " has a maintainer")
         check(len(field(package, "Description").splitlines()) > 1, name + " has a long description")
 
 
 def check_files(root, command_files, library_files, build):
     check(command_files == COMMAND_FILES, "the command's files are %s" % sorted(command_files))
-    unknown = {path for path in library_files - HEADERS
-               if not any(re.fullmatch(pattern, path) for pattern in LIBRARY_FILES)}
+    arch = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
+    patterns = [pattern.replace("{arch}", arch) for pattern in LIBRARY_FILES]
+    unknown = {path for path in library_files - HEADERS if not any(re.fullmatch(p, path) for p in patterns)}
     check(not unknown, "the library's files are those and no others: %s" % sorted(unknown))
     check(HEADERS <= library_files, "there is each header")
     for folder, _, names in os.walk(os.path.join(root, "usr")):
@@ -110,6 +119,9 @@ def check_command(root):
     check("CLEAVE(1)" in page, "the manual page can be read")
     with open(os.path.join(root, "usr/share/doc/cleave/copyright")) as file:
         check("MIT" in file.read(), "the licence is there")
+    changelog = os.path.join(root, "usr/share/doc/cleave/changelog.gz")
+    newest = run("dpkg-parsechangelog", "-l", changelog, "-S", "Version").strip()
+    check(run(cleave, "--version").startswith("cleave %s\n" % newest), "the changelog ends with this version")
     return offsets
 
 
@@ -133,6 +145,23 @@ def build_by_pkg_config(root, folder, cxx):
     return program
 
 
+def check_embedding(folder, cxx):
+    """A project that adds this one as a folder gets the library alone, and needs nothing that only the rest needs."""
+    project, build = os.path.join(folder, "embedding"), os.path.join(folder, "embedded")
+    os.mkdir(project)
+    with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
+        file.write("cmake_minimum_required(VERSION 3.25)\nproject(embedding LANGUAGES CXX)\n"
+                   "add_subdirectory(%s cleave)\n" % SOURCE)
+    absent = ["--no-warn-unused-cli", "-D", "CMAKE_CXX_COMPILER=" + cxx]
+    for package in ("Boost", "fmt", "nlohmann_json", "GTest", "benchmark"):
+        absent += ["-D", "CMAKE_DISABLE_FIND_PACKAGE_%s=ON" % package]
+    run("cmake", "-S", project, "-B", build, "-G", "Ninja", *absent)
+    made = [line.split(":")[0] for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines()]
+    check(any(name.endswith("/libcleave.a") for name in made), "the embedded project has the library")
+    others = [name for name in made if re.search(r"src/cli|tests/|bench/|(^|/)cleave$|changelog", name)]
+    check(not others, "the embedded project has the library alone, not " + ", ".join(others[:3]))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=os.path.realpath)
@@ -146,7 +175,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = os.path.join(folder, "root")
         os.mkdir(root)
-        command, library = make_packages(arguments.build, folder)
+        command, library = packages = make_packages(arguments.build, os.path.join(folder, "packed"))
+        check_same_again(arguments.build, folder, packages)
         check_control(command, library)
         check_files(root, unpack(command, root), unpack(library, root), arguments.build)
         offsets = check_command(root)
@@ -157,6 +187,7 @@ def main():
             for kernel in kernels:
                 printed = run(program, INPUT, env={**os.environ, "CLEAVE_KERNEL": kernel})
                 check(printed == offsets, "%s, kernel %s: the offsets are those of the command" % (program, kernel))
+        check_embedding(folder, arguments.cxx)
     print("two packages, two programs, %d kernels" % len(kernels))
 
 

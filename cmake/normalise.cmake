@@ -1,0 +1,12 @@
+# Run by CPack on what it packs, so that the same sources give the same packages: folders are as readable as files are,
+# whatever the umask, and every time is SOURCE_DATE_EPOCH or that of the changelog's newest entry
+# (https://reproducible-builds.org/specs/source-date-epoch/).
+file(CHMOD_RECURSE ${CPACK_TEMPORARY_DIRECTORY} DIRECTORY_PERMISSIONS
+     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
+    execute_process(COMMAND date -d ${CPACK_CHANGELOG_DATE} +%s OUTPUT_VARIABLE epoch OUTPUT_STRIP_TRAILING_WHITESPACE
+                    COMMAND_ERROR_IS_FATAL ANY)
+    set(ENV{SOURCE_DATE_EPOCH} ${epoch})
+endif()
+execute_process(COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -exec touch -hcd @$ENV{SOURCE_DATE_EPOCH} {} +
+                COMMAND_ERROR_IS_FATAL ANY)
