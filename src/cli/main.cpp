@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -33,15 +34,15 @@ constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
 constexpr int kChanged = 4;
 
-int fail(int code, const std::string& text) {
+int fail(int code, std::string_view text) noexcept {
     die_of_caught_signal();
     print_message(text);
     return code;
 }
 
-// Runs `work` and turns what it throws into a message and an exit code.
+// Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
 template <class Work>
-int guarded(const Context& context, const Work& work) {
+int described(const Context& context, const Work& work) {
     const auto about_input = [&](const std::string& what) { return display_name(context.path) + ": " + what; };
     try {
         return work();
@@ -56,9 +57,19 @@ int guarded(const Context& context, const Work& work) {
     } catch (const CloneError& error) {
         return fail(kSystem, std::string(error.what()) + "; --clone auto would copy");
     } catch (const std::bad_alloc&) {
-        return fail(kSystem, "out of memory");
+        throw;
     } catch (const std::exception& error) {
         return fail(kSystem, error.what());
+    }
+}
+
+// The same, but throws nothing: there may be too little memory for `work`, or for the message about another error.
+template <class Work>
+int guarded(const Context& context, const Work& work) noexcept {
+    try {
+        return described(context, work);
+    } catch (const std::bad_alloc&) {
+        return fail(kSystem, "out of memory");
     }
 }
 
@@ -158,12 +169,12 @@ void occupy_standard_descriptors() {
     }
 }
 
-int main(const std::vector<std::string>& words) {
+int main(std::span<char*> words) {
     occupy_standard_descriptors();
     std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // the file size limit is an error like any other
     const MappingGuard mapping_guard;
     Context context{};
-    return guarded(context, [&] { return run(words, context); });
+    return guarded(context, [&] { return run({words.begin(), words.end()}, context); });
 }
 
 }  // namespace

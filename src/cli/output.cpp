@@ -1,11 +1,12 @@
 #include "cli/output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -16,7 +17,65 @@ namespace {
 
 void write_to_stdout(std::span<const std::uint8_t> bytes) { write_all(STDOUT_FILENO, bytes, "write error"); }
 
-std::string escaped(char byte) { return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte)); }
+// "\xHH".
+struct Escape {
+    std::array<char, 4> characters;
+    operator std::string_view() const { return {characters.data(), characters.size()}; }
+};
+
+Escape escaped(char byte) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    return {{'\\', 'x', kDigits[value >> 4], kDigits[value & 0xF]}};
+}
+
+// Hands on `text`, part by part, with its control characters as \xHH. Throws what `append` throws, nothing else.
+template <class Append>
+void append_printable(std::string_view text, const Append& append) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        constexpr unsigned char kDelete = 0x7F;
+        // The second block of control characters, U+0080 to U+009F, as UTF-8 has them.
+        const bool is_wide_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+        if (byte < ' ' || byte == kDelete || is_wide_control) {
+            append(escaped(text[i]));
+        } else {
+            append(text.substr(i, 1));
+        }
+        if (is_wide_control) append(escaped(text[++i]));
+    }
+}
+
+// Standard error, by lines of any length, without asking for memory. What cannot be written is lost: there is no one
+// left to tell.
+class MessageWriter {
+public:
+    void append(std::string_view text) {
+        while (!text.empty()) {
+            const std::size_t size = text.copy(buffer_.data() + used_, buffer_.size() - used_);
+            used_ += size;
+            text.remove_prefix(size);
+            if (used_ == buffer_.size()) flush();
+        }
+    }
+
+    void flush() {
+        const char* begin = buffer_.data();
+        const char* const end = begin + std::exchange(used_, 0);
+        while (begin < end) {
+            const ssize_t size = ::write(STDERR_FILENO, begin, static_cast<std::size_t>(end - begin));
+            if (size > 0) begin += size;
+            if (size >= 0 || errno == EINTR) continue;
+            pollfd waits{STDERR_FILENO, POLLOUT, 0};
+            if (errno != EAGAIN || ::poll(&waits, 1, -1) < 0) return;
+        }
+    }
+
+private:
+    std::array<char, 4096> buffer_;
+    std::size_t used_ = 0;
+};
 
 // A character of UTF-8, or one byte that is none.
 struct Character {
@@ -103,19 +162,7 @@ bool is_terminal(int descriptor) {
 
 std::string printable(std::string_view text) {
     std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-        constexpr unsigned char kDelete = 0x7F;
-        // The second block of control characters, U+0080 to U+009F, as UTF-8 has them.
-        const bool is_wide_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
-        if (byte < ' ' || byte == kDelete || is_wide_control) {
-            out += fmt::format("\\x{:02x}", byte);
-        } else {
-            out += text[i];
-        }
-        if (is_wide_control) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-    }
+    append_printable(text, [&](std::string_view part) { out += part; });
     return out;
 }
 
@@ -125,7 +172,7 @@ PrintableData printable_data(std::string_view text, std::size_t caret) {
     for (std::size_t i = 0; i < text.size();) {
         const Character character = character_at(text, i);
         const std::string_view bytes = text.substr(i, character.size);
-        const std::string printed = character.code ? printable(bytes) : escaped(bytes.front());
+        const std::string printed = character.code ? printable(bytes) : std::string(escaped(bytes.front()));
         if (i + character.size > caret && i <= caret) shown.caret = columns;
         columns += printed == bytes ? columns_of(*character.code) : printed.size();
         shown.text += printed;
@@ -149,12 +196,11 @@ std::string describe_place(const Place& place, bool has_header) {
 }
 
 void print_message(std::string_view text) noexcept {
-    try {
-        const char* rest = is_terminal(STDERR_FILENO) ? "\x1b[K" : "";  // of a bar that is longer
-        const std::string line = fmt::format("cleave: {}{}\n", printable(text), rest);
-        write_all(STDERR_FILENO, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}, "stderr");
-    } catch (const std::exception&) {  // there is no one left to tell
-    }
+    MessageWriter writer;
+    writer.append("cleave: ");
+    append_printable(text, [&](std::string_view part) { writer.append(part); });
+    writer.append(is_terminal(STDERR_FILENO) ? "\x1b[K\n" : "\n");  // of a bar that is longer
+    writer.flush();
 }
 
 }  // namespace cleave::cli

@@ -59,7 +59,8 @@ std::string display_name(const std::string& path);
 // " (byte N, record K)": records counted from 1, the header not among them.
 std::string describe_place(const Place& place, bool has_header);
 
-// Prints "cleave: TEXT" on standard error, over a bar if one is there; what cannot be printed there cannot be told.
+// Prints "cleave: TEXT" on standard error, over a bar if one is there. Asks for no memory. What cannot be written is
+// lost.
 void print_message(std::string_view text) noexcept;
 
 }  // namespace cleave::cli
