@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <new>
 #include <system_error>
 #include <vector>
 
@@ -139,7 +140,16 @@ void Bar::end() noexcept {
     if (is_drawn_) put("\r\x1b[K");
 }
 
-void Bar::run(const std::stop_token& stop) {
+// Where memory is short, there is no bar: the run itself may get by.
+void Bar::run(const std::stop_token& stop) noexcept {
+    try {
+        draw_until(stop);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
+
+void Bar::draw_until(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const bool is_forced = arguments_.progress == When::kAlways;
     if (!is_forced) changed_.wait_for(lock, stop, kPatience, [] { return false; });

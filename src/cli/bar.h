@@ -50,7 +50,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    void run(const std::stop_token& stop);
+    void run(const std::stop_token& stop) noexcept;
+    void draw_until(const std::stop_token& stop);
     void draw();
     Stage stage();
 
