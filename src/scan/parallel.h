@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -33,9 +34,11 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     };
     {
         std::vector<std::jthread> helpers;
+        helpers.reserve(std::min<std::size_t>(threads, count));
         try {
             for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) helpers.emplace_back(run);
         } catch (const std::system_error&) {  // a limit on address space or threads is no reason to fail
+        } catch (const std::bad_alloc&) {     // nor is too little memory for one more
         }
         run();
     }

@@ -52,23 +52,27 @@ struct Job {
 
 class ThreadedFeed : public Feed {
 public:
-    ThreadedFeed(PieceTarget& target, unsigned threads, Finished finished)
-        : target_(target), finished_(std::move(finished)) {
-        try {
-            for (unsigned i = 0; i < threads; ++i) workers_.emplace_back([this] { work(); });
-        } catch (const std::system_error&) {  // fewer will do
-            if (workers_.empty()) throw;
-        }
-    }
+    // start() comes next: an exception while threads are started must find a destructor that ends them.
+    ThreadedFeed(PieceTarget& target, Finished finished) : target_(target), finished_(std::move(finished)) {}
     ThreadedFeed(const ThreadedFeed&) = delete;
     ThreadedFeed& operator=(const ThreadedFeed&) = delete;
     ~ThreadedFeed() override {
         std::unique_lock lock(mutex_);
-        if (has_finished_) return;
+        if (has_finished_ || workers_.empty()) return;
         is_stopped_ = true;
         changed_.notify_all();
         lock.unlock();
         target_.stop();
+    }
+
+    // Starts at most that many threads; fewer where the system refuses one. False if there are none. Called once.
+    bool start(unsigned threads) {
+        workers_.reserve(threads);
+        try {
+            while (workers_.size() < threads) workers_.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
+        }
+        return !workers_.empty();
     }
 
     void begin(const Piece& piece, const std::string& path) override {
@@ -179,10 +183,8 @@ private:
 
 std::unique_ptr<Feed> make_feed(PieceTarget& target, unsigned threads, Feed::Finished finished) {
     if (threads > 1) {
-        try {
-            return std::make_unique<ThreadedFeed>(target, threads, finished);
-        } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
-        }
+        auto feed = std::make_unique<ThreadedFeed>(target, finished);
+        if (feed->start(threads)) return feed;
     }
     return std::make_unique<DirectFeed>(target, std::move(finished));
 }
