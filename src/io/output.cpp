@@ -85,10 +85,12 @@ std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, 
 }
 
 TemporaryFile TemporaryFile::hidden(const Directory& directory, const std::string& name, std::string hidden_name) {
-    Fd fd(::openat(directory.descriptor(), hidden_name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                   kReadWriteForAll));
-    if (!fd.is_open()) throw_errno(directory.path_of(name));
-    return {directory, name, std::move(hidden_name), std::move(fd)};
+    TemporaryFile file(directory, name, "", Fd());  // nothing may throw once the file is there
+    file.fd_ = Fd(::openat(directory.descriptor(), hidden_name.c_str(),
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kReadWriteForAll));
+    if (!file.fd_.is_open()) throw_errno(directory.path_of(name));
+    file.hidden_name_ = std::move(hidden_name);
+    return file;
 }
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
@@ -121,34 +123,36 @@ bool TemporaryFile::is_there(const Cancellation* cancellation) const {
 }
 
 PublishedFile TemporaryFile::publish() {
-    const FileIdentity identity = this->identity();
+    // Before the file can be seen: nothing may throw between that and `published`, which knows the file by its
+    // identity.
+    PublishedFile published(*directory_, name_, identity(), "");
     if (!hidden_name_.empty()) {
         fd_.close(path());  // may report that the bytes did not get to where they belong
         move_to_name();
-        return {*directory_, name_, identity, ""};
+        return published;
     }
     if (link(name_) != 0) throw_errno(path());
-    PublishedFile published(*directory_, name_, identity, "");
     fd_.close(path());
     return published;
 }
 
-PublishedFile TemporaryFile::publish_instead(const std::string& hidden_name) {
-    const FileIdentity identity = this->identity();
+PublishedFile TemporaryFile::publish_instead(std::string hidden_name) {
+    PublishedFile published(*directory_, name_, identity(), hidden_name);  // as in publish()
     if (hidden_name_.empty()) {
         if (link(hidden_name) != 0) throw_errno(path());
-        hidden_name_ = hidden_name;
+        hidden_name_ = std::move(hidden_name);
     }
     fd_.close(path());
     const int directory = directory_->descriptor();
     if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_EXCHANGE) != 0) {
         throw_errno(path());
     }
-    return {*directory_, name_, identity, std::exchange(hidden_name_, {})};
+    hidden_name_.clear();
+    return published;
 }
 
 // As linkat() does.
-int TemporaryFile::link(const std::string& name) const noexcept {
+int TemporaryFile::link(const std::string& name) const {
     const int directory = directory_->descriptor();
     if (::linkat(fd_.get(), "", directory, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
     if (errno != ENOENT) return -1;

@@ -78,7 +78,7 @@ public:
     PublishedFile publish();
 
     // Closes the file and lets it change names with what has its name; the other one is under the hidden name then.
-    PublishedFile publish_instead(const std::string& hidden_name);
+    PublishedFile publish_instead(std::string hidden_name);
 
     const Directory& directory() const noexcept { return *directory_; }
     const std::string& name() const noexcept { return name_; }
@@ -90,7 +90,7 @@ public:
 private:
     TemporaryFile(const Directory& directory, std::string name, std::string hidden_name, Fd fd)
         : directory_(&directory), name_(std::move(name)), hidden_name_(std::move(hidden_name)), fd_(std::move(fd)) {}
-    int link(const std::string& name) const noexcept;
+    int link(const std::string& name) const;
     void move_to_name();
 
     const Directory* directory_;

@@ -122,27 +122,34 @@ std::span<const std::uint8_t> as_bytes(std::string_view text) {
 }  // namespace
 
 std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id) {
-    const std::string name = marker_name(id);
     for (;;) {
-        constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-        constexpr mode_t kReadWriteForAll = 0666;  // less the umask
-        Fd fd(::openat(directory.descriptor(), name.c_str(), kFlags | O_CREAT | O_EXCL, kReadWriteForAll));
-        const bool is_new = fd.is_open();
-        if (!is_new && errno == EEXIST) {
-            fd = Fd(::openat(directory.descriptor(), name.c_str(), kFlags));
-            if (!fd.is_open() && errno == ENOENT) continue;  // its run has just ended
+        auto marker = std::make_unique<RunMarker>(Key(), directory, marker_name(id));
+        if (!marker->open()) continue;
+        const bool locked = ::flock(marker->descriptor(), LOCK_EX | LOCK_NB) == 0;
+        if (!locked && errno == EWOULDBLOCK) {
+            marker->leave();
+            return nullptr;
         }
-        if (!fd.is_open()) throw_errno(directory.path());
-        const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
-        if (!locked && errno == EWOULDBLOCK) return nullptr;
-        auto marker = std::make_unique<RunMarker>(Key(), directory, name, std::move(fd));
-        if (!is_new) marker->leave();
         if (marker->start(locked)) return marker;
     }
 }
 
-RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, Fd fd)
-    : directory_(&directory), name_(std::move(name)), fd_(std::move(fd)) {}
+RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name)
+    : directory_(&directory), name_(std::move(name)) {}
+
+// False if the run has just ended that it was the marker of. A marker that is made here is removed by the destructor.
+bool RunMarker::open() {
+    constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    constexpr mode_t kReadWriteForAll = 0666;  // less the umask
+    fd_ = Fd(::openat(directory_->descriptor(), name_.c_str(), kFlags | O_CREAT | O_EXCL, kReadWriteForAll));
+    stays_ = !fd_.is_open();
+    if (stays_ && errno == EEXIST) {
+        fd_ = Fd(::openat(directory_->descriptor(), name_.c_str(), kFlags));
+        if (!fd_.is_open() && errno == ENOENT) return false;
+    }
+    if (!fd_.is_open()) throw_errno(directory_->path());
+    return true;
+}
 
 // False if the run has just ended that it was the marker of.
 bool RunMarker::start(bool locked) {

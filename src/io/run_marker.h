@@ -25,7 +25,7 @@ public:
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
 
     // For take() alone.
-    RunMarker(Key key, const Directory& directory, std::string name, Fd fd);
+    RunMarker(Key key, const Directory& directory, std::string name);
     RunMarker(const RunMarker&) = delete;
     RunMarker& operator=(const RunMarker&) = delete;
     // Removes the marker, unless leave() was called.
@@ -52,13 +52,14 @@ public:
     void leave() noexcept { stays_ = true; }
 
 private:
+    bool open();
     bool start(bool locked);
 
     const Directory* directory_;
     std::string name_;
     Fd fd_;
     bool was_left_ = false;
-    bool stays_ = false;
+    bool stays_ = true;  // it is not known yet to be this run's
     unsigned next_number_ = 0;
 };
 

@@ -154,11 +154,13 @@ void PieceStore::make_directories(int at, const std::string& folder) {
     for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1)) {
         const std::string part = folder.substr(0, end);
         constexpr mode_t kAll = 0777;  // less the umask
-        if (::mkdirat(at, part.c_str(), kAll) == 0) {
-            made_directories_.push_back({at, part});
-        } else if (errno != EEXIST) {
-            throw_errno(at == AT_FDCWD ? part : directory_->path_of(part));
-        }
+        // First: nothing may throw once the directory is there.
+        made_directories_.push_back({at, part});
+        if (::mkdirat(at, part.c_str(), kAll) == 0) continue;
+        const int error = errno;
+        made_directories_.pop_back();
+        if (error == EEXIST) continue;
+        throw std::system_error(error, std::generic_category(), at == AT_FDCWD ? part : directory_->path_of(part));
     }
     last_made_ = folder;
 }
@@ -210,7 +212,7 @@ void PieceStore::publish_in_turn(TemporaryFile file) {
     std::string hidden_name = file.hidden_name();
     if (hidden_name.empty()) hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
     if (&file.directory() == &*directory_) marker_->note(hidden_name, name, file.identity().inode);
-    published_.push_back(file.publish_instead(hidden_name));
+    published_.push_back(file.publish_instead(std::move(hidden_name)));
 }
 
 // Lets sync() reach what is made in the folder, on that file's device.
