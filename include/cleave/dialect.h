@@ -88,11 +88,13 @@ struct SniffedDialect {
 };
 
 // Settles what the wish leaves open. `head` is the start of the input, at most kSniffSize bytes of it are looked at;
-// `name` is the file's name: .tsv and .tab mean TAB. Never fails.
+// `name` is the file's name: .tsv and .tab mean TAB. Any bytes give a dialect without a fault. Throws
+// std::invalid_argument if what the wish names has a fault.
 SniffedDialect settle_dialect(const DialectWish& wish, std::span<const std::uint8_t> head, std::string_view name);
 
 // The values of the fields of a record, up to its terminator if it has one: without the quotes around them, a doubled
 // quote as one, an escaped byte as itself. A quote that is plain data is kept. A byte order mark would be data.
+// Throws std::invalid_argument if the dialect has a fault.
 std::vector<std::string> field_values(std::span<const std::uint8_t> record, const Dialect& dialect);
 
 // The size of the UTF-8 byte order mark that `head` begins with: 3 or 0.

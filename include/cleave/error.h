@@ -1,5 +1,6 @@
-// The errors of the library. What the system refuses is a std::system_error with the path in its message; a request
-// that cannot be met (an output template that gives two pieces one name) is a std::invalid_argument.
+// The errors of the library. What the system refuses is a std::system_error with the path in its message. A request
+// that cannot be met (an output template that gives two pieces one name) is a std::invalid_argument. So is an argument
+// that a header forbids: every public function checks its arguments before it reads or writes anything.
 #pragma once
 
 #include <cstdint>

@@ -97,8 +97,7 @@ struct Examination {
 };
 
 // Examines the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes, in
-// memory that does not grow with it. The same bytes give the same examination. Throws std::system_error,
-// InputChangedError and Cancelled.
+// memory that does not grow with it. The same bytes give the same examination. Throws as scan().
 Examination examine(Input& input, const Dialect& dialect, const Machine& machine);
 
 }  // namespace cleave

@@ -23,19 +23,22 @@ struct FileIdentity {
     bool is_same_file(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
 };
 
-// An open input, owned. A regular file that has a size is mapped, never copied; pipes, devices and files that only
-// pretend to be empty are streams. So is what is compressed by gzip or zstd, known by its first bytes: everything below
-// speaks of the plain bytes unless it says otherwise. Offsets count from where reading begins: standard input may stand
-// in the middle of a file. For one thread at a time, but bytes() may be read by many.
+// An open input, owned. A regular file that has a size is mapped, never copied. Pipes, devices and files that only
+// pretend to be empty are streams, and so is what is compressed by gzip or zstd, known by its first bytes: everything
+// below speaks of the plain bytes unless it says otherwise. Offsets count from where reading begins: standard input may
+// stand in the middle of a file. For one thread at a time, but bytes() may be read by many.
 //
-// Others can change a file while it is read. bytes() then change too, and reading them can end the process by SIGBUS if
-// the file has become shorter and there is no MappingGuard; nothing in this library relies on their staying the same,
-// but what it tells of them is worth nothing. So look at throw_if_changed() before believing it, and in place of what
-// was thrown meanwhile.
+// A stream is read once: by read() until the end, by spool(), or by one of the functions that read an input (scan(),
+// examine(), cut_stream(), split_stream()). All members, and those functions, throw std::invalid_argument for an Input
+// that was moved from, and where a member is called in the wrong state.
+//
+// If others change a file while it is read, bytes() change too. Reading bytes() can then end the process by SIGBUS if
+// the file has become shorter and there is no MappingGuard. Results are undefined but safe. Call throw_if_changed()
+// before using a result, and when a call has thrown: the change may be the cause.
 class Input {
 public:
     // Opens the file at `path`, or standard input for "-". `cancellation`, if any, must outlive the input and ends
-    // waits for a stream by Cancelled. Throws std::system_error.
+    // waits for a stream by Cancelled. Throws std::system_error, and std::invalid_argument for a path with a NUL byte.
     static Input open(const std::string& path, const Cancellation* cancellation = nullptr);
 
     Input(Input&&) noexcept;
@@ -43,24 +46,25 @@ public:
     ~Input();
 
     // As given, "-" included.
-    const std::string& path() const noexcept;
+    const std::string& path() const;
     // Of what was opened, compressed or not; mtime_ns is 0 but for regular files.
-    FileIdentity identity() const noexcept;
+    FileIdentity identity() const;
     // How the input is compressed. Of a stream it is known from the first peek(), read() or spool() on.
-    Compression compression() const noexcept;
+    Compression compression() const;
     // Streams only: how many bytes were read of the file, compressed ones if it is compressed.
-    std::uint64_t consumed() const noexcept;
-    const Cancellation* cancellation() const noexcept;
+    std::uint64_t consumed() const;
+    const Cancellation* cancellation() const;
 
-    bool is_mapped() const noexcept;
-    // The whole input; mapped inputs only. Valid as long as the input and until spool().
-    std::span<const std::uint8_t> bytes() const noexcept;
+    bool is_mapped() const;
+    // The whole input; mapped inputs only: spool() maps a stream. Valid as long as the input.
+    std::span<const std::uint8_t> bytes() const;
     // The descriptor behind bytes(), and where in it bytes() begins.
-    int descriptor() const noexcept;
-    std::uint64_t descriptor_offset() const noexcept;
+    int descriptor() const;
+    std::uint64_t descriptor_offset() const;
 
     // The first bytes of the input, `size` of them unless it is shorter, without taking them from a stream. Before any
-    // read(). Throws std::system_error, Cancelled, and InputError if compressed data are corrupt or end too early.
+    // read(). Valid until the next call. Throws std::system_error, Cancelled, and InputError if compressed data are
+    // corrupt or end too early.
     std::span<const std::uint8_t> peek(std::size_t size);
 
     // Streams only: the next bytes, none at the end. Valid until the next call. Throws as peek().
@@ -75,7 +79,7 @@ public:
     // the medium could not be read. A file that is replaced, renamed or removed is as good as before, and so is one
     // that pretends to be empty. Any thread.
     void throw_if_changed() const;
-    bool is_unchanged() const noexcept;
+    bool is_unchanged() const;
 
     // For handlers of exceptions: throws what throw_if_changed() does if that throws, else the exception at hand. That
     // the system could not read bytes() for itself, EFAULT, becomes an error of the medium.
@@ -84,6 +88,7 @@ public:
 private:
     struct Impl;
     explicit Input(std::unique_ptr<Impl> impl);
+    Impl& opened() const;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -16,13 +16,13 @@ namespace cleave {
 class PieceNamer {
 public:
     // `count` is the number of pieces, if known. Throws std::invalid_argument on a malformed template, on {n} without a
-    // count, on a template that would give several pieces the same name (without a count: one that could), and if the
-    // last index is beyond 64 bits.
+    // count, on a NUL byte, on a template that would give several pieces the same name (without a count: one that
+    // could), and if the last index is beyond 64 bits.
     PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
                std::optional<std::uint64_t> count);
 
-    // The path of a piece. Throws std::overflow_error if the index has outgrown its width, which can only happen
-    // without a count.
+    // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count. Throws
+    // std::overflow_error if the index has outgrown its width, which can only happen without a count.
     std::string name(const Piece& piece) const;
 
     // The directory that all names begin with, up to its slash: "out/" of "out/{i}.csv". Empty if there is none.

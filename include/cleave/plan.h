@@ -26,16 +26,17 @@ enum class HeaderMode : std::uint8_t {
 constexpr std::uint64_t kCloneAlignment = 4096;
 
 // When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
+// Functions that take a policy throw std::invalid_argument for one that breaks these rules.
 struct Policy {
     std::optional<std::uint64_t> records;  // so many records a piece, at least 1
-    std::optional<std::uint64_t> size;     // at most so many bytes a piece, header included where it is written; a
-                                           // record that does not fit stands alone
+    std::optional<std::uint64_t> size;     // at most so many bytes a piece, at least 1, header included where it is
+                                           // written; a record that does not fit stands alone
     std::optional<std::uint64_t> pieces;   // exactly so many pieces of near-equal bytes, at least 1
     HeaderMode header = HeaderMode::kRepeat;
-    // 0, or what cuts by size or pieces are to be aligned to, usually kCloneAlignment: a piece whose start is as far
-    // past a multiple of this as the header that is written before it can share blocks with the input. A cut moves for
-    // that by at most 1 % of the size, never beyond it, or of a piece's even share; if no record starts there, it does
-    // not move.
+    // 0, or up to kMaxGridStep: what cuts by size or pieces are to be aligned to, usually kCloneAlignment: a piece
+    // whose start is as far past a multiple of this as the header that is written before it can share blocks with the
+    // input. A cut moves for that by at most 1 % of the size, never beyond it, or of a piece's even share; if no record
+    // starts there, it does not move.
     std::uint64_t alignment = 0;
 };
 
@@ -58,7 +59,8 @@ struct Piece {
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
-// first piece starts. Throws InputChangedError if it comes upon bytes that are not those of the index.
+// first piece starts. Throws InputChangedError if it comes upon bytes that are not those of the index, and
+// std::invalid_argument for a bad policy or an empty `take`.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 
@@ -82,7 +84,9 @@ public:
 
 // Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
 // that may not fit the piece at hand at most 1 MiB is held, the rest waits in an unlinked temporary file. Throws
-// std::system_error, Cancelled and what the sink throws. Not for a policy that needs the whole input.
+// std::system_error, InputError, Cancelled and what the sink throws. Throws std::invalid_argument for a dialect with a
+// fault, a bad machine or policy, a policy that needs the whole input, a mapped input, or a stream that was read
+// before.
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink);
 

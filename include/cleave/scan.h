@@ -20,7 +20,9 @@ namespace cleave {
 
 class Walker;
 
-// How the work is done. Results never depend on it.
+// How the work is done. Results never depend on it. Every function that takes a machine throws std::invalid_argument if
+// a member is out of range, and what default_kernel() throws if it is needed: std::invalid_argument where the
+// environment variable CLEAVE_KERNEL names no kernel of this machine.
 struct Machine {
     const Kernel* kernel = nullptr;                 // nullptr: default_kernel()
     unsigned threads = 1;                           // at least 1
@@ -38,9 +40,11 @@ struct Boundary {
     bool operator==(const Boundary&) const = default;
 };
 
+constexpr std::uint64_t kMaxGridStep = std::uint64_t{1} << 62;
+
 // Offsets that lie `phase` bytes past a multiple of `step`.
 struct Grid {
-    std::uint64_t step = 1;   // at least 1
+    std::uint64_t step = 1;   // 1 .. kMaxGridStep
     std::uint64_t phase = 0;  // below step
 };
 
@@ -59,7 +63,8 @@ struct Findings {
 class RecordIndex {
 public:
     // Scans `bytes`, a whole input, which must outlive the index. If they change meanwhile, so may what is found.
-    // Throws Cancelled, and InputChangedError if they are of an input that cannot be read any more.
+    // Throws Cancelled, InputChangedError if they are of an input that cannot be read any more, and
+    // std::invalid_argument for a dialect with a fault or a bad machine.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                 const Cancellation* cancellation = nullptr);
 
@@ -105,7 +110,8 @@ public:
     Boundary at_or_before(std::uint64_t offset);
 
     // The first and the last record start on the grid in [from, to), if there is one; the end of the input is none.
-    // Looks only at offsets of the grid, nearest first, and so only into the blocks up to the answer.
+    // Looks only at offsets of the grid, nearest first, and so only into the blocks up to the answer. Both throw
+    // std::invalid_argument if a member of the grid is out of range.
     std::optional<Boundary> first_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
     std::optional<Boundary> last_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
 
@@ -134,7 +140,8 @@ private:
 };
 
 // Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws
-// std::system_error, InputChangedError and Cancelled.
+// std::system_error, InputError, InputChangedError, Cancelled, and std::invalid_argument for a dialect with a fault, a
+// bad machine, or a stream that was read before.
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine);
 
 }  // namespace cleave

@@ -22,6 +22,8 @@ enum class CloneMode : std::uint8_t {
     kAlways,  // pieces that have whole blocks and cannot share them are an error
 };
 
+// The functions below throw std::invalid_argument if a number is out of range, a function that is needed is empty, or a
+// manifest has no manifest_text.
 struct SplitOptions {
     bool make_directories = false;  // those of the pieces' paths that are missing
     bool replace = false;           // files and links that have a piece's name; never the input, directories or devices
@@ -30,7 +32,7 @@ struct SplitOptions {
     bool sync = false;     // everything is on stable storage before the split succeeds
     std::string manifest;  // the path of a file that appears after all pieces; none if empty
     std::function<std::string()> manifest_text;  // what is in it; called when all pieces are there
-    unsigned threads = 1;                        // at most so many pieces are written at a time
+    unsigned threads = 1;                        // at least 1; at most so many pieces are written at a time
     CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
     CompressionWish compression;
     // A shell command, or nothing: each piece becomes the standard input of `sh -c FILTER` in place of a file, at most
@@ -63,14 +65,15 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// Throws what split_mapped would before it writes: two pieces of one name, a missing directory, a name that is taken, a
-// piece that cannot be cloned.
+// Throws what split_mapped() would before it writes: std::invalid_argument, two pieces of one name, a missing
+// directory, a name that is taken, a piece that cannot be cloned.
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options);
 
-// Writes the planned pieces of a mapped input; the input's first `header_size` bytes go where `header` says. Nothing is
-// written if a name is taken or a piece cannot be cloned. Throws std::system_error, OutputError, std::invalid_argument
-// (two pieces of one name, a missing directory), CloneError, FilterError, InputChangedError, Cancelled and what
+// Writes the planned pieces of a mapped input, numbered 1, 2, 3 in order; the input's first `header_size` bytes go
+// where `header` says. Nothing is written if a name is taken or a piece cannot be cloned. Throws std::system_error,
+// OutputError, std::invalid_argument (two pieces of one name, a missing directory, an input that is not mapped, pieces
+// or a header that do not fit the input), CloneError, FilterError, InputChangedError, Cancelled and what
 // options.finished throws; then nothing that was made here is left.
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options);
@@ -79,7 +82,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
 bool can_clone(const Input& input, const std::string& path);
 
 // Cuts and writes a stream; options.clone is not used, and options.threads only to compress and for filters. `accept`
-// judges what was found before the pieces are final and may throw. Throws as split_mapped and cut_stream.
+// judges what was found before the pieces are final and may throw. Throws as split_mapped() and cut_stream().
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept);

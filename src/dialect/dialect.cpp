@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+
+#include "dialect/contract.h"
 
 namespace cleave {
 namespace {
@@ -62,6 +65,11 @@ std::optional<std::string> dialect_fault(const Dialect& dialect) {
     if (dialect.escape == dialect.delimiter) return "the escape and the delimiter are the same byte";
     if (dialect.escape && dialect.escape == dialect.quote) return "the escape and the quote are the same byte";
     return std::nullopt;
+}
+
+const Dialect& checked(const Dialect& dialect) {
+    if (const auto fault = dialect_fault(dialect)) throw std::invalid_argument("dialect: " + *fault);
+    return dialect;
 }
 
 std::optional<DialectWish> dialect_preset(std::string_view name) {

@@ -1,11 +1,12 @@
 // A record as its reader gets it: the values of its fields.
 #include "cleave/dialect.h"
+#include "dialect/contract.h"
 #include "dialect/state_machine.h"
 
 namespace cleave {
 
 std::vector<std::string> field_values(std::span<const std::uint8_t> record, const Dialect& dialect) {
-    const StateMachine machine(dialect);
+    const StateMachine machine(checked(dialect));
     std::vector<std::string> values(1);
     State state = State::kFieldStart;
     bool after_return = false;  // one outside quotes, which an LF makes part of the terminator

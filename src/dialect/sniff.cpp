@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cleave/dialect.h"
+#include "dialect/contract.h"
 #include "dialect/state_machine.h"
 
 namespace cleave {
@@ -102,6 +103,7 @@ void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std
         best = fit;
         sniffed.dialect.delimiter = candidate;
     }
+    if (!best) return;  // the quote or the escape has a fault, whatever the delimiter is
     sniffed.fit = *best;
     sniffed.delimiter_reason = best->fields > 1 ? DelimiterReason::kFit : DelimiterReason::kDefault;
     sniffed.quotes_unexplained = best->misplaced_quotes > 0 && agreement_of(*best) < 0.5;
@@ -138,6 +140,7 @@ SniffedDialect settle_dialect(const DialectWish& wish, Bytes head, std::string_v
     SniffedDialect sniffed;
     sniffed.dialect = wish.dialect;
     if (wish.sniff_delimiter) settle_delimiter(sniffed, head, head_is_all, name);
+    checked(sniffed.dialect);
     if (wish.sniff_terminator) settle_terminator(sniffed, head, head_is_all);
     if (sniffed.terminator_offset) *sniffed.terminator_offset += bom;
     return sniffed;

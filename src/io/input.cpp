@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -44,6 +44,7 @@ struct Input::Impl {
     std::vector<std::uint8_t> buffer;  // a stream's bytes
     std::size_t peeked = 0;            // so many of which are yet to be handed out
     std::uint64_t consumed = 0;        // that were read of the file
+    bool was_read = false;             // bytes have been handed out by read()
     bool is_known = false;             // whether the stream is compressed:
     Compression compression = Compression::kNone;
     std::unique_ptr<Decoder> decoder;
@@ -95,6 +96,10 @@ struct Input::Impl {
         }
     }
 
+    void require_unread(const std::string& call) const {
+        if (was_read) throw std::invalid_argument(call + " after read(): a stream is read once");
+    }
+
     // Looks at how a stream begins, once.
     void find_compression() {
         if (std::exchange(is_known, true)) return;
@@ -118,6 +123,7 @@ Input& Input::operator=(Input&&) noexcept = default;
 Input::~Input() = default;
 
 Input Input::open(const std::string& path, const Cancellation* cancellation) {
+    if (path.find('\0') != std::string::npos) throw std::invalid_argument("a NUL byte in the path of the input");
     auto impl = std::make_unique<Impl>();
     impl->path = path;
     impl->name = path == "-" ? "stdin" : path;
@@ -144,24 +150,31 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
     return Input(std::move(impl));
 }
 
-const std::string& Input::path() const noexcept { return impl_->path; }
-FileIdentity Input::identity() const noexcept { return impl_->identity; }
-const Cancellation* Input::cancellation() const noexcept { return impl_->cancellation; }
-bool Input::is_mapped() const noexcept { return impl_->mapping.has_value(); }
-int Input::descriptor() const noexcept { return impl_->file.get(); }
-std::uint64_t Input::descriptor_offset() const noexcept { return impl_->offset; }
+Input::Impl& Input::opened() const {
+    if (!impl_) throw std::invalid_argument("an Input that was moved from");
+    return *impl_;
+}
 
-Compression Input::compression() const noexcept { return impl_->compression; }
-std::uint64_t Input::consumed() const noexcept { return impl_->consumed; }
+const std::string& Input::path() const { return opened().path; }
+FileIdentity Input::identity() const { return opened().identity; }
+const Cancellation* Input::cancellation() const { return opened().cancellation; }
+bool Input::is_mapped() const { return opened().mapping.has_value(); }
+int Input::descriptor() const { return opened().file.get(); }
+std::uint64_t Input::descriptor_offset() const { return opened().offset; }
 
-std::span<const std::uint8_t> Input::bytes() const noexcept {
-    assert(is_mapped());
-    return impl_->mapping->bytes();
+Compression Input::compression() const { return opened().compression; }
+std::uint64_t Input::consumed() const { return opened().consumed; }
+
+std::span<const std::uint8_t> Input::bytes() const {
+    const Impl& impl = opened();
+    if (!impl.mapping) throw std::invalid_argument("bytes() of an input that is not mapped; see spool()");
+    return impl.mapping->bytes();
 }
 
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_mapped()) return bytes().first(std::min(size, bytes().size()));
-    Impl& impl = *impl_;
+    Impl& impl = opened();
+    impl.require_unread("peek()");
     impl.find_compression();
     while (impl.peeked < size) {
         // With room for a whole read: of a pipe in packet mode, what does not fit would be lost. The buffer never
@@ -175,41 +188,47 @@ std::span<const std::uint8_t> Input::peek(std::size_t size) {
 }
 
 std::span<const std::uint8_t> Input::read() {
-    assert(!is_mapped());
-    Impl& impl = *impl_;
+    Impl& impl = opened();
+    if (impl.mapping) throw std::invalid_argument("read() of an input that is mapped; see bytes()");
     impl.find_compression();
-    if (impl.peeked > 0) return std::span(impl.buffer).first(std::exchange(impl.peeked, 0));
-    impl.buffer.resize(kReadSize);
-    return std::span(impl.buffer).first(impl.read_into(impl.buffer));
+    std::size_t size = std::exchange(impl.peeked, 0);
+    if (size == 0) {
+        impl.buffer.resize(kReadSize);
+        size = impl.read_into(impl.buffer);
+    }
+    impl.was_read = true;
+    return std::span(impl.buffer).first(size);
 }
 
 void Input::spool(Meter* meter) {
-    if (is_mapped()) return;
+    Impl& impl = opened();
+    if (impl.mapping) return;
+    impl.require_unread("spool()");
     Fd temporary = open_unlinked_temporary();
     for (auto bytes = read(); !bytes.empty(); bytes = read()) {
-        write_all(temporary.get(), bytes, "temporary file", impl_->cancellation);
+        write_all(temporary.get(), bytes, "temporary file", impl.cancellation);
         if (meter != nullptr) meter->scanned = consumed();
     }
     throw_if_changed();
-    impl_->version.reset();  // from here on the copy counts
-    impl_->file = std::move(temporary);
-    impl_->offset = 0;
-    impl_->buffer = {};
-    impl_->map();
-    if (!impl_->mapping) {
-        if (impl_->status.st_size > 0) throw std::system_error(ENOMEM, std::generic_category(), impl_->name);
-        impl_->mapping = Mapping::of_nothing();
+    impl.version.reset();  // from here on the copy counts
+    impl.file = std::move(temporary);
+    impl.offset = 0;
+    impl.buffer = {};
+    impl.map();
+    if (!impl.mapping) {
+        if (impl.status.st_size > 0) throw std::system_error(ENOMEM, std::generic_category(), impl.name);
+        impl.mapping = Mapping::of_nothing();
     }
 }
 
-bool Input::is_unchanged() const noexcept { return impl_->trust() == Trust::kGood; }
+bool Input::is_unchanged() const { return opened().trust() == Trust::kGood; }
 
 void Input::throw_if_changed() const {
-    switch (impl_->trust()) {
+    switch (opened().trust()) {
         case Trust::kGood: return;
         case Trust::kShortened: throw InputChangedError("input truncated while reading");
         case Trust::kChanged: throw InputChangedError();
-        case Trust::kUnreadable: throw std::system_error(EIO, std::generic_category(), impl_->name);
+        case Trust::kUnreadable: throw std::system_error(EIO, std::generic_category(), opened().name);
     }
 }
 
@@ -219,7 +238,7 @@ void Input::rethrow() const {
         throw;
     } catch (const std::system_error& error) {
         if (error.code() != std::errc::bad_address) throw;
-        throw std::system_error(EIO, std::generic_category(), impl_->name);
+        throw std::system_error(EIO, std::generic_category(), opened().name);
     }
 }
 

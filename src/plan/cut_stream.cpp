@@ -1,11 +1,15 @@
 // Cutting a stream as it is read: the policies of plan.cpp, told by record starts that come one after another.
 #include <bit>
 #include <cassert>
+#include <stdexcept>
 
 #include "cleave/plan.h"
+#include "dialect/contract.h"
 #include "io/spill.h"
+#include "plan/contract.h"
 #include "plan/limits.h"
 #include "scan/bits.h"
+#include "scan/contract.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -153,9 +157,11 @@ private:
 
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink) {
-    assert(!needs_whole_input(policy) && (policy.records || policy.size));
-    const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
-    Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
+    if (needs_whole_input(checked(policy))) {
+        throw std::invalid_argument("policy: pieces and alignment need the whole input; spool the stream first");
+    }
+    const Kernel& kernel = checked_kernel(machine);
+    Walker walker(checked(dialect), kernel, bom_size(input.peek(kSniffSize)), true);
     StreamCutter cutter(policy, sink);
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
         cutter.feed(bytes, walker.walk(bytes));

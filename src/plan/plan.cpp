@@ -1,8 +1,9 @@
 #include "cleave/plan.h"
 
 #include <algorithm>
-#include <cassert>
+#include <stdexcept>
 
+#include "plan/contract.h"
 #include "plan/limits.h"
 
 namespace cleave {
@@ -92,8 +93,8 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take) {
-    assert(policy.pieces || policy.records || policy.size);
-    Cuts cuts(index, policy);
+    if (!take) throw std::invalid_argument("plan: take is an empty function");
+    Cuts cuts(index, checked(policy));
     const std::uint64_t header_size = cuts.body().offset;
     Boundary from = cuts.body();
     if (policy.pieces) {

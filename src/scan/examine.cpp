@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "dialect/contract.h"
 #include "io/mapping.h"
+#include "scan/contract.h"
 #include "scan/examiner.h"
 #include "scan/excerpt.h"
 #include "scan/parallel.h"
@@ -38,7 +40,7 @@ public:
         : bytes_(input.bytes()),
           cancellation_(input.cancellation()),
           machine_(machine),
-          table_(dialect),
+          table_(checked(dialect)),
           index_(bytes_, dialect, without_meter(machine), cancellation_),
           body_(Locator(index_).start_of(1)) {}
 
@@ -109,10 +111,10 @@ private:
 // A stream: in one pass. Places that may turn out to be asked for, where a quote is open or the quote rules have
 // parted, are looked at while they are at hand.
 Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine) {
-    const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
+    const Kernel& kernel = checked_kernel(machine);
     const std::vector<std::uint8_t> head = head_of(input.peek(kSniffSize), kSniffSize);
     const std::size_t bom = bom_size(head);
-    const ExaminerTable table(dialect);
+    const ExaminerTable table(checked(dialect));
     Walker walker(dialect, kernel, bom, true);
     Examiner examiner(table, {}, bom, std::nullopt);
     PassingExcerpts passing;

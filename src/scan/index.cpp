@@ -1,10 +1,11 @@
 // Summarise and resolve: DESIGN.md section 2.
 #include <algorithm>
-#include <cassert>
 
 #include "cleave/scan.h"
+#include "dialect/contract.h"
 #include "io/mapping.h"
 #include "scan/carry.h"
+#include "scan/contract.h"
 #include "scan/parallel.h"
 #include "scan/rescan.h"
 #include "scan/summarise.h"
@@ -24,10 +25,9 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
                          const Cancellation* cancellation)
     : bytes_(bytes),
       bom_(bom_size(bytes)),
-      dialect_(dialect),
-      kernel_(machine.kernel != nullptr ? machine.kernel : &default_kernel()),
+      dialect_(checked(dialect)),
+      kernel_(&checked_kernel(machine)),
       block_size_(machine.block_size) {
-    assert(machine.threads >= 1 && block_size_ >= 1 && block_size_ <= kMaxBlockSize);
     const std::size_t count = (bytes.size() + block_size_ - 1) / block_size_;
 
     struct Block {

@@ -1,6 +1,7 @@
 // Locate: DESIGN.md section 2.
 #include <algorithm>
-#include <cassert>
+#include <stdexcept>
+#include <string>
 
 #include "cleave/scan.h"
 #include "scan/bits.h"
@@ -15,9 +16,15 @@ constexpr std::size_t kRankWords = 64;  // words between two ranks
 constexpr std::size_t kSliceSize = std::size_t{64} << 10;
 static_assert(kSliceSize % (kRankWords * kWordBits) == 0);
 
-// The first offset of the grid at `offset` or after it.
+void check(const Grid& grid) {
+    if (grid.step == 0 || grid.step > kMaxGridStep || grid.phase >= grid.step) {
+        throw std::invalid_argument("grid: the step is not in 1 .. " + std::to_string(kMaxGridStep) +
+                                    ", or the phase is not below it");
+    }
+}
+
+// The first offset of the grid at `offset` or after it. `offset` is at most the size of an input, so nothing overflows.
 std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
-    assert(grid.phase < grid.step);
     return offset + (grid.step + grid.phase - offset % grid.step) % grid.step;
 }
 
@@ -122,7 +129,9 @@ bool Locator::starts_record(std::uint64_t offset) {
 }
 
 std::optional<Boundary> Locator::first_on(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+    check(grid);
     const std::uint64_t end = std::min(to, index_->findings_.size);
+    if (from >= end) return std::nullopt;
     for (std::uint64_t offset = at_or_after_on(grid, from); offset < end; offset += grid.step) {
         if (starts_record(offset)) return Boundary{offset, records_before(offset)};
     }
@@ -130,7 +139,9 @@ std::optional<Boundary> Locator::first_on(const Grid& grid, std::uint64_t from, 
 }
 
 std::optional<Boundary> Locator::last_on(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+    check(grid);
     const std::uint64_t end = std::min(to, index_->findings_.size);
+    if (from >= end) return std::nullopt;
     const std::uint64_t first = at_or_after_on(grid, from);
     for (std::uint64_t left = first < end ? (end - 1 - first) / grid.step + 1 : 0; left > 0; --left) {
         const std::uint64_t offset = first + (left - 1) * grid.step;

@@ -1,5 +1,7 @@
 // Scanning an input by the way it is read.
 #include "cleave/scan.h"
+#include "dialect/contract.h"
+#include "scan/contract.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -10,8 +12,8 @@ Findings scan_mapped(const Input& input, const Dialect& dialect, const Machine& 
 }
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machine) {
-    const Kernel& kernel = machine.kernel != nullptr ? *machine.kernel : default_kernel();
-    Walker walker(dialect, kernel, bom_size(input.peek(kSniffSize)), true);
+    const Kernel& kernel = checked_kernel(machine);
+    Walker walker(checked(dialect), kernel, bom_size(input.peek(kSniffSize)), true);
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
         walker.pass(bytes);
         if (machine.meter != nullptr) machine.meter->scanned = input.consumed();

@@ -51,6 +51,9 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
                        std::optional<std::uint64_t> count)
     : first_index_(first_index), count_(count) {
     parse(name_template, input_path);
+    for (const Part& part : parts_) {
+        if (part.text.find('\0') != std::string::npos) throw std::invalid_argument("a NUL byte in the output template");
+    }
     if (!count && has(Field::kCount)) {
         throw std::invalid_argument("{n} in the output template: the number of pieces of a stream is not known");
     }
@@ -71,6 +74,9 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
 }
 
 std::string PieceNamer::name(const Piece& piece) const {
+    if (piece.number == 0 || piece.number > count_.value_or(UINT64_MAX)) {
+        throw std::invalid_argument("there is no piece " + std::to_string(piece.number) + " to name");
+    }
     std::string name;
     for (const Part& part : parts_) {
         switch (part.field) {

@@ -3,11 +3,14 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "io/spill.h"
+#include "plan/contract.h"
 #include "scan/parallel.h"
+#include "write/contract.h"
 #include "write/feed.h"
 #include "write/file_target.h"
 #include "write/filter_target.h"
@@ -100,6 +103,8 @@ private:
 
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options) {
+    check(options);
+    check(input, pieces, header_size);
     if (makes_files(options)) {
         FileTarget(input, header, header_size, namer, options).check(pieces, names_of(pieces, namer));
     }
@@ -107,6 +112,8 @@ void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode h
 
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options) try {
+    check(options);
+    check(input, pieces, header_size);
     const auto target = make_target(input, header, header_size, namer, options);
     const unsigned threads = threads_to_work(options).value_or(threads_for(pieces, options.threads));
     std::vector<std::string> paths = names_of(pieces, namer);
@@ -134,6 +141,10 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept) try {
+    checked(policy);
+    check(options);
+    if (input.is_mapped()) throw std::invalid_argument("split: a mapped input is no stream; see split_mapped()");
+    if (!accept) throw std::invalid_argument("split: accept is an empty function");
     std::unique_ptr<PieceTarget> target;
     if (makes_files(options)) {
         target = std::make_unique<FileTarget>(input, policy.header, 0, namer, options);

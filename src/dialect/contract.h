@@ -1,0 +1,11 @@
+// The check of dialects where callers of the library hand them in.
+#pragma once
+
+#include "cleave/dialect.h"
+
+namespace cleave {
+
+// Returns `dialect`. Throws std::invalid_argument if it has a fault.
+const Dialect& checked(const Dialect& dialect);
+
+}  // namespace cleave

@@ -1,0 +1,22 @@
+#include "plan/contract.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace cleave {
+
+const Policy& checked(const Policy& policy) {
+    if (!policy.records && !policy.size && !policy.pieces) throw std::invalid_argument("policy: it sets no limit");
+    if (policy.pieces && (policy.records || policy.size)) {
+        throw std::invalid_argument("policy: pieces and the other limits exclude each other");
+    }
+    if (policy.records == 0 || policy.size == 0 || policy.pieces == 0) {
+        throw std::invalid_argument("policy: a limit is at least 1");
+    }
+    if (policy.alignment > kMaxGridStep) {
+        throw std::invalid_argument("policy: the alignment is larger than " + std::to_string(kMaxGridStep));
+    }
+    return policy;
+}
+
+}  // namespace cleave
