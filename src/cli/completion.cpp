@@ -16,15 +16,6 @@ std::vector<Verb> verbs() {
     return all;
 }
 
-// The names of the verbs with one of the bits, a blank between two.
-std::string verb_names(unsigned bits) {
-    std::string names;
-    for (const Verb verb : verbs()) {
-        if ((bits & bit(verb)) != 0) names += fmt::format("{}{}", names.empty() ? "" : " ", verb_name(verb));
-    }
-    return names;
-}
-
 // "-l", then what is to stand between, then "--records"; a row without a letter has the long name alone.
 std::string spellings(const OptionRow& row, const char* between) {
     return (row.letter == 0 ? "" : fmt::format("-{}{}", row.letter, between)) + fmt::format("--{}", row.name);
@@ -98,7 +89,8 @@ _cleave() {
     text += bash_values();
     text += "    *)\n        case $verb:$word in\n";
     text += fmt::format("        :-*) words='{}' ;;\n", bash_options(kGeneral));
-    text += fmt::format("        :*) words='{}' ;;\n", verb_names(kAllVerbs));
+    text += fmt::format("        :*) words='{} help' ;;\n", verb_names(kAllVerbs));
+    text += fmt::format("        help:* | -h:* | --help:*) words='{}' ;;\n", verb_names(kAllVerbs));
     for (const Verb verb : verbs()) {
         text += fmt::format("        {}:-*) words='{}' ;;\n", verb_name(verb), bash_options(bit(verb)));
     }
@@ -147,7 +139,12 @@ _cleave() {
         text += "        " + quoted(fmt::format("{}:{}", verb_name(verb), escaped(verb_summary(verb), R"(\:)"))) + "\n";
     }
     text += R"(    )
+    if ((CURRENT == 3)) && [[ $words[2] == (help|-h|--help) ]]; then
+        _describe verb verbs
+        return
+    fi
     if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
+        verbs+=('help:the options of a verb')
         _describe verb verbs
         return
     fi
@@ -205,6 +202,8 @@ complete -c cleave -n '__cleave_verb_is ""' -f
         text += fmt::format("complete -c cleave -n '__cleave_verb_is \"\"' -a {} -d '{}'\n", verb_name(verb),
                             escaped(verb_summary(verb), R"(\')"));
     }
+    text += "complete -c cleave -n '__cleave_verb_is \"\"' -a help -d 'the options of a verb'\n";
+    text += fmt::format("complete -c cleave -n '__cleave_verb_is help -h --help' -f -a '{}'\n", verb_names(kAllVerbs));
     for (const OptionRow& row : option_table()) text += "complete -c cleave " + fish_option(row, general) + "\n";
     return text;
 }

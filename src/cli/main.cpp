@@ -1,5 +1,6 @@
 // The command: parses, runs a verb, and turns what it throws into a message and an exit code.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@
 #include "cli/output.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"
+#include "cli/suggest.h"
+#include "cli/values.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
 #include "io/output.h"
@@ -146,17 +149,44 @@ std::optional<Shell> completion_wish(const std::vector<std::string>& words) {
     return parse_shell(words[1]);
 }
 
+Verb verb_of(const std::string& word) {
+    if (const auto verb = verb_by_name(word)) return *verb;
+    const std::vector<std::string> names = separate(verb_names(kAllVerbs));
+    throw UsageError(fmt::format("unknown command '{}'{}", word, did_you_mean(word, names)));
+}
+
+// `words` are what stands after --help.
+int print_help(const std::vector<std::string>& words) {
+    if (words.size() > 1) throw UsageError("help takes one command");
+    return print(words.empty() ? general_help() : verb_help(verb_of(words[0])));
+}
+
+// A first word that begins with a dash and is none of the options that stand instead of a verb.
+[[noreturn]] void refuse_general_option(const std::string& word) {
+    std::vector<std::string> names;
+    for (const OptionRow& row : option_table()) {
+        if ((row.verbs & kGeneral) != 0) names.push_back(fmt::format("--{}", row.name));
+    }
+    const std::string suggestion = did_you_mean(word, names);
+    throw UsageError(suggestion.empty() ? fmt::format("missing command before '{}'; see cleave --help", word)
+                                        : fmt::format("unrecognised option '{}'{}", word, suggestion));
+}
+
 int run(const std::vector<std::string>& words, Context& context) {
-    if (words.empty()) throw UsageError("what is to be done? cleave --help lists the verbs");
-    const bool alone = words.size() == 1;
-    if (alone && (words[0] == "--help" || words[0] == "-h")) return print(general_help());
-    if (alone && words[0] == "--version") return print(version_text());
+    if (words.empty()) throw UsageError("missing command; see cleave --help");
+    const std::string& first = words[0];
+    const std::vector<std::string> rest(words.begin() + 1, words.end());
+    if (first == "help" || first == "--help" || first == "-h") return print_help(rest);
+    if (first == "--version" || first == "-V") {
+        if (!rest.empty()) throw UsageError(fmt::format("{} stands alone", first));
+        return print(version_text());
+    }
     if (const auto shell = completion_wish(words)) return print(completion_script(*shell));
-    const auto verb = verb_by_name(words[0]);
-    if (!verb) throw UsageError("'" + words[0] + "' is no verb; cleave --help lists them");
-    context.arguments = parse_arguments(*verb, {words.begin() + 1, words.end()});
+    if (first.starts_with('-')) refuse_general_option(first);
+    const Verb verb = verb_of(first);
+    context.arguments = parse_arguments(verb, rest);
     context.arguments.machine.meter = &context.meter;
-    return context.arguments.help ? print(verb_help(*verb)) : run_verb(context);
+    return context.arguments.help ? print(verb_help(verb)) : run_verb(context);
 }
 
 // Opens descriptors 0 to 2 if they are closed, the wrong way round: no piece may get one of them, and using them still

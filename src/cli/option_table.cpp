@@ -75,7 +75,7 @@ const std::vector<OptionRow>& option_table() {
         {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},
         {"quiet", 0, nullptr, "no warnings and no bar", kAll, "Other"},
         {"help", 'h', nullptr, "this text", kAll | kGeneral, "Other"},
-        {"version", 0, nullptr, "the version and the kernels", kGeneral, "Other"},
+        {"version", 'V', nullptr, "the version and the kernels", kGeneral, "Other"},
         {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},
     };
     return kRows;
@@ -84,6 +84,14 @@ const std::vector<OptionRow>& option_table() {
 std::string joined(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, " ")); }
 
 const char* verb_name(Verb verb) { return kVerbNames.at(static_cast<std::size_t>(verb)); }
+
+std::string verb_names(unsigned bits) {
+    std::vector<std::string_view> names;
+    for (unsigned verb = 0; verb < kVerbCount; ++verb) {
+        if ((bits >> verb & 1) != 0) names.emplace_back(kVerbNames.at(verb));
+    }
+    return joined(names);
+}
 
 std::optional<Verb> verb_by_name(const std::string& name) {
     const auto* found = std::ranges::find(kVerbNames, name, [](const char* n) { return std::string(n); });

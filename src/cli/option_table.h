@@ -33,6 +33,8 @@ const std::vector<OptionRow>& option_table();
 std::string joined(const std::vector<std::string_view>& names);
 
 const char* verb_name(Verb verb);
+// The names of the verbs that have one of the bits, as joined() makes them.
+std::string verb_names(unsigned bits);
 std::optional<Verb> verb_by_name(const std::string& name);
 
 }  // namespace cleave::cli

@@ -2,64 +2,102 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
+#include <optional>
+#include <sstream>
 #include <string_view>
+#include <vector>
+
+#include "cli/suggest.h"
 
 namespace cleave::cli {
 namespace {
 
 // The digits at the start of `text`, which are taken from it.
-std::uint64_t take_digits(const char* option, std::string_view& text, const std::string& whole) {
+std::uint64_t take_digits(const std::string& option, std::string_view& text, const std::string& whole) {
     std::uint64_t number = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error == std::errc::result_out_of_range)
-        throw UsageError(fmt::format("--{}: '{}' is too large", option, whole));
-    if (error != std::errc()) throw UsageError(fmt::format("--{}: '{}' is not a number", option, whole));
+    if (error == std::errc::result_out_of_range) throw UsageError(fmt::format("{}: '{}' is too large", option, whole));
+    if (error != std::errc()) throw UsageError(fmt::format("{}: '{}' is not a number", option, whole));
     text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
     return number;
 }
 
-}  // namespace
-
-std::uint64_t parse_count(const char* option, const std::string& text, std::uint64_t least) {
-    std::string_view rest = text;
-    const std::uint64_t number = take_digits(option, rest, text);
-    if (!rest.empty()) throw UsageError(fmt::format("--{}: '{}' is not a number", option, text));
-    if (number < least) throw UsageError(fmt::format("--{}: at least {}", option, least));
-    return number;
+// The digits after a decimal point, which are taken from `text` together with it.
+std::string_view take_decimals(const std::string& option, std::string_view& text, const std::string& whole) {
+    if (!text.starts_with('.')) return {};
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());
+    const std::string_view digits = text.substr(1, end - 1);
+    if (digits.empty()) throw UsageError(fmt::format("{}: '{}' is not a number", option, whole));
+    text.remove_prefix(end);
+    return digits;
 }
 
-std::uint64_t parse_size(const char* option, const std::string& text) {
-    std::string_view suffix = text;
-    std::uint64_t size = take_digits(option, suffix, text);
-    if (!suffix.empty()) {
-        constexpr std::string_view kPrefixes = "KMGTPE";
-        const std::size_t power = kPrefixes.find(suffix.front() == 'k' ? 'K' : suffix.front());
-        const std::string_view unit = suffix.substr(1);
-        if (power == std::string_view::npos || (!unit.empty() && unit != "B" && unit != "iB")) {
-            throw UsageError(fmt::format("--{}: '{}' has no suffix that is known (K, M, G, KB, KiB...)", option, text));
-        }
-        const std::uint64_t base = unit == "B" ? 1000 : 1024;
-        for (std::size_t i = 0; i <= power; ++i) {
-            if (__builtin_mul_overflow(size, base, &size))
-                throw UsageError(fmt::format("--{}: '{}' is too large", option, text));
-        }
+char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// The bytes that a suffix stands for; 1 for no suffix, nothing for an unknown one.
+std::optional<std::uint64_t> unit_of(std::string_view suffix) {
+    if (suffix.empty()) return 1;
+    constexpr std::string_view kPrefixes = "kmgtpe";
+    const std::size_t power = kPrefixes.find(lower_case(suffix.front()));
+    std::string rest;
+    for (const char c : suffix.substr(1)) rest += lower_case(c);
+    if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) return std::nullopt;
+    const std::uint64_t base = rest == "b" ? 1000 : 1024;
+    std::uint64_t unit = base;
+    for (std::size_t i = 0; i < power; ++i) unit *= base;  // at most 2^60
+    return unit;
+}
+
+// 0.DECIMALS of `unit`, rounded down. From the last digit to the first, as floor((d + floor(x)) / 10) is
+// floor((d + x) / 10) for whole d. No step overflows: 10 * 2^60 is less than 2^64.
+std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
+    std::uint64_t share = 0;
+    for (std::size_t i = decimals.size(); i-- > 0;) {
+        share = (static_cast<std::uint64_t>(decimals[i] - '0') * unit + share) / 10;
     }
-    if (size == 0) throw UsageError(fmt::format("--{}: at least 1 byte", option));
-    return size;
-}
-
-Share parse_share(const char* option, const std::string& text) {
-    const std::size_t slash = text.find('/');
-    if (slash == std::string::npos) throw UsageError(fmt::format("--{}: '{}' is not K/N", option, text));
-    const Share share{parse_count(option, text.substr(0, slash), 1), parse_count(option, text.substr(slash + 1), 1)};
-    if (share.number > share.count) throw UsageError(fmt::format("--{}: there is no piece {}", option, text));
     return share;
 }
 
-std::uint8_t parse_byte(const char* option, const std::string& text) {
+}  // namespace
+
+std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least) {
+    std::string_view rest = text;
+    const std::uint64_t number = take_digits(option, rest, text);
+    if (!rest.empty()) throw UsageError(fmt::format("{}: '{}' is not a number", option, text));
+    if (number < least) throw UsageError(fmt::format("{}: at least {}", option, least));
+    return number;
+}
+
+std::uint64_t parse_size(const std::string& option, const std::string& text) {
+    std::string_view rest = text;
+    const std::uint64_t whole = take_digits(option, rest, text);
+    const std::string_view decimals = take_decimals(option, rest, text);
+    const std::optional<std::uint64_t> unit = unit_of(rest);
+    if (!unit || (*unit == 1 && !decimals.empty())) {
+        throw UsageError(fmt::format("{}: '{}' has no suffix that is known (K, M, G, KB, KiB...)", option, text));
+    }
+    std::uint64_t size = 0;
+    const bool is_too_large =
+        __builtin_mul_overflow(whole, *unit, &size) || __builtin_add_overflow(size, share_of(decimals, *unit), &size);
+    if (is_too_large) throw UsageError(fmt::format("{}: '{}' is too large", option, text));
+    if (size == 0) throw UsageError(fmt::format("{}: at least 1 byte", option));
+    return size;
+}
+
+Share parse_share(const std::string& option, const std::string& text) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string::npos) throw UsageError(fmt::format("{}: '{}' is not K/N", option, text));
+    const Share share{parse_count(option, text.substr(0, slash), 1), parse_count(option, text.substr(slash + 1), 1)};
+    if (share.number > share.count) throw UsageError(fmt::format("{}: there is no piece {}", option, text));
+    return share;
+}
+
+std::uint8_t parse_byte(const std::string& option, const std::string& text) {
     struct Row {
         std::string_view text;
         char byte;
@@ -78,7 +116,12 @@ std::uint8_t parse_byte(const char* option, const std::string& text) {
             return byte;
         }
     }
-    throw UsageError(fmt::format("--{}: '{}' is not one byte", option, text));
+    throw UsageError(fmt::format("{}: '{}' is not one byte", option, text));
+}
+
+std::vector<std::string> separate(const std::string& names) {
+    std::istringstream stream(names);
+    return {std::istream_iterator<std::string>(stream), {}};
 }
 
 std::string with_commas(const std::string& names) {
@@ -87,8 +130,9 @@ std::string with_commas(const std::string& names) {
     return text;
 }
 
-void refuse_choice(const char* option, const std::string& text, const std::string& names) {
-    throw UsageError(fmt::format("--{}: '{}' is not one of: {}", option, text, with_commas(names)));
+void refuse_choice(const std::string& option, const std::string& text, const std::string& names) {
+    throw UsageError(fmt::format("{}: '{}' is not one of: {}{}", option, text, with_commas(names),
+                                 did_you_mean(text, separate(names))));
 }
 
 }  // namespace cleave::cli

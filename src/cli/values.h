@@ -5,28 +5,29 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/options.h"
 
 namespace cleave::cli {
 
-// Everything here throws UsageError naming the option.
+// Everything here throws UsageError. `option` is the option as the user typed it, such as "-l".
 
 // Decimal digits only, at least `least`.
-std::uint64_t parse_count(const char* option, const std::string& text, std::uint64_t least);
+std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least);
 
-// Bytes, at least 1: digits and a suffix as GNU split's; K M G T P E are powers of 1024, KB MB... of 1000, KiB... of
-// 1024.
-std::uint64_t parse_size(const char* option, const std::string& text);
+// Bytes, at least 1: a number and a suffix in any case. K M G T P E and KiB... are powers of 1024, KB MB... powers of
+// 1000. Before a suffix the number may have a decimal point; the product is exact and rounded down.
+std::uint64_t parse_size(const std::string& option, const std::string& text);
 
 // "3/8": piece 3 of 8.
 struct Share {
     std::uint64_t number, count;
 };
-Share parse_share(const char* option, const std::string& text);
+Share parse_share(const std::string& option, const std::string& text);
 
 // One byte: itself, \t, \0, \\, \xHH, or "tab".
-std::uint8_t parse_byte(const char* option, const std::string& text);
+std::uint8_t parse_byte(const std::string& option, const std::string& text);
 
 template <class T>
 struct Choice {
@@ -42,14 +43,17 @@ std::string choice_names(const Choice<T> (&choices)[kCount]) {
     return names;
 }
 
+// The names one by one.
+std::vector<std::string> separate(const std::string& names);
+
 // Such names for people to read: "never, auto, always".
 std::string with_commas(const std::string& names);
 
-// Throws UsageError: `text` is none of `names`.
-[[noreturn]] void refuse_choice(const char* option, const std::string& text, const std::string& names);
+// Throws UsageError: `text` is not in `names`, which have a blank between two.
+[[noreturn]] void refuse_choice(const std::string& option, const std::string& text, const std::string& names);
 
 template <class T, std::size_t kCount>
-T parse_choice(const char* option, const std::string& text, const Choice<T> (&choices)[kCount]) {
+T parse_choice(const std::string& option, const std::string& text, const Choice<T> (&choices)[kCount]) {
     for (const Choice<T>& choice : choices) {
         if (text == choice.name) return choice.value;
     }

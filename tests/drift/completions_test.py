@@ -122,7 +122,9 @@ zle -C note complete-word note; bindkey '^I' note; setopt extendedglob; PS1=; pr
 
 def questions(command, shell):
     """(line, the names to be offered, whether others may be as well)"""
-    yield "cleave ", set(command.verbs), False
+    yield "cleave ", {*command.verbs, "help"}, False
+    for word in ["help", "--help", "-h"]:
+        yield "cleave %s " % word, set(command.verbs), False
     yield "cleave sp", {verb for verb in command.verbs if verb.startswith("sp")}, False
     yield "cleave --", {"--" + name for name in command.general}, False
     yield "cleave --completion ", set(command.choices("", "completion")), False

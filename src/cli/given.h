@@ -1,0 +1,80 @@
+// The words of a command line, sorted by option. It knows which options a verb has, and not what they mean.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/values.h"
+
+namespace cleave::cli {
+
+// The options that were given, by their long names, and the inputs. Of an option that was given several times the last
+// one counts. Of two options that set the same thing (--header and --no-header, --quote and --no-quote, --quiet and
+// --verbose) the last one counts too, and has() says that the other was not given.
+class Given {
+public:
+    // Throws UsageError: an option that the verb does not have, a value that is missing or not wanted.
+    Given(Verb verb, const std::vector<std::string>& words);
+
+    bool has(const char* name) const { return options_.contains(name); }
+
+    // Whether both were given and `name` was the later one.
+    bool is_after(const char* name, const char* other) const;
+
+    // The option as it was typed: "-l" or "--records". Precondition: it was given.
+    const std::string& spelling(const char* name) const { return options_.at(name).spelling; }
+
+    // Throws UsageError if both were given.
+    void refuse_both(const char* name, const char* other) const;
+
+    // nullptr if the option was not given.
+    const std::string* text(const char* name) const { return has(name) ? &options_.at(name).value : nullptr; }
+
+    // Nothing if the option was not given. These throw UsageError, as the parsers in values.h do.
+    std::optional<std::uint64_t> count(const char* name, std::uint64_t least) const {
+        const std::string* value = text(name);
+        return value == nullptr ? std::nullopt : std::optional(parse_count(spelling(name), *value, least));
+    }
+    std::optional<std::uint64_t> size(const char* name) const {
+        const std::string* value = text(name);
+        return value == nullptr ? std::nullopt : std::optional(parse_size(spelling(name), *value));
+    }
+    std::optional<std::uint8_t> byte(const char* name) const {
+        const std::string* value = text(name);
+        return value == nullptr ? std::nullopt : std::optional(parse_byte(spelling(name), *value));
+    }
+    template <class T, std::size_t kCount>
+    std::optional<T> choice(const char* name, const Choice<T> (&choices)[kCount]) const {
+        if (!has(name)) return std::nullopt;
+        return std::optional<T>(std::in_place, parse_choice(spelling(name), *text(name), choices));
+    }
+
+    const std::vector<std::string>& inputs() const { return inputs_; }
+
+private:
+    struct Use {
+        std::string spelling;
+        std::string value;  // empty for a switch
+        std::size_t order;  // the number of the use, from 1
+    };
+    // Takes the next word as the value of the option.
+    using Next = std::function<std::string(std::string_view option)>;
+    void take_long(const std::string& word, const Next& next);
+    void take_letters(const std::string& word, const Next& next);
+    void take(const std::string& name, std::string spelling, std::string value);
+
+    Verb verb_;
+    std::size_t uses_ = 0;
+    std::map<std::string, Use> options_;
+    std::vector<std::string> inputs_;
+};
+
+}  // namespace cleave::cli
