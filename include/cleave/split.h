@@ -26,11 +26,17 @@ enum class CloneMode : std::uint8_t {
 // manifest has no manifest_text.
 struct SplitOptions {
     bool make_directories = false;  // those of the pieces' paths that are missing
-    bool replace = false;           // files and links that have a piece's name; never the input, directories or devices
-    bool resume = false;   // files that are, byte for byte, the pieces of their names stay; and pieces that are
-                           // complete when the split fails do, unless the input has changed
-    bool sync = false;     // everything is on stable storage before the split succeeds
-    std::string manifest;  // the path of a file that appears after all pieces; none if empty
+    // Files and links that have a piece's name are replaced. Never replaced are the input, a piece of the same run,
+    // directories, pipes, devices, and links that lead to a descriptor of this process, a pipe or a device.
+    bool replace = false;
+    bool resume = false;  // files that are, byte for byte, the pieces of their names stay; and pieces that are
+                          // complete when the split fails do, unless the input has changed
+    bool sync = false;    // everything is on stable storage before the split succeeds
+    // The path of a file that appears after all pieces; no manifest if empty. A path that leads, through whatever
+    // links, to an open descriptor of this process (/dev/stdout, /dev/fd/N), to a pipe or to a character device is
+    // written to after all pieces have their names, and never replaced. A FIFO is opened first, which waits for a
+    // reader.
+    std::string manifest;
     std::function<std::string()> manifest_text;  // what is in it; called when all pieces are there
     unsigned threads = 1;                        // at least 1; at most so many pieces are written at a time
     CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
@@ -65,16 +71,16 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// Throws what split_mapped() would before it writes: std::invalid_argument, two pieces of one name, a missing
-// directory, a name that is taken, a piece that cannot be cloned.
+// Throws what split_mapped() would before it writes: std::invalid_argument, two pieces of one name, a piece with the
+// name of the manifest, a missing directory, a name that is taken, a piece that cannot be cloned.
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options);
 
 // Writes the planned pieces of a mapped input, numbered 1, 2, 3 in order; the input's first `header_size` bytes go
 // where `header` says. Nothing is written if a name is taken or a piece cannot be cloned. Throws std::system_error,
-// OutputError, std::invalid_argument (two pieces of one name, a missing directory, an input that is not mapped, pieces
-// or a header that do not fit the input), CloneError, FilterError, InputChangedError, Cancelled and what
-// options.finished throws; then nothing that was made here is left.
+// OutputError, std::invalid_argument (two pieces of one name, a piece with the name of the manifest, a missing
+// directory, an input that is not mapped, pieces or a header that do not fit the input), CloneError, FilterError,
+// InputChangedError, Cancelled and what options.finished throws; then nothing that was made here is left.
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options);
 

@@ -27,6 +27,7 @@
 #include "cli/verbs.h"
 #include "io/fd.h"
 #include "io/output.h"
+#include "io/stream_path.h"
 
 namespace cleave::cli {
 namespace {
@@ -108,7 +109,9 @@ Permissions permissions_of(const Arguments& arguments) {
     if (arguments.verb != Verb::kSplit || arguments.dry_run) return permissions;
     const PieceNamer namer(arguments.output, arguments.inputs.front(), arguments.first_index, 1);
     permissions.write.push_back(nearest_directory(namer.folder()));
-    if (!arguments.manifest.empty()) {
+    if (leads_to_stream(arguments.manifest)) {
+        permissions.write.push_back(arguments.manifest);
+    } else if (!arguments.manifest.empty()) {
         permissions.write.push_back(nearest_directory(std::string(folder_of(arguments.manifest))));
     }
     return permissions;

@@ -126,7 +126,7 @@ void take_output(const Given& given, Arguments& arguments) {
     if (const std::string* manifest = given.text("manifest")) {
         if (manifest->empty() || manifest->ends_with('/'))
             throw UsageError("--manifest: '" + *manifest + "' names no file");
-        arguments.manifest = *manifest;
+        arguments.manifest = *manifest == "-" ? "/dev/stdout" : *manifest;
     }
     if (given.has("print")) arguments.print_end = '\n';
     if (given.has("null")) arguments.print_end = '\0';
@@ -134,6 +134,10 @@ void take_output(const Given& given, Arguments& arguments) {
     arguments.json = given.has("json");
     if (arguments.verb == Verb::kSplit) {
         for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
+    }
+    const std::string* manifest = given.text("manifest");
+    if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print_end)) {
+        throw UsageError("--manifest - goes with none of --print, --null and --json, which use standard output too");
     }
     if (given.has("every")) arguments.format = Format::kStarts;
     if (const auto format = given.choice("format", kFormats)) arguments.format = *format;

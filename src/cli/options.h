@@ -46,7 +46,7 @@ struct Arguments {
     bool force = false;
     bool resume = false;
     bool sync = false;
-    std::string manifest;            // empty: none
+    std::string manifest;            // empty: none; "/dev/stdout" for "-"
     std::optional<char> print_end;   // --print: '\n', with -0 '\0'
     std::optional<CloneMode> clone;  // policy.alignment goes with it
     CompressionWish compression;     // of pieces; `output` has its suffix

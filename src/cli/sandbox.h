@@ -8,8 +8,9 @@
 namespace cleave::cli {
 
 struct Permissions {
-    std::vector<std::string> read;   // files and directories; what is below a directory counts
-    std::vector<std::string> write;  // directories, for making, reading and removing files and directories in them
+    std::vector<std::string> read;  // files and directories; what is below a directory counts
+    // Directories, for making, reading and removing files and directories in them; pipes and devices, for writing.
+    std::vector<std::string> write;
 };
 
 // Takes every other right to open files from this process and its threads, and the right to gain privileges by running

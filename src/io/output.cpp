@@ -106,20 +106,20 @@ TemporaryFile::~TemporaryFile() {
 
 FileIdentity TemporaryFile::identity() const { return identity_of(stat_of(fd_.get(), path())); }
 
-bool TemporaryFile::is_there(const Cancellation* cancellation) const {
+std::optional<FileIdentity> TemporaryFile::present(const Cancellation* cancellation) const {
     const std::uint64_t size = identity().size;
     const Fd file = open_if_of_size(*directory_, name_, size);
-    if (!file.is_open()) return false;
+    if (!file.is_open()) return std::nullopt;
     std::vector<std::uint8_t> here(static_cast<std::size_t>(std::min(size, kWriteSize)));
     std::vector<std::uint8_t> there(here.size());
     for (std::uint64_t offset = 0; offset < size; offset += here.size()) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         const std::size_t read = read_at(file.get(), offset, there, path());
         if (read_at(fd_.get(), offset, here, path()) != read || std::memcmp(here.data(), there.data(), read) != 0) {
-            return false;
+            return std::nullopt;
         }
     }
-    return true;
+    return identity_of(stat_of(file.get(), path()));
 }
 
 PublishedFile TemporaryFile::publish() {
@@ -177,12 +177,13 @@ void TemporaryFile::move_to_name() {
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
-bool is_file_of(const Directory& directory, const std::string& name,
-                std::span<const std::span<const std::uint8_t>> parts, const Cancellation* cancellation) {
+std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name,
+                                         std::span<const std::span<const std::uint8_t>> parts,
+                                         const Cancellation* cancellation) {
     std::uint64_t size = 0;
     for (const auto& part : parts) size += part.size();
     const Fd file = open_if_of_size(directory, name, size);
-    if (!file.is_open()) return false;
+    if (!file.is_open()) return std::nullopt;
     std::vector<std::uint8_t> buffer(static_cast<std::size_t>(std::min(size, kWriteSize)));
     std::uint64_t offset = 0;
     for (auto part : parts) {
@@ -191,13 +192,13 @@ bool is_file_of(const Directory& directory, const std::string& name,
             const auto read = std::span(buffer).first(std::min(buffer.size(), part.size()));
             if (read_at(file.get(), offset, read, directory.path_of(name)) < read.size() ||
                 std::memcmp(read.data(), part.data(), read.size()) != 0) {
-                return false;
+                return std::nullopt;
             }
             part = part.subspan(read.size());
             offset += read.size();
         }
     }
-    return true;
+    return identity_of(stat_of(file.get(), directory.path_of(name)));
 }
 
 PublishedFile::PublishedFile(PublishedFile&& other) noexcept

@@ -71,8 +71,8 @@ public:
     int descriptor() const noexcept { return fd_.get(); }
     FileIdentity identity() const;
 
-    // Whether the regular file that has the name now consists of the same bytes. Throws Cancelled too.
-    bool is_there(const Cancellation* cancellation) const;
+    // The identity of the regular file that has the name now, if it consists of the same bytes. Throws Cancelled too.
+    std::optional<FileIdentity> present(const Cancellation* cancellation) const;
 
     // Closes the file and gives it its name, which must be free: EEXIST otherwise.
     PublishedFile publish();
@@ -102,10 +102,11 @@ private:
 // "a/b/" of "a/b/c", "" of "c".
 std::string_view folder_of(std::string_view path);
 
-// Whether the name is a regular file that consists of these parts, one after the other. Throws std::system_error,
-// Cancelled.
-bool is_file_of(const Directory& directory, const std::string& name,
-                std::span<const std::span<const std::uint8_t>> parts, const Cancellation* cancellation);
+// The identity of the regular file of that name, if it consists of these parts, one after the other. Throws
+// std::system_error, Cancelled.
+std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name,
+                                         std::span<const std::span<const std::uint8_t>> parts,
+                                         const Cancellation* cancellation);
 
 // Appends input.bytes()[offset, offset + size) to the file: from the mapping, as the scan has just been over it, in
 // parts of 1 MiB. That is faster than copy_file_range, which goes page by page on local file systems: 2 GB in ten

@@ -76,6 +76,10 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
         if (!names.insert(path).second) {
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
+        if (store_.is_manifest(path)) {
+            throw std::invalid_argument("the manifest and piece " + std::to_string(pieces[i].number) +
+                                        " have the same name '" + path + "'");
+        }
         may_be_there[i] = store_.check(path) ? 1 : 0;
         if (cloner_) cloner_->check(pieces[i], header_size_in(header_, pieces[i].number, header_size_), path);
     }
@@ -103,7 +107,9 @@ bool FileTarget::holds(const Piece& piece, const std::string& path) {
 }
 
 std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {
-    const bool may_be_there = may_be_there_.empty() ? store_.check(path) : may_be_there_[piece.number - 1] != 0;
+    const bool is_planned = !may_be_there_.empty();
+    if (!is_planned && store_.is_manifest(path)) throw OutputError(path, "is also the name of the manifest");
+    const bool may_be_there = is_planned ? may_be_there_[piece.number - 1] != 0 : store_.check(path);
     return std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
                                         input_.cancellation());
 }

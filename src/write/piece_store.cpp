@@ -4,9 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <strings.h>
+
 #include <cerrno>
+#include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "io/stream_path.h"
 
 namespace cleave {
 namespace {
@@ -24,6 +30,14 @@ std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
 
 std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
 
+// Throws std::invalid_argument if the name begins like those of markers and hidden files. Some file systems take
+// capital letters for small ones.
+void require_unreserved(const std::string& name) {
+    constexpr std::string_view kReserved = ".cleave-";
+    if (::strncasecmp(name.c_str(), kReserved.data(), kReserved.size()) != 0) return;
+    throw std::invalid_argument("'" + name + "': names that begin with '.cleave-' are for the files of a run");
+}
+
 Fd open_folder(const Directory& directory, const std::string& folder) {
     Fd fd(
         ::openat(directory.descriptor(), std::string("./").append(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -31,10 +45,23 @@ Fd open_folder(const Directory& directory, const std::string& folder) {
     return fd;
 }
 
+// A link is replaced itself, whatever file it leads to. A link that stands for a device or an open descriptor, as
+// /dev/stdout does, belongs to the system.
+bool is_replaceable_link(const Directory& directory, const std::string& name) {
+    struct stat target;
+    if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) != 0) target.st_mode = S_IFREG;
+    return (S_ISREG(target.st_mode) || S_ISDIR(target.st_mode)) && !leads_to_stream(directory.path_of(name));
+}
+
 }  // namespace
 
 PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const SplitOptions& options)
-    : input_(input), namer_(namer), options_(options), folder_(namer.folder()) {
+    : input_(input),
+      namer_(namer),
+      options_(options),
+      folder_(namer.folder()),
+      makes_manifest_(!options.manifest.empty()),
+      streams_manifest_(makes_manifest_ && leads_to_stream(options.manifest)) {
     try {
         directory_.emplace(folder_);
     } catch (const std::system_error& error) {
@@ -59,6 +86,8 @@ PieceStore::~PieceStore() {
 }
 
 void PieceStore::begin() {
+    // Whoever reads a FIFO sees its end also if the run fails.
+    if (streams_manifest_) manifest_stream_ = open_stream(options_.manifest, input_.cancellation());
     if (!directory_) {
         make_directories(AT_FDCWD, folder_);
         directory_.emplace(folder_);
@@ -76,6 +105,7 @@ bool PieceStore::check(const std::string& path) {
     if (file.empty() || file == "." || file == "..") {
         throw std::invalid_argument("the output template makes '" + path + "', which names no file");
     }
+    require_unreserved(file);
     if (!directory_) return false;
     struct stat status;
     if (!folder.empty() && ::fstatat(directory_->descriptor(), folder.c_str(), &status, 0) != 0) {
@@ -87,9 +117,10 @@ bool PieceStore::check(const std::string& path) {
 }
 
 void PieceStore::check_manifest() {
-    if (options_.manifest.empty()) return;
+    if (!makes_manifest_ || streams_manifest_) return;
     const std::string folder(folder_of(options_.manifest));
     manifest_name_ = options_.manifest.substr(folder.size());
+    require_unreserved(manifest_name_);
     if (folder == folder_) {
         if (!directory_) return;
         manifest_directory_ = &*directory_;
@@ -99,10 +130,24 @@ void PieceStore::check_manifest() {
     has_manifest_ = check_name(*manifest_directory_, manifest_name_);
 }
 
+bool PieceStore::is_manifest(const std::string& path) const {
+    if (!makes_manifest_ || streams_manifest_) return false;
+    if (path == options_.manifest) return true;
+    const std::string name = name_of(path);
+    const std::string folder(folder_of(name));
+    if (name.substr(folder.size()) != manifest_name_ || !directory_ || manifest_directory_ == nullptr) return false;
+    struct stat of_piece;
+    struct stat of_manifest;
+    return ::fstatat(directory_->descriptor(), std::string("./").append(folder).c_str(), &of_piece, 0) == 0 &&
+           ::fstat(manifest_directory_->descriptor(), &of_manifest) == 0 &&
+           identity_of(of_piece).is_same_file(identity_of(of_manifest));
+}
+
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
-    const bool is_right = is_file_of(*directory_, name_of(path), parts, input_.cancellation());
-    if (!judge_present(is_right, path, designation(piece))) return false;
-    has_kept_ = true;
+    const auto present = find_file_of(*directory_, name_of(path), parts, input_.cancellation());
+    if (!judge_present(present.has_value(), path, designation(piece))) return false;
+    const std::lock_guard lock(mutex_);
+    note_kept(*present);
     return true;
 }
 
@@ -117,11 +162,13 @@ TemporaryFile PieceStore::create(const std::string& path) {
 }
 
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
-    if (is_present && judge_present(file.is_there(input_.cancellation()), file.path(), designation(piece))) {
-        has_kept_ = true;
+    const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
+    const bool is_kept = is_present && judge_present(present.has_value(), file.path(), designation(piece));
+    const std::lock_guard lock(mutex_);
+    if (is_kept) {
+        note_kept(*present);
         return;
     }
-    const std::lock_guard lock(mutex_);
     if (options_.sync) note_device(file.identity(), std::string(folder_of(file.name())));
     publish_in_turn(std::move(file));
 }
@@ -129,7 +176,11 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
 void PieceStore::commit() {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (options_.sync) sync();
-    std::optional<TemporaryFile> manifest = write_manifest();
+    if (streams_manifest_) {
+        write_manifest(manifest_stream_.get());
+        manifest_stream_.close(options_.manifest);
+    }
+    std::optional<TemporaryFile> manifest = make_manifest();
     // If the run is killed from here on, nothing is put back: only the manifest is missing.
     if (options_.replace) marker_->note_success(options_.sync);
     if (manifest) {
@@ -180,11 +231,17 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
     }
     const bool may_stay = options_.resume || (marker_ && marker_->was_left() && !options_.replace);
     if (may_stay && S_ISREG(status.st_mode)) return true;
-    const bool replaceable = S_ISREG(status.st_mode) || S_ISLNK(status.st_mode);
-    if (!options_.replace || !replaceable) {
+    const bool is_replaceable =
+        S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_replaceable_link(directory, name));
+    if (!options_.replace || !is_replaceable) {
         throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
     }
     return false;
+}
+
+void PieceStore::note_kept(const FileIdentity& file) {
+    has_kept_ = true;
+    if (options_.replace) own_files_.emplace(file.device, file.inode);
 }
 
 // Returns whether the file that is there is the right one; throws if it is not and may not be replaced.
@@ -201,17 +258,23 @@ TemporaryFile PieceStore::create_hidden(const std::string& name) {
     return TemporaryFile::hidden(*directory_, name, std::move(hidden_name));
 }
 
+// Under options.replace another path may lead to what this run has published. Such a file is never replaced.
 void PieceStore::publish_in_turn(TemporaryFile file) {
+    const FileIdentity identity = file.identity();
     const std::string& name = file.name();
     struct stat taken;
+    if (options_.replace) own_files_.emplace(identity.device, identity.inode);
     if (!options_.replace || ::fstatat(file.directory().descriptor(), name.c_str(), &taken, AT_SYMLINK_NOFOLLOW) != 0) {
         published_.push_back(file.publish());
         return;
     }
     check_name(file.directory(), name);
+    if (own_files_.contains({taken.st_dev, taken.st_ino})) {
+        throw OutputError(file.path(), "is already a piece of this run");
+    }
     std::string hidden_name = file.hidden_name();
     if (hidden_name.empty()) hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
-    if (&file.directory() == &*directory_) marker_->note(hidden_name, name, file.identity().inode);
+    if (&file.directory() == &*directory_) marker_->note(hidden_name, name, identity.inode);
     published_.push_back(file.publish_instead(std::move(hidden_name)));
 }
 
@@ -227,15 +290,20 @@ void PieceStore::sync() const {
     }
 }
 
-// Nothing if there is none to be made, or if it is there.
-std::optional<TemporaryFile> PieceStore::write_manifest() {
-    if (options_.manifest.empty()) return std::nullopt;
+void PieceStore::write_manifest(int descriptor) const {
     const std::string text = options_.manifest_text();
     const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    write_all(descriptor, bytes, options_.manifest, input_.cancellation());
+}
+
+// The manifest as a file without its name; nothing if no such file is wanted, or if it is there.
+std::optional<TemporaryFile> PieceStore::make_manifest() {
+    if (!makes_manifest_ || streams_manifest_) return std::nullopt;
     TemporaryFile file = create_manifest();
-    write_all(file.descriptor(), bytes, options_.manifest, input_.cancellation());
-    if (has_manifest_ && judge_present(file.is_there(input_.cancellation()), options_.manifest, "the manifest")) {
-        return std::nullopt;
+    write_manifest(file.descriptor());
+    if (has_manifest_) {
+        const bool is_right = file.present(input_.cancellation()).has_value();
+        if (judge_present(is_right, options_.manifest, "the manifest")) return std::nullopt;
     }
     if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(options_.manifest);
     return file;

@@ -8,8 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cleave/input.h"
@@ -46,6 +48,10 @@ public:
     // The same for the manifest. After begin(), if that is called at all.
     void check_manifest();
 
+    // Whether a piece of that path would be the manifest's file, as far as that is known before there is such a file.
+    // After check_manifest().
+    bool is_manifest(const std::string& path) const;
+
     // Whether the file of that path, of which check() was true, is the piece: consists of these parts, one after the
     // other. Then it stays, whatever becomes of the run. Throws std::system_error and OutputError if it is not and may
     // not be replaced; Cancelled.
@@ -56,7 +62,7 @@ public:
     TemporaryFile create(const std::string& path);
 
     // The file gets its name; but if check() was true for it, and the file that has it is the piece already, that one
-    // stays. Throws as holds().
+    // stays. Throws as holds(), and OutputError if what has the name is a piece of this run.
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
     // The run has succeeded: what is published stays. Under options.sync it is on stable storage first. The manifest,
@@ -71,10 +77,12 @@ private:
     bool check_name(const Directory& directory, const std::string& name) const;
     bool judge_present(bool is_right, const std::string& path, const std::string& what) const;
     TemporaryFile create_hidden(const std::string& name);
+    void note_kept(const FileIdentity& file);
     void publish_in_turn(TemporaryFile file);
     void note_device(const FileIdentity& file, const std::string& folder);
     void sync() const;
-    std::optional<TemporaryFile> write_manifest();
+    void write_manifest(int descriptor) const;
+    std::optional<TemporaryFile> make_manifest();
     TemporaryFile create_manifest();
     void sync_manifest() const;
 
@@ -83,6 +91,9 @@ private:
     const SplitOptions& options_;
     std::string folder_;
     std::optional<Directory> directory_;  // nothing as long as it is to be made
+    bool makes_manifest_;
+    bool streams_manifest_;  // into a descriptor, a pipe or a device, open from begin() on:
+    Fd manifest_stream_;
     std::string manifest_name_;
     const Directory* manifest_directory_ = nullptr;  // directory_, or this:
     std::optional<Directory> own_manifest_directory_;
@@ -98,7 +109,8 @@ private:
     std::vector<MadeDirectory> made_directories_;  // outermost first
     std::string last_made_;
     std::deque<PublishedFile> published_;
-    std::map<std::uint64_t, Fd> devices_;  // that pieces lie on, each by a directory
+    std::set<std::pair<std::uint64_t, std::uint64_t>> own_files_;  // under options.replace: device and inode of pieces
+    std::map<std::uint64_t, Fd> devices_;                          // that pieces lie on, each by a directory
 };
 
 }  // namespace cleave

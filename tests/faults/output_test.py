@@ -387,6 +387,25 @@ def planted_links(bench):
         place.empty()
 
 
+def names_without_case(bench):
+    """--force where A and a are one name: the manifest does not replace a piece"""
+    mkfs, chattr = bench.need_tool("mkfs.ext4"), bench.need_tool("chattr")
+    place = bench.place()
+    image = os.path.join(place.root, "image")
+    with open(image, "wb") as file:
+        file.truncate(64 << 20)
+    subprocess.run([mkfs, "-q", "-O", "casefold", image], check=True)
+    with bench.mounted("-o", "loop", image) as root:
+        place.out = os.path.join(root, "out")
+        os.mkdir(place.out)
+        subprocess.run([chattr, "+F", place.out], check=True)
+        write(place.piece(2), b"old")
+        for number in (1, 2):
+            other = os.path.join(place.out, os.path.basename(place.piece(number)).upper())
+            refused(bench, place, "already a piece of this run", command=place.command("--force", "--manifest", other))
+        place.out = root   # so that the image can be unmounted
+
+
 def devices(bench):
     """A FIFO or a device has a piece's name"""
     place = bench.place()
@@ -783,7 +802,7 @@ def resumed_after_failure(bench):
 CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_descriptors, reader_leaves,
           file_size_limit, short_and_interrupted, error_after_bytes, failing_sync, failing_names, no_permission,
           immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
-          planted_links, devices, two_runs, taken_meanwhile,
+          planted_links, names_without_case, devices, two_runs, taken_meanwhile,
           templates, narrow_counter, modes, read_errors, small_writes,
           nonblocking_input, input_at_offset, few_descriptors, many_pieces, address_space, long_record, resumed,
           resumed_over_others, resumed_after_failure]
