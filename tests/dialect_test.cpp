@@ -235,19 +235,6 @@ TEST(BomSize, IsThatOfUtf8) {
     }
 }
 
-TEST(WideEncoding, IsKnownByItsMark) {
-    using namespace std::string_view_literals;
-    EXPECT_EQ(wide_encoding(bytes_of("\xFF\xFE"
-                                     "a\0"sv)),
-              "UTF-16LE");
-    EXPECT_EQ(wide_encoding(bytes_of("\xFE\xFF\0a"sv)), "UTF-16BE");
-    EXPECT_EQ(wide_encoding(bytes_of("\xFF\xFE\0\0"sv)), "UTF-32LE");
-    EXPECT_EQ(wide_encoding(bytes_of("\0\0\xFE\xFF"sv)), "UTF-32BE");
-    for (const std::string_view text : {""sv, "\xFF"sv, "\xEF\xBB\xBF"sv, "\0\0\xFE"sv, "a\xFF\xFE"sv}) {
-        EXPECT_EQ(wide_encoding(bytes_of(text)), std::nullopt) << shown(text);
-    }
-}
-
 std::vector<std::string> values(std::string_view record, const Dialect& dialect = {}) {
     return field_values(bytes_of(record), dialect);
 }

@@ -100,7 +100,4 @@ std::vector<std::string> field_values(std::span<const std::uint8_t> record, cons
 // The size of the UTF-8 byte order mark that `head` begins with: 3 or 0.
 std::size_t bom_size(std::span<const std::uint8_t> head);
 
-// "UTF-16LE", "UTF-32BE"... if `head` begins with the mark of an encoding in which a byte is not a character.
-std::optional<std::string_view> wide_encoding(std::span<const std::uint8_t> head);
-
 }  // namespace cleave

@@ -84,9 +84,9 @@ public:
 
 // Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
 // that may not fit the piece at hand at most 1 MiB is held, the rest waits in an unlinked temporary file. Throws
-// std::system_error, InputError, Cancelled and what the sink throws. Throws std::invalid_argument for a dialect with a
-// fault, a bad machine or policy, a policy that needs the whole input, a mapped input, or a stream that was read
-// before.
+// std::system_error, InputError as scan(), Cancelled and what the sink throws. Throws std::invalid_argument for a
+// dialect with a fault, a bad machine or policy, a policy that needs the whole input, a mapped input, or a stream that
+// was read before.
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink);
 

@@ -63,8 +63,8 @@ struct Findings {
 class RecordIndex {
 public:
     // Scans `bytes`, a whole input, which must outlive the index. If they change meanwhile, so may what is found.
-    // Throws Cancelled, InputChangedError if they are of an input that cannot be read any more, and
-    // std::invalid_argument for a dialect with a fault or a bad machine.
+    // Throws InputError as refuse_foreign(), Cancelled, InputChangedError if they are of an input that cannot be read
+    // any more, and std::invalid_argument for a dialect with a fault or a bad machine.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                 const Cancellation* cancellation = nullptr);
 
@@ -140,8 +140,8 @@ private:
 };
 
 // Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws
-// std::system_error, InputError, InputChangedError, Cancelled, and std::invalid_argument for a dialect with a fault, a
-// bad machine, or a stream that was read before.
+// std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled, and
+// std::invalid_argument for a dialect with a fault, a bad machine, or a stream that was read before.
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine);
 
 }  // namespace cleave

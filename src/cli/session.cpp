@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
+#include "cleave/foreign.h"
+#include "cli/option_table.h"
 #include "cli/output.h"
 
 namespace cleave::cli {
@@ -17,13 +21,42 @@ std::string oversize_text(const Piece& piece, std::uint64_t size) {
                        piece.start, piece.first_record);
 }
 
+// Whether the shell takes the path as one word, and SQL and Python as it stands between quotes.
+bool is_plain_word(std::string_view path) {
+    return std::ranges::all_of(path, [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               std::string_view("/._+,:=@%-").find(c) != std::string_view::npos;
+    });
+}
+
+// What the input is, and a command that reads it. `outer` is the compression that the input has decoded.
+std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
+    const bool is_pipe = context.path == "-";
+    const bool is_word = is_plain_word(context.path) && !context.path.starts_with("-");
+    const std::string file = is_pipe ? "-" : is_word ? context.path : "FILE";
+    const auto prints = [&](const std::string& name) {
+        std::string command(format.command);
+        return command.replace(command.find("FILE"), std::string_view("FILE").size(), name);
+    };
+    std::string command;
+    if (outer == Compression::kNone && (!is_pipe || format.reads_pipe)) {
+        command = prints(file);
+    } else {
+        const std::string decoder =
+            outer == Compression::kNone ? "cat" : fmt::format("{} -dc {}", compression_name(outer), file);
+        command = decoder + (format.reads_pipe ? " | " + prints("-") : " > PLAIN; " + prints("PLAIN"));
+    }
+    return fmt::format("{}, not CSV; try: {} | cleave {} ... -", format.name, command,
+                       verb_name(context.arguments.verb));
+}
+
 SniffedDialect settle(const Context& context, Input& input) {
     const auto head = input.peek(kSniffSize);
-    const auto encoding = wide_encoding(head);
+    const auto foreign = foreign_format(head);
     const SniffedDialect sniffed =
         settle_dialect(context.arguments.dialect, head, without_compression_suffix(context.path));
     input.throw_if_changed();
-    if (encoding) throw InputError(fmt::format("{} input: convert first", *encoding));
+    if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     if (sniffed.quotes_unexplained) {
         Judge(context).warn("there are quotes, but no delimiter explains where they stand; name it with --delimiter");
     }

@@ -88,24 +88,4 @@ std::size_t bom_size(std::span<const std::uint8_t> head) {
     return head.size() >= kBom.size() && std::equal(kBom.begin(), kBom.end(), head.begin()) ? kBom.size() : 0;
 }
 
-std::optional<std::string_view> wide_encoding(std::span<const std::uint8_t> head) {
-    struct Mark {
-        std::string_view bytes;
-        std::string_view name;
-    };
-    using namespace std::string_view_literals;
-    // UTF-32LE before UTF-16LE, whose mark it begins with.
-    static constexpr std::array<Mark, 4> kMarks = {{
-        {"\xFF\xFE\0\0"sv, "UTF-32LE"},
-        {"\0\0\xFE\xFF"sv, "UTF-32BE"},
-        {"\xFF\xFE"sv, "UTF-16LE"},
-        {"\xFE\xFF"sv, "UTF-16BE"},
-    }};
-    const std::string_view text(reinterpret_cast<const char*>(head.data()), std::min<std::size_t>(head.size(), 4));
-    for (const Mark& mark : kMarks) {
-        if (text.starts_with(mark.bytes)) return mark.name;
-    }
-    return std::nullopt;
-}
-
 }  // namespace cleave

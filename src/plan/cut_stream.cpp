@@ -3,6 +3,7 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "cleave/foreign.h"
 #include "cleave/plan.h"
 #include "dialect/contract.h"
 #include "io/spill.h"
@@ -161,7 +162,9 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
         throw std::invalid_argument("policy: pieces and alignment need the whole input; spool the stream first");
     }
     const Kernel& kernel = checked_kernel(machine);
-    Walker walker(checked(dialect), kernel, bom_size(input.peek(kSniffSize)), true);
+    const auto head = input.peek(kSniffSize);
+    refuse_foreign(head);
+    Walker walker(checked(dialect), kernel, bom_size(head), true);
     StreamCutter cutter(policy, sink);
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
         cutter.feed(bytes, walker.walk(bytes));

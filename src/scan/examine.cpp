@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cleave/foreign.h"
 #include "dialect/contract.h"
 #include "io/mapping.h"
 #include "scan/contract.h"
@@ -113,6 +114,7 @@ private:
 Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine) {
     const Kernel& kernel = checked_kernel(machine);
     const std::vector<std::uint8_t> head = head_of(input.peek(kSniffSize), kSniffSize);
+    refuse_foreign(head);
     const std::size_t bom = bom_size(head);
     const ExaminerTable table(checked(dialect));
     Walker walker(dialect, kernel, bom, true);

@@ -1,6 +1,7 @@
 // Summarise and resolve: DESIGN.md section 2.
 #include <algorithm>
 
+#include "cleave/foreign.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
 #include "io/mapping.h"
@@ -28,6 +29,7 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(machine)),
       block_size_(machine.block_size) {
+    refuse_foreign(bytes);
     const std::size_t count = (bytes.size() + block_size_ - 1) / block_size_;
 
     struct Block {

@@ -1,4 +1,5 @@
 // Scanning an input by the way it is read.
+#include "cleave/foreign.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
 #include "scan/contract.h"
@@ -13,7 +14,9 @@ Findings scan_mapped(const Input& input, const Dialect& dialect, const Machine& 
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machine) {
     const Kernel& kernel = checked_kernel(machine);
-    Walker walker(checked(dialect), kernel, bom_size(input.peek(kSniffSize)), true);
+    const auto head = input.peek(kSniffSize);
+    refuse_foreign(head);
+    Walker walker(checked(dialect), kernel, bom_size(head), true);
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
         walker.pass(bytes);
         if (machine.meter != nullptr) machine.meter->scanned = input.consumed();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "choices.h"
+#include "cleave/foreign.h"
 #include "index_check.h"
 
 namespace cleave::test {
@@ -18,7 +19,9 @@ void fuzz(Choices choices) {
     const std::size_t block_size = 1 + choices.below(is_long ? 3000 : 300);
     const std::string text = choices.text(kMaxTextSize);
     // A long one has blocks that are read in lanes.
-    IndexCheck(is_long ? repeated(text, 2500) : text, dialect).expect_index({kernel, threads, block_size});
+    const std::string input = is_long ? repeated(text, 2500) : text;
+    if (foreign_format(bytes_of(input))) return;  // an index refuses it
+    IndexCheck(input, dialect).expect_index({kernel, threads, block_size});
 }
 
 }  // namespace

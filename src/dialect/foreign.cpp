@@ -1,0 +1,180 @@
+#include "cleave/foreign.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <string>
+
+#include "cleave/dialect.h"
+#include "cleave/error.h"
+
+namespace cleave {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Bytes that stand at an offset. No bytes: always there.
+struct Signature {
+    std::size_t offset = 0;
+    std::string_view bytes = {};
+};
+
+struct Row {
+    ForeignFormat format;
+    Signature first;
+    Signature second = {};
+};
+
+constexpr ForeignFormat kTar = {"a tar archive", "tar -xOf FILE", true};
+constexpr ForeignFormat kZip = {"a zip archive", "unzip -p FILE"};
+constexpr ForeignFormat kBzip2 = {"a bzip2 stream", "bzip2 -dc FILE", true};
+constexpr ForeignFormat kLz4 = {"an lz4 stream", "lz4 -dc FILE", true};
+constexpr ForeignFormat kOffice = {"a spreadsheet or another Office document",
+                                   "ssconvert -T Gnumeric_stf:stf_csv FILE fd://1"};
+constexpr ForeignFormat kFeather = {"an Arrow or Feather file",
+                                    "python3 -c \"import sys, pyarrow.feather as f, pyarrow.csv as c; "
+                                    "c.write_csv(f.read_table('FILE'), sys.stdout.buffer)\""};
+
+// The first row that fits counts. Input decodes gzip and zstd once: a second layer is foreign.
+constexpr Row kRows[] = {
+    {{"a gzip stream", "gzip -dc FILE", true}, {0, "\x1F\x8B\x08"sv}},
+    {{"a zstd stream", "zstd -dc FILE", true}, {0, "\x28\xB5\x2F\xFD"sv}},
+    {{"an xz stream", "xz -dc FILE", true},
+     {0,
+      "\xFD"
+      "7zXZ\0"sv}},
+    {kBzip2, {0, "BZh"sv}, {4, "1AY&SY"sv}},
+    {kBzip2,
+     {0, "BZh"sv},
+     {4,
+      "\x17"
+      "rE8P\x90"sv}},  // of no bytes
+    {kLz4, {0, "\x04\x22\x4D\x18"sv}},
+    {kLz4, {0, "\x02\x21\x4C\x18"sv}},  // the legacy format
+    {{"a file of compress(1)", "gzip -dc FILE", true}, {0, "\x1F\x9D"sv}},
+    {kOffice, {0, "PK\3\4"sv}, {30, "[Content_Types].xml"sv}},
+    {kOffice, {0, "PK\3\4"sv}, {30, "mimetypeapplication/vnd.oasis"sv}},
+    {kOffice, {0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv}},
+    {kZip, {0, "PK\3\4"sv}},
+    {kZip, {0, "PK\5\6"sv}},  // of no files
+    {kZip, {0, "PK\7\x08"sv}},
+    {{"a 7z archive", "7z x -so FILE"}, {0, "7z\xBC\xAF\x27\x1C"sv}},
+    {kTar, {257, "ustar"sv}},
+    {{"a Parquet file", "duckdb -c \"COPY (FROM read_parquet('FILE')) TO '/dev/stdout' (FORMAT csv)\""}, {0, "PAR1"sv}},
+    {kFeather, {0, "ARROW1"sv}},
+    {kFeather, {0, "FEA1"sv}},
+    {{"an Arrow stream",
+      "python3 -c \"import sys, pyarrow.ipc as i, pyarrow.csv as c; "
+      "c.write_csv(i.open_stream(open('FILE', 'rb')).read_all(), sys.stdout.buffer)\""},
+     {0, "\xFF\xFF\xFF\xFF"sv}},
+    {{"an Avro file", "duckdb -c \"COPY (FROM read_avro('FILE')) TO '/dev/stdout' (FORMAT csv)\""}, {0, "Obj\1"sv}},
+    {{"an ORC file",
+      "python3 -c \"import sys, pyarrow.orc as o, pyarrow.csv as c; "
+      "c.write_csv(o.read_table('FILE'), sys.stdout.buffer)\""},
+     {0, "ORC"sv}},
+    {{"an SQLite database", "sqlite3 -header -csv FILE 'SELECT * FROM TABLE'"}, {0, "SQLite format 3\0"sv}},
+    {{"a PDF document", "java -jar tabula.jar -p all FILE"}, {0, "%PDF-"sv}},
+};
+
+struct Encoding {
+    ForeignFormat format;
+    std::string_view mark;
+    std::size_t unit;       // bytes a code unit
+    std::size_t character;  // which of them holds a character of ASCII; the others are NUL
+};
+
+// UTF-32LE stands before UTF-16LE, whose mark it begins with.
+constexpr Encoding kEncodings[] = {
+    {{"UTF-32LE text", "iconv -f UTF-32LE -t UTF-8 FILE", true}, "\xFF\xFE\0\0"sv, 4, 0},
+    {{"UTF-32BE text", "iconv -f UTF-32BE -t UTF-8 FILE", true}, "\0\0\xFE\xFF"sv, 4, 3},
+    {{"UTF-16LE text", "iconv -f UTF-16LE -t UTF-8 FILE", true}, "\xFF\xFE"sv, 2, 0},
+    {{"UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE", true}, "\xFE\xFF"sv, 2, 1},
+};
+
+constexpr std::size_t kControlReach = 4096;  // a signature counts only with a control byte in the first bytes
+constexpr std::size_t kLeastWideSize = 64;   // fewer bytes do not show an encoding
+
+bool has_control(std::string_view text) {
+    return std::ranges::any_of(text.substr(0, kControlReach), [](char c) {
+        return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n';
+    });
+}
+
+bool has(std::string_view text, const Signature& signature) {
+    return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
+}
+
+// A number of tar: octal digits after blanks, ended by a blank or a NUL. Nothing if the field holds anything else.
+std::optional<unsigned> octal(std::string_view field) {
+    field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
+    const std::string_view digits = field.substr(0, field.find_first_not_of("01234567"));
+    if (digits.empty() || digits.size() == field.size()) return std::nullopt;
+    if (field[digits.size()] != ' ' && field[digits.size()] != '\0') return std::nullopt;
+    unsigned number = 0;
+    for (const char digit : digits) number = number * 8 + static_cast<unsigned>(digit - '0');
+    return number;
+}
+
+// The archives of the first tar have no signature. The head of every archive holds the sum of its bytes, in which the
+// sum itself counts as blanks (POSIX.1-1988, 10.1.1).
+bool is_tar(std::string_view text) {
+    constexpr std::size_t kHeadSize = 512;
+    constexpr std::size_t kSumOffset = 148;
+    constexpr std::size_t kSumSize = 8;
+    if (text.size() < kHeadSize) return false;
+    unsigned sum = kSumSize * ' ';
+    for (std::size_t i = 0; i < kHeadSize; ++i) {
+        if (i < kSumOffset || i >= kSumOffset + kSumSize) sum += static_cast<unsigned char>(text[i]);
+    }
+    return octal(text.substr(kSumOffset, kSumSize)) == sum;
+}
+
+// How many NULs stand at each offset modulo 4.
+struct NulCounts {
+    explicit NulCounts(std::string_view text) : rows(text.size() / 4) {
+        for (std::size_t i = 0; i < rows * 4; ++i)
+            if (text[i] == '\0') ++nuls[i % 4];
+    }
+
+    // Whether at least 90 % of the bytes that are NUL in ASCII text of this encoding are NUL, and less than 5 % of the
+    // others.
+    bool fit(const Encoding& encoding) const {
+        for (std::size_t i = 0; i < encoding.unit; ++i) {
+            std::size_t count = 0;
+            for (std::size_t lane = i; lane < 4; lane += encoding.unit) count += nuls[lane];
+            const std::size_t all = rows * (4 / encoding.unit);
+            if (!(i == encoding.character ? count * 20 < all : count * 10 >= all * 9)) return false;
+        }
+        return true;
+    }
+
+    std::size_t rows;
+    std::array<std::size_t, 4> nuls{};
+};
+
+}  // namespace
+
+std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) {
+    const std::string_view text(reinterpret_cast<const char*>(head.data()), std::min(head.size(), kSniffSize));
+    for (const Encoding& encoding : kEncodings) {
+        if (text.starts_with(encoding.mark)) return encoding.format;
+    }
+    if (!has_control(text)) return std::nullopt;
+    for (const Row& row : kRows) {
+        if (has(text, row.first) && has(text, row.second)) return row.format;
+    }
+    if (is_tar(text)) return kTar;
+    if (text.size() < kLeastWideSize) return std::nullopt;
+    const auto* encoding =
+        std::ranges::find_if(kEncodings, [counts = NulCounts(text)](const Encoding& row) { return counts.fit(row); });
+    return encoding == std::end(kEncodings) ? std::nullopt : std::optional(encoding->format);
+}
+
+void refuse_foreign(std::span<const std::uint8_t> head) {
+    const auto format = foreign_format(head);
+    if (!format) return;
+    throw InputError(std::string(format->name) + ", not CSV; this prints it as CSV: " + std::string(format->command));
+}
+
+}  // namespace cleave
