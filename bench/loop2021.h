@@ -1,5 +1,7 @@
-// The loop to beat, rebuilt from its published description of 2021: SSE2, quotes counted with popcnt, bytes one by one
-// where a block has both quotes and newlines ("3 GB/s"). Every quote toggles; there is no other rule.
+// A counting loop rebuilt from its published description: José Muñoz, "Splitting CSV files at 3GB/s", Tinybird, 14
+// December 2021 (https://www.tinybird.co/blog-posts/simd). It uses SSE2, counts quotes with popcnt, and goes byte by
+// byte where a block has both quotes and newlines. Every quote toggles; there is no other rule. The code is ours, so
+// what is measured is this loop, not the author's program.
 #pragma once
 
 #include <cstddef>

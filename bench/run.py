@@ -14,12 +14,14 @@ from runner.measure import WrongAnswer, say
 
 GROUPS = {
     "ceiling": count_rows.ceiling,
+    "cores": count_rows.cores,
     "cached": count_rows.cached,
     "peers": count_rows.peers,
     "shapes": count_rows.shapes,
     "stray": count_rows.stray,
     "split": split_rows.split,
     "split-peers": split_rows.split_peers,
+    "split-cores": split_rows.cores,
     "clone": split_rows.clone,
     "pipe": split_rows.pipe,
     "tiny": limit_rows.tiny,

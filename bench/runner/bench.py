@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import statistics
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,13 +31,14 @@ def size_name(size: int) -> str:
 
 @dataclass
 class Verdict:
-    """A figure, and what DESIGN.md section 6 says that it must be."""
+    """A figure, what it must be (it was reached before), and what it is to become."""
 
     row: str
     figure: float
     unit: str  # "×" (a ratio of times or speeds), "GB/s", "ms", "MiB"
     must: str  # ">= 0.9", "<= 0.8", or "" where nothing is said
-    median: float | None = None  # the same from the medians
+    goal: str = ""  # the same
+    median: float | None = None  # of the rounds
     commands: tuple[str, ...] = ()  # that made it: of a ratio, what is above the line first
 
     @property
@@ -52,6 +54,7 @@ class Results:
     races: list[Race] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)  # of other people's programs
     kernels: dict[str, float] = field(default_factory=dict)  # bytes a second, by scan_bench
     kernel_commands: list[str] = field(default_factory=list)
 
@@ -147,20 +150,22 @@ class Bench:
         self.results.races.append(race)
         return race
 
-    def compare_speed(self, race: Race, row: str, ours: str, theirs: str, must: str = "") -> None:
+    def compare_speed(self, race: Race, row: str, ours: str, theirs: str, must: str = "", goal: str = "") -> None:
         """Our speed over theirs."""
-        self._compare(race, row, theirs, ours, theirs, must)
+        self._compare(race, row, theirs, ours, theirs, must, goal)
 
-    def compare_time(self, race: Race, row: str, ours: str, theirs: str, must: str = "") -> None:
+    def compare_time(self, race: Race, row: str, ours: str, theirs: str, must: str = "", goal: str = "") -> None:
         """Our time over theirs."""
-        self._compare(race, row, ours, theirs, theirs, must)
+        self._compare(race, row, ours, theirs, theirs, must, goal)
 
-    def _compare(self, race: Race, row: str, time: str, over: str, theirs: str, must: str) -> None:
+    def _compare(self, race: Race, row: str, time: str, over: str, theirs: str, must: str, goal: str) -> None:
         if not race.has(time, over):
             self.skip(f"{row}: {race.times[theirs].note if theirs in race.times else 'it is not here'}")
             return
         a, b = race.times[time], race.times[over]
-        self.verdict(Verdict(row, a.best / b.best, "×", must, a.median / b.median, (a.command, b.command)))
+        commands = (a.command, b.command)
+        pairs = statistics.median(one / other for one, other in zip(a.wall, b.wall))  # of the same round
+        self.verdict(Verdict(row, a.best / b.best, "×", must, goal, pairs, commands))
 
     def verdict(self, verdict: Verdict) -> None:
         self.results.verdicts.append(verdict)
@@ -184,6 +189,11 @@ class Bench:
             if subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0:
                 return python
         return None
+
+
+def faster(race: Race, names: tuple[str, ...]) -> str:
+    """Of those that ran, the one with the best time."""
+    return min((name for name in names if race.has(name)), key=lambda name: race.times[name].best)
 
 
 def speed(race: Race, times: Times) -> float:

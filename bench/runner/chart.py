@@ -25,7 +25,7 @@ def colour(name: str) -> str:
 
 
 def label(name: str) -> str:
-    return {"cp": "cp (copies the file)"}.get(name, "only reading (ceiling)" if "ceiling" in name else name)
+    return {name: f"{name} (copies the file)" for name in ("cp", "cp --reflink=never")}.get(name, "only reading (ceiling)" if "ceiling" in name else name)
 
 
 def draw(report: dict[str, Any], path: Path) -> bool:

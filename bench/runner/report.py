@@ -9,7 +9,7 @@ from .bench import Results
 
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 GROWTH = ("growth/", "pieces/")
-TABLES = ("peers/quoted", "peers/slow", "split", "split-peers/fast", "split-peers/slow")
+TABLES = ("peers/quoted", "peers/plain", "peers/slow", "split", "split-peers/fast", "split-peers/slow")
 
 
 def to_json(results: Results, machine: dict[str, Any], size: str, rounds: int, command: str) -> dict[str, Any]:
@@ -40,6 +40,7 @@ def to_json(results: Results, machine: dict[str, Any], size: str, rounds: int, c
             for race in results.races
         ],
         "kernels": {"commands": results.kernel_commands, "bytes_per_second": results.kernels},
+        "versions": results.versions,
         "skipped": results.skipped,
     }
 
@@ -58,11 +59,11 @@ def limit(must: str) -> str:
 
 
 def verdict_rows(report: dict[str, Any]) -> list[list[str]]:
-    rows = [["what", "best", "median", "must be", "holds", "commands"]]
+    rows = [["what", "best", "median", "must be", "holds", "goal", "commands"]]
     for v in report["verdicts"]:
         median = figure(v["median"], v["unit"]) if v["median"] is not None else ""
         holds = {True: "yes", False: "**no**", None: ""}[v["holds"]]
-        rows.append([v["row"], figure(v["figure"], v["unit"]), median, limit(v["must"]), holds, " over ".join(f"`{c}`" for c in v["commands"])])
+        rows.append([v["row"], figure(v["figure"], v["unit"]), median, limit(v["must"]), holds, limit(v["goal"]), " over ".join(f"`{c}`" for c in v["commands"])])
     return rows
 
 
@@ -115,6 +116,9 @@ def markdown(report: dict[str, Any]) -> str:
     growth = [race for race in report["races"] if race["name"].startswith(GROWTH)]
     if growth:
         parts += ["**Growth**", markdown_table(growth_rows(growth))]
+    if report["versions"]:
+        rows = [["program", "version"], *([name, version] for name, version in report["versions"].items())]
+        parts += ["**Versions**", markdown_table(rows)]
     if report["skipped"]:
         parts.append("Not measured:\n\n" + "\n".join(f"- {why}" for why in report["skipped"]))
     return "\n\n".join(parts)

