@@ -28,12 +28,12 @@ public:
 class Jsonl : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
-    void piece(const Piece& piece) override { out().print("{}\n", dump_json(piece_json(piece))); }
+    void piece(const Piece& piece) override { out().print("{}\n", piece_json(piece).text()); }
     void finish(const InputFacts&) override {}
 };
 
 // The manifest's form.
-class Json : public OffsetsWriter {
+class JsonPlan : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
 
@@ -92,7 +92,7 @@ std::unique_ptr<OffsetsWriter> make_offsets_writer(Format format, StandardOutput
         case Format::kTsv: return std::make_unique<Separated>(out, '\t');
         case Format::kCsv: return std::make_unique<Csv>(out);
         case Format::kJsonl: return std::make_unique<Jsonl>(out);
-        case Format::kJson: return std::make_unique<Json>(out);
+        case Format::kJson: return std::make_unique<JsonPlan>(out);
         case Format::kU64: return std::make_unique<U64>(out);
         case Format::kHttp: return std::make_unique<Http>(out);
         case Format::kStarts: return std::make_unique<Starts>(out);

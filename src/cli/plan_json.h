@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "cleave/dialect.h"
 #include "cleave/plan.h"
+#include "cli/json.h"
 
 namespace cleave::cli {
 
@@ -39,14 +39,13 @@ private:
 // What first tells a manifest that is there from the one that is wanted, in words; nothing if they say the same.
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
-nlohmann::ordered_json input_json(const InputFacts& facts);
-nlohmann::ordered_json header_json(const InputFacts& facts);
+Json input_json(const InputFacts& facts);
+Json header_json(const InputFacts& facts);
 // `name` is that of the piece's file, if it has one.
-nlohmann::ordered_json piece_json(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
-nlohmann::ordered_json dialect_json(const Dialect& dialect);
-
-// One object on one line, whatever bytes a path holds.
-std::string dump_json(const nlohmann::ordered_json& json);
+Json piece_json(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
+// The same members, after those that the object has.
+void add_piece(Json& json, const Piece& piece, const std::optional<std::string>& name);
+Json dialect_json(const Dialect& dialect);
 
 // How a dialect's parts are called, on the command line and in JSON.
 const char* name_of(Quoting quoting);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "cli/output.h"
@@ -44,11 +45,15 @@ private:
 };
 
 // --json: what happens, one object a line, as it happens.
-void print_event(StandardOutput& out, const char* event, const nlohmann::ordered_json& what) {
-    nlohmann::ordered_json json = {{"event", event}};
-    json.update(what);
-    out.print("{}\n", dump_json(json));
+void print_event(StandardOutput& out, const Json& event) {
+    out.print("{}\n", event.text());
     out.flush();
+}
+
+Json make_event(const char* name) {
+    Json event;
+    event["event"] = name;
+    return event;
 }
 
 // It is worth telling of --clone for inputs of more than so many bytes.
@@ -70,7 +75,9 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
     options.finished = [&](const Piece& piece, const std::string& path) {
         judge.take(piece);
         if (arguments.json) {
-            print_event(out, "piece", piece_json(piece, path));
+            Json event = make_event("piece");
+            add_piece(event, piece, path);
+            print_event(out, event);
         } else if (arguments.print_end) {
             out.print("{}{}", path, *arguments.print_end);
             out.flush();
@@ -207,19 +214,23 @@ void split_input(Context& context, OpenInput& opened) {
     Judge judge(context);
     const bool json = context.arguments.json;
     if (json) {
-        InputFacts facts = facts_of(context, opened, 0, 0);
-        nlohmann::ordered_json input = input_json(facts);
+        const InputFacts facts = facts_of(context, opened, 0, 0);
+        Json input = input_json(facts);
         input.erase("size");  // may not be known yet
-        print_event(out, "begin", {{"input", input}, {"dialect", dialect_json(facts.dialect)}});
+        Json event = make_event("begin");
+        event["input"] = std::move(input);
+        event["dialect"] = dialect_json(facts.dialect);
+        print_event(out, event);
     }
     const Done done = opened.input.is_mapped() ? split_known(context, opened, is_file, out, judge)
                                                : split_unknown(context, opened, out, judge);
     if (json) {
-        print_event(out, "end",
-                    {{"input", input_json(done.facts)},
-                     {"header", header_json(done.facts)},
-                     {"records", context.without_header(done.records)},
-                     {"pieces", context.meter.pieces.load()}});
+        Json event = make_event("end");
+        event["input"] = input_json(done.facts);
+        event["header"] = header_json(done.facts);
+        event["records"] = context.without_header(done.records);
+        event["pieces"] = context.meter.pieces.load();
+        print_event(out, event);
     }
     out.flush();
     judge.conclude();

@@ -1,0 +1,79 @@
+// A JSON value, to be built, printed and compared. Destroying one asks for no memory: nlohmann::json does, and so ends
+// the process where memory is short. Functions here throw std::bad_alloc, and nothing else unless they say so.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cleave::cli {
+
+// An object is made member by member: json["key"] = value. There is no constructor from a list of members: where an
+// initializer in a nested list throws, g++ 12 destroys values twice.
+class Json {
+public:
+    struct Member;
+    using Array = std::vector<Json>;
+    using Object = std::vector<Member>;  // in the order in which the members were added
+
+    Json() = default;  // null
+    Json(std::nullptr_t) {}
+    Json(bool value) : value_(value) {}
+    template <std::integral Number>
+    Json(Number value) {
+        if (value < 0) {
+            value_ = static_cast<std::int64_t>(value);
+        } else {
+            value_ = static_cast<std::uint64_t>(value);
+        }
+    }
+    Json(double value) : value_(value) {}
+    Json(const char* text) : value_(std::string(text)) {}
+    Json(std::string_view text) : value_(std::string(text)) {}
+    Json(std::string text) : value_(std::move(text)) {}
+    Json(const std::vector<std::string>& texts);
+    Json(Array elements) : value_(std::move(elements)) {}
+    Json(Object members) : value_(std::move(members)) {}
+
+    bool operator==(const Json& other) const;
+
+    // Null if it is not an array, or not an object.
+    const Array* array() const noexcept { return std::get_if<Array>(&value_); }
+    const Object* object() const noexcept { return std::get_if<Object>(&value_); }
+
+    // The member's value; null if it has no such member, or is not an object.
+    const Json* find(std::string_view key) const noexcept;
+
+    // The member's value, which is null in JSON's sense if the member is new. For objects, and null becomes one.
+    Json& operator[](std::string_view key);
+    // Adds an element. For arrays only.
+    Json& add(Json element);
+    // Removes the member if there is one. For objects only.
+    void erase(std::string_view key);
+
+    // On one line. A string's bytes that are not UTF-8 become U+FFFD, one for each longest beginning of a character.
+    std::string text() const;
+
+private:
+    void append_to(std::string& text) const;
+
+    std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, double, std::string, Array, Object> value_;
+};
+
+struct Json::Member {
+    std::string key;
+    Json value;
+    bool operator==(const Member&) const = default;
+};
+
+// The value of a JSON text; nothing if the text is something else, or nested more than 64 deep. Of members with one
+// name the last one counts.
+std::optional<Json> parse_json(std::string_view text);
+
+}  // namespace cleave::cli
