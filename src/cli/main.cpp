@@ -38,7 +38,12 @@ constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
 constexpr int kChanged = 4;
 
-int fail(int code, std::string_view text) noexcept {
+// What fails once the pieces are there to stay is a warning.
+int fail(const Context& context, int code, std::string_view text) noexcept {
+    if (context.is_committed) {
+        print_warning(text);
+        return kDone;
+    }
     die_of_caught_signal();
     print_message(text);
     return code;
@@ -51,19 +56,19 @@ int described(const Context& context, const Work& work) {
     try {
         return work();
     } catch (const UsageError& error) {
-        return fail(kUsage, error.what());
+        return fail(context, kUsage, error.what());
     } catch (const InputError& error) {
-        return fail(kMalformed, about_input(describe(context, error)));
+        return fail(context, kMalformed, about_input(describe(context, error)));
     } catch (const InputChangedError& error) {
-        return fail(kChanged, about_input(error.what()));
+        return fail(context, kChanged, about_input(error.what()));
     } catch (const std::invalid_argument& error) {
-        return fail(kUsage, error.what());
+        return fail(context, kUsage, error.what());
     } catch (const CloneError& error) {
-        return fail(kSystem, std::string(error.what()) + "; --clone auto would copy");
+        return fail(context, kSystem, std::string(error.what()) + "; --clone auto would copy");
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& error) {
-        return fail(kSystem, error.what());
+        return fail(context, kSystem, error.what());
     }
 }
 
@@ -73,7 +78,7 @@ int guarded(const Context& context, const Work& work) noexcept {
     try {
         return described(context, work);
     } catch (const std::bad_alloc&) {
-        return fail(kSystem, "out of memory");
+        return fail(context, kSystem, "out of memory");
     }
 }
 

@@ -133,6 +133,14 @@ std::size_t columns_of(char32_t code) {
     return range != kRanges.end() && range->first <= code ? range->columns : 1;
 }
 
+void print_after(std::string_view beginning, std::string_view text) {
+    MessageWriter writer;
+    writer.append(beginning);
+    append_printable(text, [&](std::string_view part) { writer.append(part); });
+    writer.append(is_terminal(STDERR_FILENO) ? "\x1b[K\n" : "\n");  // of a bar that is longer
+    writer.flush();
+}
+
 }  // namespace
 
 void StandardOutput::print_row(std::span<const std::uint64_t> numbers, char separator) {
@@ -195,12 +203,8 @@ std::string describe_place(const Place& place, bool has_header) {
     return fmt::format("(byte {}, record {})", place.offset, record);
 }
 
-void print_message(std::string_view text) noexcept {
-    MessageWriter writer;
-    writer.append("cleave: ");
-    append_printable(text, [&](std::string_view part) { writer.append(part); });
-    writer.append(is_terminal(STDERR_FILENO) ? "\x1b[K\n" : "\n");  // of a bar that is longer
-    writer.flush();
-}
+void print_message(std::string_view text) noexcept { print_after("cleave: ", text); }
+
+void print_warning(std::string_view text) noexcept { print_after("cleave: warning: ", text); }
 
 }  // namespace cleave::cli

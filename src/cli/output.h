@@ -63,4 +63,7 @@ std::string describe_place(const Place& place, bool has_header);
 // lost.
 void print_message(std::string_view text) noexcept;
 
+// The same with "cleave: warning: TEXT".
+void print_warning(std::string_view text) noexcept;
+
 }  // namespace cleave::cli

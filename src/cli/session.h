@@ -18,6 +18,8 @@ struct Context {
     Arguments arguments;
     std::string path;  // of the input at hand, as given; empty before there is one
     Meter meter;       // of it too
+    // The pieces of a split are complete and stay: the run has succeeded, whatever fails now.
+    bool is_committed = false;
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
     // Of so many records, those that are not the header.
     std::uint64_t without_header(std::uint64_t records) const {

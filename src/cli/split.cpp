@@ -132,7 +132,7 @@ struct Done {
 };
 
 // `is_file` if the input was not spooled.
-Done split_known(const Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
+Done split_known(Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
@@ -164,6 +164,7 @@ Done split_known(const Context& context, const OpenInput& opened, bool is_file, 
             check_resumed(arguments.manifest, options.manifest_text());
         }
         split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
+        context.is_committed = true;
         if (is_file && is_worth_cloning(arguments, opened.input) &&
             can_clone(opened.input, namer.name(pieces.front()))) {
             judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
@@ -172,7 +173,7 @@ Done split_known(const Context& context, const OpenInput& opened, bool is_file, 
     return {facts_of(context, opened, index.findings().size, header_size), index.findings().records};
 }
 
-Done split_unknown(const Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
+Done split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
@@ -200,6 +201,7 @@ Done split_unknown(const Context& context, OpenInput& opened, StandardOutput& ou
                      judge.take(findings);
                      found = findings;
                  });
+    context.is_committed = true;
     return {facts(), found.records};
 }
 

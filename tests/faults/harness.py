@@ -202,6 +202,18 @@ def is_marker(name):
     return re.fullmatch(r"\.cleave-[0-9a-f]{16}", os.path.basename(name)) is not None
 
 
+def expect_only_whole(job, place, before):
+    """Names have their pieces, or what they had before. Hidden files may be there."""
+    now = snapshot(place.out)
+    data = contents(place.out)
+    for name in now:
+        if is_hidden(name) or now[name] == before.get(name):
+            continue
+        need(data[name] == job.pieces.get(name), "%s is neither old nor a whole piece" % name)
+    lost = [name for name in before if name not in now]
+    need(not lost, "what was there is gone: %s" % lost)
+
+
 class Run:
     """A run that is over. The code of one that died of a signal is -signal."""
 
@@ -289,11 +301,12 @@ class Place:
 class Bench:
     """What a check works with."""
 
-    def __init__(self, cleave, rounds, verbose, root):
+    def __init__(self, cleave, rounds, seed, verbose, root):
         self.cleave, self.scale, self.verbose, self.root = os.path.abspath(cleave), rounds, verbose, root
+        self.seed = seed   # of what a check picks at random
         binary = read(self.cleave)
         self.sanitized = b"__asan_init" in binary or b"__tsan_init" in binary
-        self.jobs, self.shim_path, self.notes = {}, None, []
+        self.jobs, self.libraries, self.notes = {}, {}, []
         self.outcomes = {}   # what failing calls led to: call -> Counter
         self.temporary = os.path.join(root, "tmp")
         os.mkdir(self.temporary)
@@ -350,17 +363,22 @@ class Bench:
             more["stdin"] = subprocess.PIPE
         return finish(self.start(args, **more), timeout, data)
 
-    def shim(self):
-        """The path of shim.c's library."""
+    def preloaded(self, source):
+        """The path of a library to preload, compiled from that file."""
         self.need_plain_binary("its runtime and LD_PRELOAD do not go together")
-        if self.shim_path is None:
+        if source not in self.libraries:
             compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
             if compiler is None:
                 raise Skip("there is no C compiler")
-            self.shim_path = os.path.join(self.root, "shim.so")
-            subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", self.shim_path, os.path.join(HERE, "shim.c"),
-                            "-ldl"], check=True)
-        return self.shim_path
+            library = os.path.join(self.root, source + ".so")
+            subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, os.path.join(HERE, source), "-ldl"],
+                           check=True)
+            self.libraries[source] = library
+        return self.libraries[source]
+
+    def shim(self):
+        """The path of shim.c's library."""
+        return self.preloaded("shim.c")
 
     def shimmed(self, **settings):
         """The environment under which the shim does as told; its log is `shim_log`."""
@@ -408,12 +426,13 @@ def main(description, checks, closing=lambda bench: None):
     parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a check's name")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="N times as long [1]")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of samples [1]")
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
     passed = failed = skipped = 0
     with tempfile.TemporaryDirectory(prefix="faults.", dir=work_directory()) as root:
-        bench = Bench(args.cleave, args.rounds, args.v, root)
+        bench = Bench(args.cleave, args.rounds, args.seed, args.v, root)
         for check in checks:
             name = check.__doc__.strip().splitlines()[0].rstrip(".")
             if args.only not in name:

@@ -13,8 +13,8 @@ import os
 import re
 import sys
 
-from harness import (Failure, Job, Place, contents, expect_clean, expect_whole, is_hidden, is_marker, main, make_input,
-                     need, snapshot, write)
+from harness import (Failure, Job, Place, contents, expect_clean, expect_only_whole, expect_whole, is_hidden, is_marker,
+                     main, make_input, need, snapshot, write)
 
 # In which ways a call fails, the most telling first. EINTR only where the manual pages allow it.
 CALLS = {
@@ -155,18 +155,6 @@ class Malformed(Subject):
         return "clean" if snapshot(place.top) == before else "rest"
 
 
-def expect_only_whole(job, place, before):
-    """Names have their pieces, or what they had before. Hidden files may be there."""
-    now = snapshot(place.out)
-    data = contents(place.out)
-    for name in now:
-        if is_hidden(name) or now[name] == before.get(name):
-            continue
-        need(data[name] == job.pieces.get(name), "%s is neither old nor a whole piece" % name)
-    lost = [name for name in before if name not in now]
-    need(not lost, "what was there is gone: %s" % lost)
-
-
 def calls_made(subject):
     """Which of the calls it makes when nothing fails."""
     place = subject.new_place()
@@ -272,6 +260,11 @@ def with_manifest(bench):
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--sync", manifest=True))
 
 
+def with_events(bench):
+    """With --json, --verbose and --manifest: what fails after the pieces are there for good is a warning"""
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--json", "-v", manifest=True, calls=["write"]))
+
+
 def with_manifest_replaced(bench):
     """With --manifest and --sync, from a pipe, over old pieces"""
     calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock", "fsync", "syncfs"]
@@ -323,7 +316,7 @@ def failing_clean_up(bench):
 
 
 CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
-          without_nameless_files, with_manifest, with_manifest_replaced, resuming, compressed,
+          without_nameless_files, with_manifest, with_events, with_manifest_replaced, resuming, compressed,
           compressed_input, failing_clean_up]
 
 
