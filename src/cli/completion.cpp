@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -43,8 +44,9 @@ std::string escaped(std::string_view text, std::string_view special) {
 // The cases of a bash `case $option`: what the value of an option can be.
 std::string bash_values() {
     std::string cases;
+    std::set<std::string_view> seen;  // the rows of an option agree in its choices
     for (const OptionRow& row : option_table()) {
-        if (row.value == nullptr) continue;
+        if (row.value == nullptr || !seen.insert(row.name).second) continue;
         const std::string pattern = spellings(row, " | ");
         if (has_choices(row)) {
             cases += fmt::format("    {}) words='{}' ;;\n", pattern, row.choices);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "cleave/kernel.h"
 #include "cli/values.h"
@@ -19,10 +21,10 @@ struct VerbRow {
 // By Verb.
 constexpr VerbRow kVerbs[kVerbCount] = {
     {"split HOW [options] [FILE|-]", "cut into piece files"},
-    {"offsets HOW [options] FILE|-", "print where the pieces are, touch nothing"},
+    {"offsets HOW [options] FILE|-", "print where the pieces are"},
     {"cat -n K/N [options] FILE|-", "one piece to standard output"},
     {"count [options] [FILE...|-]", "records, the header not counted"},
-    {"check [options] [FILE...|-]", "what a file is, and whether anything in it is odd"},
+    {"check [options] [FILE...|-]", "what a file is, and what in it is odd"},
 };
 
 std::string option_spelling(const OptionRow& row) {
@@ -32,8 +34,29 @@ std::string option_spelling(const OptionRow& row) {
     return text;
 }
 
-std::string option_line(const OptionRow& row) {
-    return fmt::format("  {:<25} {}\n", option_spelling(row), option_help(row));
+// The beginning of a line and a text that may go on in the lines below, at the same column: where `beginning` ends.
+std::string wrapped(std::string beginning, std::string_view text) {
+    constexpr std::size_t kColumns = 80;
+    const std::size_t indent = beginning.size();
+    std::string lines;
+    std::string line = std::move(beginning);
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const bool is_first = line.size() == indent;
+        if (!is_first && line.size() + 1 + end > kColumns) {
+            lines += line + "\n";
+            line = std::string(indent, ' ');
+        } else if (!is_first) {
+            line += ' ';
+        }
+        line += text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines + line + "\n";
+}
+
+std::string option_lines(const OptionRow& row) {
+    return wrapped(fmt::format("  {:<25} ", option_spelling(row)), option_help(row));
 }
 
 }  // namespace
@@ -50,13 +73,13 @@ std::string option_help(const OptionRow& row) {
 
 std::string general_help() {
     std::string text = "Cuts CSV files at record boundaries, exactly and fast.\n\n";
-    for (const VerbRow& verb : kVerbs) text += fmt::format("  cleave {:<30} {}\n", verb.usage, verb.summary);
+    for (const VerbRow& verb : kVerbs) text += wrapped(fmt::format("  cleave {:<30} ", verb.usage), verb.summary);
     text +=
         "\nHOW is -l RECORDS, -C SIZE, both, or -n PIECES.\n"
         "cleave VERB --help lists a verb's options, man cleave tells the whole story.\n"
         "Instead of a verb:\n";
     for (const OptionRow& option : option_table()) {
-        if ((option.verbs & kGeneral) != 0) text += option_line(option);
+        if ((option.verbs & kGeneral) != 0) text += option_lines(option);
     }
     return text;
 }
@@ -68,7 +91,7 @@ std::string verb_help(Verb verb) {
     for (const OptionRow& option : option_table()) {
         if ((option.verbs & bit(verb)) == 0) continue;
         if (std::strcmp(group, option.group) != 0) text += fmt::format("{}:\n", group = option.group);
-        text += option_line(option);
+        text += option_lines(option);
     }
     return text;
 }

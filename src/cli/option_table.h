@@ -26,7 +26,8 @@ constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
 constexpr unsigned kGeneral = 1U << kVerbCount;  // an option that stands instead of a verb
 constexpr const char* kPath = "/";
 
-// The rows in the order of the help.
+// The rows in the order of the help. An option whose meaning differs by verb has several rows, each for other verbs;
+// they agree in the letter, in the choices and in whether there is a value.
 const std::vector<OptionRow>& option_table();
 
 // Names with a blank between two, as OptionRow::choices has them.

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/choices.h"
 #include "cli/given.h"
@@ -144,9 +145,27 @@ void take_output(const Given& given, Arguments& arguments) {
     given.refuse_both("every", "format");
 }
 
+// A name that ends as those of compressed files do, for pieces that are not compressed, would mislead.
+void refuse_plain_pieces(const Given& given) {
+    struct Suffix {
+        const char* suffix;
+        const char* format;  // nullptr if --compress has no such format
+    };
+    constexpr std::array<Suffix, 5> kSuffixes = {
+        {{".gz", "gzip"}, {".zst", "zstd"}, {".xz", nullptr}, {".bz2", nullptr}, {".lz4", nullptr}}};
+    if (!given.has("output")) return;
+    for (const auto& [suffix, format] : kSuffixes) {
+        if (!given.text("output")->ends_with(suffix)) continue;
+        const std::string way = format != nullptr ? fmt::format("--compress {}", format) : "--filter";
+        throw UsageError(fmt::format("{}: names end with {}, but the pieces are plain; {} compresses them",
+                                     given.spelling("output"), suffix, way));
+    }
+}
+
 // FORMAT or FORMAT:LEVEL. The suffix is put to the names, unless the template has it.
 void take_compression(const Given& given, Arguments& arguments) {
     const std::string* text = given.text("compress");
+    if (text == nullptr && !given.has("filter")) refuse_plain_pieces(given);
     if (text == nullptr) return;
     const std::size_t colon = text->find(':');
     CompressionWish& wish = arguments.compression;

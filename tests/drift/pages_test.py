@@ -65,6 +65,12 @@ def listed_in_help(text):
     return set(re.split(r",? +", re.sub(r" *\(.*?\)| *\[.*\]$", "", text.rpartition(": ")[2]).strip()))
 
 
+def agrees(option, entry):
+    """The tag of an entry may have several value words, N|K/N."""
+    letter, value, _ = entry
+    return option.letter == letter and option.value in value.split("|")
+
+
 def options(command, page):
     """Each option has its entry, with the same letter and value word, and each entry its option."""
     by_name = command.by_name()
@@ -72,9 +78,29 @@ def options(command, page):
         yield "--%s is only in the %s" % (name, "help" if name in by_name else "manual page")
     for name, uses in by_name.items():
         for verb, option in uses.items():
-            if name in page.options and (option.letter, option.value) != page.options[name][:2]:
+            if name in page.options and not agrees(option, page.options[name]):
                 yield "--%s: %s in the help of %r, %s in the manual page" % (
                     name, (option.letter, option.value), verb, page.options[name][:2])
+
+
+def helps(command, page):
+    """The help fits 80 columns, and what a verb says of an option is true of this verb: it names no other verb, and no
+    option that the verb does not have."""
+    for verb in ["", *command.verbs]:
+        words = [verb] if verb else []
+        for line in command.run(*words, "--help").stdout.splitlines():
+            if len(line) > 80:
+                yield "the help of %r: %d columns: %s" % (verb, len(line), line)
+    for verb, known in command.options.items():
+        spellings = {"--" + name for name in known} | {"-" + option.letter for option in known.values()}
+        for name, option in known.items():
+            words = set(re.findall(r"(?<![\w-])[\w-]+", option.help))
+            others = words & (set(command.verbs) - {verb})
+            others |= {word for word in words if re.match(r"--?[A-Za-z]", word)} - spellings
+            if "K/N" in option.value + option.help and verb != "cat":
+                others.add("K/N")
+            if others:
+                yield "--%s: the help of %s speaks of %s" % (name, verb, ", ".join(sorted(others)))
 
 
 def choices(command, page):
@@ -130,7 +156,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cleave", required=True, type=os.path.abspath)
     command, page = Command(parser.parse_args().cleave), Page(read("man/cleave.1"))
-    faults = [fault for check in (options, choices, verbs, readme) for fault in check(command, page)]
+    faults = [fault for check in (options, helps, choices, verbs, readme) for fault in check(command, page)]
     print("%d verbs, %d options" % (len(command.verbs), len(command.by_name())))
     sys.exit("\n".join(faults) or 0)
 
