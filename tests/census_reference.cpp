@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "reference.h"
+
 namespace cleave::test {
 namespace {
 
@@ -132,8 +134,9 @@ void add(Tally& tally, std::size_t offset, std::uint64_t record) {
 // Counts in one record, text[begin, end).
 class RecordCounter {
 public:
-    RecordCounter(std::string_view text, const std::string& roles, CensusReference& result)
-        : text_(text), roles_(roles), result_(result) {}
+    RecordCounter(std::string_view text, const std::string& roles, std::uint64_t header_records,
+                  CensusReference& result)
+        : text_(text), roles_(roles), header_records_(header_records), result_(result) {}
 
     void count(std::size_t begin, std::size_t end, std::uint64_t record) {
         const std::size_t content = content_end(begin, end);
@@ -143,13 +146,14 @@ public:
         const auto fields =
             static_cast<std::uint64_t>(1 + std::count(roles_.begin() + static_cast<std::ptrdiff_t>(begin),
                                                       roles_.begin() + static_cast<std::ptrdiff_t>(content), 'd'));
-        if (record == 0) {
+        if (record + 1 == header_records_) {
             result_.fields = fields;
-            result_.head_size = end;
+            result_.header = {{begin, record}, end - begin};
         }
         if (roles_.find_first_not_of('b', begin) >= content) {
             add(census.empty, begin, record);
-        } else if (fields > result_.fields || (fields < result_.fields && !is_open(end))) {
+        } else if (record >= header_records_ &&
+                   (fields > result_.fields || (fields < result_.fields && !is_open(end)))) {
             if (census.ragged.count == 0) census.ragged.fields = fields;
             add(census.ragged, fields > result_.fields ? surplus(begin) : content, record);
         }
@@ -198,6 +202,7 @@ private:
 
     std::string_view text_;
     const std::string& roles_;
+    std::uint64_t header_records_;
     CensusReference& result_;
 };
 
@@ -207,7 +212,7 @@ CensusReference count_by_rules(std::string_view text, const Dialect& dialect) {
     const std::string roles = dialect.quoting == Quoting::kFieldStart ? roles_by_field_start(text, dialect)
                                                                       : roles_by_anywhere(text, dialect);
     CensusReference result;
-    RecordCounter counter(text, roles, result);
+    RecordCounter counter(text, roles, header_records(text, dialect), result);
     std::uint64_t record = 0;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(roles.find('T', begin), text.size() - 1) + 1;

@@ -13,7 +13,7 @@ namespace cleave::test {
 struct CensusReference {
     Census census;
     std::uint64_t fields = 0;
-    std::uint64_t head_size = 0;
+    RecordExtent header;
 };
 
 // The dialect has no fault.

@@ -58,12 +58,15 @@ private:
         const RecordIndex index(bytes_of(text_), dialect_, Machine{});
         EXPECT_EQ(examination.findings.size, text_.size());
         EXPECT_EQ(examination.findings.records, reading_.starts.size());
+        EXPECT_EQ(examination.findings.header_records, header_records(text_, dialect_));
         EXPECT_EQ(examination.findings.open_quote, reading_.open_quote());
         EXPECT_EQ(examination.findings.divergence, index.findings().divergence);
         EXPECT_EQ(examination.fields, expected_.fields);
-        EXPECT_EQ(examination.head_size, expected_.head_size);
+        EXPECT_EQ(examination.header, expected_.header);
         const std::string head(examination.head.begin(), examination.head.end());
-        EXPECT_EQ(head, text_.substr(0, std::min<std::size_t>(expected_.head_size, Examination::kMaxHeadSize)));
+        const std::string start = text_.substr(0, Examination::kMaxHeadSize);
+        const auto [place, size] = expected_.header;
+        EXPECT_EQ(head, place.offset < start.size() ? start.substr(place.offset, size) : "");
         expect_census(examination.census);
         expect_excerpt("open quote", examination.open_quote, examination.findings.open_quote);
         expect_excerpt("divergence", examination.divergence, examination.findings.divergence);
@@ -233,6 +236,28 @@ TEST(Examine, SamplesOfOneRecordAndLess) {
             check.expect_mapped(Machine{});
             check.expect_streamed({4096});
         }
+    }
+}
+
+// The records after the header have as many fields as it has, and those before it are empty.
+TEST(Examine, EmptyRecordsBeforeTheHeader) {
+    Random random(1);
+    for (const std::string& empty : empty_starts()) {
+        for (const std::string rest :
+             {"", "a,b", "a,b\n1,2\r\n\r\n1,2,3\r4\n", "\"a\nb\",c\n1,2\n", ",\n1\n", "\"a\n"}) {
+            for (Dialect dialect : every_dialect_and_rule()) {
+                if (random.chance(20)) dialect.header = HeaderRecord::kFirst;
+                const ExamineCheck check(empty + rest, dialect);
+                check.expect_mapped({nullptr, 2, 1 + random.below(4)});
+                check.expect_streamed({4096});
+            }
+            if (HasFailure()) FAIL() << shown(empty + rest);
+        }
+    }
+    for (const std::size_t size : {kSniffSize - 3, kSniffSize, kSniffSize + 100}) {
+        const ExamineCheck check(std::string(size, '\n') + "a,b\n1,2\n3\n", Dialect{});
+        check.expect_mapped({nullptr, 2, 4096});
+        check.expect_streamed(sizes_after_peek(1));
     }
 }
 

@@ -68,10 +68,21 @@ std::vector<Dialect> every_dialect_and_rule() {
     return dialects;
 }
 
+std::vector<std::string> empty_starts() {
+    std::vector<std::string> starts;
+    for (const std::string mark : {"", "\xEF\xBB\xBF"}) {
+        for (const char* breaks : {"", "\n", "\r\n", "\r", "\n\n", "\r\r\n", "\n\r", "\r\n\r\n\n", "\r\r\r"}) {
+            starts.push_back(mark + breaks);
+        }
+    }
+    return starts;
+}
+
 std::string describe(const Dialect& dialect) {
     std::string text = dialect.quoting == Quoting::kFieldStart ? "field-start" : "anywhere";
     text += std::array{", lf", ", cr", ", any"}[static_cast<std::size_t>(dialect.terminator)];
     text += dialect.quote ? ", quotes" : ", no quotes";
+    if (dialect.header == HeaderRecord::kFirst) text += ", header first";
     if (!dialect.escape) return text + ", no escape";
     return text + (dialect.escape_scope == EscapeScope::kEverywhere ? ", escape everywhere" : ", escape quoted");
 }

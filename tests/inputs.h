@@ -28,6 +28,9 @@ std::vector<Dialect> every_dialect();
 std::vector<Dialect> every_dialect_and_rule();
 
 std::string describe(const Dialect& dialect);
+// Empty records that a text may begin with, and nothing: with and without a byte order mark, with every line end.
+std::vector<std::string> empty_starts();
+
 // The text with everything but plain ASCII written as escapes.
 std::string shown(std::string_view text);
 

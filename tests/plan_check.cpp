@@ -100,6 +100,7 @@ Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Polic
     const auto [plan, findings] = plan_of_stream(input, text, dialect, Machine{}, policy);
     const Reading reading = read_by_rules(text, dialect);
     EXPECT_EQ(findings.records, reading.starts.size());
+    EXPECT_EQ(findings.header_records, header_records(text, dialect));
     EXPECT_EQ(findings.open_quote, reading.open_quote());
     return plan;
 }

@@ -43,7 +43,7 @@ public:
     PlanCheck(const std::string& text, const Dialect& dialect, const Policy& policy)
         : reading_(read_by_rules(text, dialect)),
           policy_(policy),
-          body_(reading_.start_of(policy.header == HeaderMode::kNone ? 0 : 1)) {}
+          body_(reading_.start_of(policy.header == HeaderMode::kNone ? 0 : header_records(text, dialect))) {}
 
     // Pieces tile the body and end at boundaries; and each obeys the limits, and could not have taken one record more.
     void expect_limits(const Plan& plan) const;

@@ -130,6 +130,56 @@ TEST(Limits, HeaderLargerThanTheLimit) {
     }
 }
 
+// Of the empty records before it, and of a text of nothing else.
+TEST(Headers, BeginWithTheEmptyRecordsBeforeThem) {
+    Random random(1);
+    for (const std::string& empty : empty_starts()) {
+        for (const std::string rest : {"", "a,b", "a,b\n1,2\r\n\r\n3,4\r5,6\n", "\"a\nb\",c\n1,2\n", "\"\"\n\n1\n"}) {
+            for (Dialect dialect : every_dialect()) {
+                dialect.header = random.chance(20) ? HeaderRecord::kFirst : HeaderRecord::kFirstNotEmpty;
+                for (const HeaderMode header : kHeaderModes) {
+                    Policy policy;
+                    policy.header = header;
+                    policy.pieces = 1 + random.below(4);
+                    const std::string text = empty + rest;
+                    const Plan shares = plan_of_bytes(text, dialect, random_machine(random), policy);
+                    PlanCheck(text, dialect, policy).expect_shares(shares);
+                    policy.pieces.reset();
+                    policy.records = 1 + random.below(2);
+                    expect_plan(text, dialect, policy, random);
+                }
+            }
+        }
+    }
+}
+
+// By hand, so that the rule stands here in other words too.
+TEST(Headers, AreTheFirstRecordThatIsNotEmpty) {
+    const auto header_size = [](const std::string& text, HeaderRecord rule) {
+        Dialect dialect;
+        dialect.header = rule;
+        Policy policy;
+        policy.records = 1;
+        const std::uint64_t size = plan_of_bytes(text, dialect, Machine{}, policy).header_size;
+        EXPECT_EQ(plan_of_stream(text, dialect, policy, {1}).header_size, size) << shown(text);
+        return size;
+    };
+    EXPECT_EQ(header_size("\n\r\na,b\n1,2\n", HeaderRecord::kFirstNotEmpty), 7U);
+    EXPECT_EQ(header_size("\xEF\xBB\xBF\na,b\n1,2\n", HeaderRecord::kFirstNotEmpty), 8U);
+    EXPECT_EQ(header_size("\n\n\n", HeaderRecord::kFirstNotEmpty), 1U);
+    EXPECT_EQ(header_size("\n \n1\n", HeaderRecord::kFirstNotEmpty), 3U);
+    EXPECT_EQ(header_size("\n\r\na,b\n1,2\n", HeaderRecord::kFirst), 1U);
+}
+
+TEST(Headers, AfterMegabytesOfEmptyRecordsInAStream) {
+    Random random(1);
+    for (const std::string header : {"a,b\n1\n2\n", ""}) {
+        Policy policy;
+        policy.records = header.empty() ? 1000000 : 1;
+        expect_plan(std::string(3 << 20, '\n') + header, Dialect{}, policy, random);
+    }
+}
+
 // More than memory is allowed to hold waits for the piece that it belongs to.
 TEST(Limits, RecordsOfMegabytesInAStream) {
     Random random(1);

@@ -167,6 +167,19 @@ Reading read_by_rules(std::string_view text, Dialect dialect, Quoting quoting) {
     return read_by_rules(text, dialect);
 }
 
+std::uint64_t header_records(std::string_view text, const Dialect& dialect) {
+    const Reading reading = read_by_rules(text, dialect);
+    if (dialect.header == HeaderRecord::kFirstNotEmpty) {
+        for (std::uint64_t record = 0; record < reading.starts.size(); ++record) {
+            const std::uint64_t start = reading.starts[record];
+            std::string_view bytes = text.substr(start, reading.start_of(record + 1).offset - start);
+            if (record == 0 && bytes.starts_with(kByteOrderMark)) bytes.remove_prefix(kByteOrderMark.size());
+            if (bytes.find_first_not_of("\r\n") != std::string_view::npos) return record + 1;
+        }
+    }
+    return std::min<std::uint64_t>(1, reading.starts.size());
+}
+
 std::optional<std::uint64_t> first_difference(std::string_view text, const Dialect& dialect) {
     const std::vector<std::uint64_t> a = read_by_rules(text, dialect, Quoting::kFieldStart).starts;
     const std::vector<std::uint64_t> b = read_by_rules(text, dialect, Quoting::kAnywhere).starts;

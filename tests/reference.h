@@ -34,6 +34,10 @@ struct Reading {
 Reading read_by_rules(std::string_view text, const Dialect& dialect);
 Reading read_by_rules(std::string_view text, Dialect dialect, Quoting quoting);
 
+// How many records the header takes up: the empty ones that the text begins with, and the next one. If all are empty,
+// or the dialect says so, the first one alone.
+std::uint64_t header_records(std::string_view text, const Dialect& dialect);
+
 // The first byte at which a record starts by one quote rule and not by the other.
 std::optional<std::uint64_t> first_difference(std::string_view text, const Dialect& dialect);
 

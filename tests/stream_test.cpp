@@ -43,6 +43,7 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
             const Reading reading = read_by_rules(text, dialect);
             EXPECT_EQ(findings.size, text.size());
             EXPECT_EQ(findings.records, reading.starts.size());
+            EXPECT_EQ(findings.header_records, header_records(text, dialect));
             EXPECT_EQ(findings.open_quote, reading.open_quote());
             const RecordIndex index(bytes_of(text), dialect, Machine{});
             EXPECT_EQ(findings.divergence, index.findings().divergence);

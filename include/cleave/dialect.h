@@ -30,6 +30,13 @@ enum class EscapeScope : std::uint8_t {
     kQuoted,      // only inside quotes
 };
 
+// Which record is the header, where there is one.
+enum class HeaderRecord : std::uint8_t {
+    kFirstNotEmpty,  // the first one that holds a byte other than CR and LF, a byte order mark aside; the empty records
+                     // before it belong to the header; if all records are empty, the first one
+    kFirst,          // the first one, whatever it holds
+};
+
 // One byte each; a doubled quote inside quotes always stands for itself.
 struct Dialect {
     std::uint8_t delimiter = ',';
@@ -38,6 +45,7 @@ struct Dialect {
     EscapeScope escape_scope = EscapeScope::kEverywhere;
     Quoting quoting = Quoting::kFieldStart;
     Terminator terminator = Terminator::kLf;
+    HeaderRecord header = HeaderRecord::kFirstNotEmpty;
 
     bool operator==(const Dialect&) const = default;
 };

@@ -23,7 +23,7 @@ struct Tally {
     bool operator==(const Tally&) const = default;
 };
 
-// Records that do not have as many fields as the first record has, empty ones not among them. One in which a quote is
+// Records that do not have as many fields as the header record, empty ones not among them. One in which a quote is
 // left open counts only if it has too many. The place is the delimiter before the first field too many, or where a
 // record with too few ends: at its terminator, or at the end of the input.
 struct Ragged : Tally {
@@ -86,9 +86,11 @@ struct Examination {
 
     Findings findings;
     Census census;
-    std::uint64_t fields = 0;        // of the first record; 0 if there is none
-    std::uint64_t head_size = 0;     // of the first record
-    std::vector<std::uint8_t> head;  // the first record, at most kMaxHeadSize bytes of it
+    // The record that is the header, by the dialect's HeaderRecord, whether or not the input has one; size 0 if the
+    // input is empty.
+    RecordExtent header;
+    std::uint64_t fields = 0;        // of that record; 0 if the input is empty
+    std::vector<std::uint8_t> head;  // that record, as far as it stands in the first kMaxHeadSize bytes of the input
     // Around the places of that name.
     std::optional<Excerpt> open_quote;
     std::optional<Excerpt> divergence;

@@ -13,12 +13,13 @@
 
 namespace cleave {
 
-// Whether the first record is a header, and where it goes.
+// Whether there is a header, and where it goes. Which record it is, the dialect's HeaderRecord says; empty records
+// before it go with it.
 enum class HeaderMode : std::uint8_t {
     kRepeat,  // into every piece
     kFirst,   // into the first piece
     kDrop,    // nowhere
-    kNone,    // there is no header: the first record is as any other
+    kNone,    // there is no header: all records are alike
 };
 
 // Blocks of so many bytes can be shared between files by those file systems that do it at all. Cuts never depend on
@@ -83,10 +84,10 @@ public:
 };
 
 // Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
-// that may not fit the piece at hand at most 1 MiB is held, the rest waits in an unlinked temporary file. Throws
-// std::system_error, InputError as scan(), Cancelled and what the sink throws. Throws std::invalid_argument for a
-// dialect with a fault, a bad machine or policy, a policy that needs the whole input, a mapped input, or a stream that
-// was read before.
+// that may not fit the current piece, and of empty records before the header, at most 1 MiB is held; the rest waits in
+// an unlinked temporary file. Throws std::system_error, InputError as scan(), Cancelled and what the sink throws.
+// Throws std::invalid_argument for a dialect with a fault, a bad machine or policy, a policy that needs the whole
+// input, a mapped input, or a stream that was read before.
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink);
 

@@ -51,7 +51,10 @@ struct Grid {
 // What a scan learns beside the boundaries.
 struct Findings {
     std::uint64_t size = 0;
-    std::uint64_t records = 0;        // header included
+    std::uint64_t records = 0;  // header included
+    // How many records the header takes up, if the input has one: the header record by the dialect's HeaderRecord, and
+    // the empty records before it. 0 if the input is empty.
+    std::uint64_t header_records = 0;
     std::optional<Place> open_quote;  // the quote still open at the end of the input
     // Where the two quote rules part before they first cut differently: at a quote in an unquoted field, or at an
     // escape right after a closing quote.

@@ -10,10 +10,9 @@ namespace {
 
 Json place_json(const std::optional<Place>& place, const CheckReport& report) {
     if (!place) return nullptr;
-    // Records are counted from 1, the header is record 0.
     Json json;
     json["byte"] = place->offset;
-    json["record"] = place->record + 1 - report.header_records();
+    json["record"] = record_number(*place, report.header_records());
     return json;
 }
 
@@ -92,7 +91,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["path"] = report.path;
     json["size"] = findings.size;
     json["records"] = report.records();
-    json["header"] = report.header_records() == 1;
+    json["header"] = report.header_records() > 0;
     json["bom"] = report.bom;
     json["dialect"] = dialect_json(report.sniffed.dialect);
     json["sniffed"] = sniffed_json(report);

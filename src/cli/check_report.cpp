@@ -31,7 +31,7 @@ private:
     std::string painted(const std::string& text, const fmt::text_style& style) const {
         return colour_ ? fmt::format(style, "{}", text) : text;
     }
-    std::string place(const Place& place) const { return describe_place(place, report_.has_header); }
+    std::string place(const Place& place) const { return describe_place(place, report_.header_records()); }
 
     void print_records() const;
     void print_dialect() const;
@@ -71,7 +71,7 @@ void TextReport::print_records() const {
     const RecordExtent& longest = census().longest;
     const Tally& empty = census().empty;
     line("size", fmt::format("{} bytes{}", findings.size, report_.bom ? ", after a UTF-8 byte order mark of 3" : ""));
-    line("records", fmt::format("{}{}", report_.records(), report_.header_records() == 1 ? " and a header" : ""));
+    line("records", fmt::format("{}{}", report_.records(), report_.header_records() > 0 ? " and a header" : ""));
     line("fields", fields_text());
     line("ragged", ragged_text());
     line("longest", longest.size == 0 ? "none" : fmt::format("{} bytes {}", longest.size, place(longest.start)));
@@ -185,7 +185,7 @@ void TextReport::print_problems() const {
 void TextReport::print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                                const std::string& what) const {
     if (!place || !excerpt) return;
-    const std::uint64_t number = place->record + (report_.has_header ? 0 : 1);
+    const std::uint64_t number = record_number(*place, report_.header_records());
     const std::string label = number == 0 ? "header" : std::to_string(number);
     out_.print("{}: {}{}, byte {}: {}\n", name_, number == 0 ? "" : "record ", label, place->offset, what);
     constexpr std::string_view kCut = "...";
@@ -199,9 +199,10 @@ void TextReport::print_problem(const std::optional<Place>& place, const std::opt
 
 std::vector<std::string> column_names(const CheckReport& report) {
     const Examination& examination = report.examination;
-    if (report.header_records() == 0 || examination.head_size > examination.head.size()) return {};
+    if (report.header_records() == 0 || examination.header.size > examination.head.size()) return {};
     const std::span<const std::uint8_t> head = examination.head;
-    return field_values(head.subspan(bom_size(head)), report.sniffed.dialect);
+    const std::size_t bom = examination.header.start.offset == 0 ? bom_size(head) : 0;
+    return field_values(head.subspan(bom), report.sniffed.dialect);
 }
 
 void print_text(StandardOutput& out, const CheckReport& report, bool colour) {

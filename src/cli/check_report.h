@@ -11,14 +11,15 @@ namespace cleave::cli {
 
 struct CheckReport {
     std::string path;
-    bool has_header = true;  // the first record, if there is one
+    bool has_header = true;  // if there is a record
     bool bom = false;
     SniffedDialect sniffed;
     bool terminator_given = false;
     Examination examination;
     bool sound = true;
 
-    std::uint64_t header_records() const { return has_header && examination.findings.records > 0 ? 1 : 0; }
+    // How many records the header takes up.
+    std::uint64_t header_records() const { return has_header ? examination.findings.header_records : 0; }
     std::uint64_t records() const { return examination.findings.records - header_records(); }
 };
 

@@ -9,7 +9,7 @@ std::uint64_t count_input(Context& context, const std::string& path, StandardOut
         findings = scan(opened.input, opened.dialect, context.arguments.machine);
         Judge(context).take(findings);
     });
-    const std::uint64_t records = context.without_header(findings.records);
+    const std::uint64_t records = findings.records - context.header_records;
     if (context.arguments.inputs.size() == 1) {
         out.print("{}\n", records);
     } else {

@@ -197,8 +197,12 @@ bool wants_colour(int descriptor) {
 
 std::string display_name(const std::string& path) { return path == "-" ? "stdin" : path; }
 
-std::string describe_place(const Place& place, bool has_header) {
-    const std::uint64_t record = place.record + (has_header ? 0 : 1);
+std::uint64_t record_number(const Place& place, std::uint64_t header_records) {
+    return place.record < header_records ? 0 : place.record - header_records + 1;
+}
+
+std::string describe_place(const Place& place, std::uint64_t header_records) {
+    const std::uint64_t record = record_number(place, header_records);
     if (record == 0) return fmt::format("(byte {}, in the header)", place.offset);
     return fmt::format("(byte {}, record {})", place.offset, record);
 }

@@ -56,8 +56,11 @@ bool wants_colour(int descriptor);
 // How an input is called in messages.
 std::string display_name(const std::string& path);
 
-// " (byte N, record K)": records counted from 1, the header not among them.
-std::string describe_place(const Place& place, bool has_header);
+// The number of the record that holds the place: from 1, or 0 if it is one of the records that the header takes up.
+std::uint64_t record_number(const Place& place, std::uint64_t header_records);
+
+// "(byte N, record K)", or "(byte N, in the header)".
+std::string describe_place(const Place& place, std::uint64_t header_records);
 
 // Prints "cleave: TEXT" on standard error, over a bar if one is there. Asks for no memory. What cannot be written is
 // lost.

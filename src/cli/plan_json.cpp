@@ -109,6 +109,7 @@ Json dialect_json(const Dialect& dialect) {
     if (dialect.escape) json["escape_scope"] = name_of(dialect.escape_scope);
     json["quoting"] = name_of(dialect.quoting);
     json["terminator"] = name_of(dialect.terminator);
+    if (dialect.header == HeaderRecord::kFirst) json["header_record"] = "first";
     return json;
 }
 

@@ -50,7 +50,7 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
                        verb_name(context.arguments.verb));
 }
 
-SniffedDialect settle(const Context& context, Input& input) {
+SniffedDialect settle(Context& context, Input& input) {
     const auto head = input.peek(kSniffSize);
     const auto foreign = foreign_format(head);
     const SniffedDialect sniffed =
@@ -86,6 +86,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
                 const std::function<void(OpenInput&)>& work) {
     const auto began = std::chrono::steady_clock::now();
     context.path = path;
+    context.header_records = 0;
     start(context.meter);
     Input input = Input::open(path, cancellation);
     Bar bar(context.arguments, context.meter, size_to_scan(input), !input.is_mapped());
@@ -115,10 +116,11 @@ void Judge::remark(const std::string& text) const {
 }
 
 void Judge::take(const Findings& findings) const {
+    context_.header_records = context_.has_header() ? findings.header_records : 0;
     if (findings.divergence) {
         if (context_.arguments.strict) throw InputError(kRulesDiffer, findings.divergence);
         warn(fmt::format("{} {}; see --quoting", kRulesDiffer,
-                         describe_place(*findings.divergence, context_.has_header())));
+                         describe_place(*findings.divergence, context_.header_records)));
     }
     if (findings.open_quote) {
         if (!context_.arguments.lenient) throw OpenQuoteError(*findings.open_quote);
@@ -141,10 +143,10 @@ void Judge::conclude() const {
 
 std::string describe(const Context& context, const InputError& error) {
     if (!error.place()) return error.what();
-    const std::string place = describe_place(*error.place(), context.has_header());
+    const std::string place = describe_place(*error.place(), context.header_records);
     if (dynamic_cast<const OpenQuoteError*>(&error) == nullptr) return fmt::format("{} {}", error.what(), place);
     // "(byte 5, record 1)" as "at byte 5 (record 1)".
-    const std::uint64_t record = error.place()->record + (context.has_header() ? 0 : 1);
+    const std::uint64_t record = record_number(*error.place(), context.header_records);
     const std::string where = record == 0 ? "in the header" : fmt::format("record {}", record);
     return fmt::format("quote opened at byte {} ({}) is never closed", error.place()->offset, where);
 }

@@ -20,11 +20,10 @@ struct Context {
     Meter meter;       // of it too
     // The pieces of a split are complete and stay: the run has succeeded, whatever fails now.
     bool is_committed = false;
+    // The records that the input's header takes up; 0 if it has no header, or is not scanned yet.
+    std::uint64_t header_records = 0;
+
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
-    // Of so many records, those that are not the header.
-    std::uint64_t without_header(std::uint64_t records) const {
-        return records - (has_header() && records > 0 ? 1 : 0);
-    }
 };
 
 struct OpenInput {
@@ -47,13 +46,13 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
 // Decides between error, warning and silence, by the options.
 class Judge {
 public:
-    explicit Judge(const Context& context) : context_(context) {}
+    explicit Judge(Context& context) : context_(context) {}
 
     // Prints a remark or a warning about the input at hand, unless --quiet.
     void remark(const std::string& text) const;
     void warn(const std::string& text) const { remark("warning: " + text); }
 
-    // Throws OpenQuoteError or InputError, or warns.
+    // Notes how many records the header takes up. Throws OpenQuoteError or InputError, or warns.
     void take(const Findings& findings) const;
 
     // Throws InputError under --strict-size if the piece is too large.
@@ -63,7 +62,7 @@ public:
     void conclude() const;
 
 private:
-    const Context& context_;
+    Context& context_;
     std::uint64_t oversize_count_ = 0;
     Piece first_oversize_;
 };

@@ -230,7 +230,7 @@ void split_input(Context& context, OpenInput& opened) {
         Json event = make_event("end");
         event["input"] = input_json(done.facts);
         event["header"] = header_json(done.facts);
-        event["records"] = context.without_header(done.records);
+        event["records"] = done.records - context.header_records;
         event["pieces"] = context.meter.pieces.load();
         print_event(out, event);
     }

@@ -11,6 +11,7 @@
 #include "plan/limits.h"
 #include "scan/bits.h"
 #include "scan/contract.h"
+#include "scan/header_finder.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -18,8 +19,9 @@ namespace {
 
 class StreamCutter {
 public:
-    StreamCutter(const Policy& policy, PieceSink& sink)
-        : policy_(policy), sink_(sink), in_header_(policy.header != HeaderMode::kNone) {}
+    // `header` must know how many records the header takes up before the first feed().
+    StreamCutter(const Policy& policy, PieceSink& sink, const HeaderFinder& header)
+        : policy_(policy), sink_(sink), header_(header), in_header_(policy.header != HeaderMode::kNone) {}
 
     // The next bytes of the stream, and a bit for each at which a record starts.
     void feed(std::span<const std::uint8_t> chunk, std::span<const std::uint64_t> starts) {
@@ -65,7 +67,10 @@ private:
 
     void start_record(std::uint64_t offset) {
         if (in_header_) {
-            if (offset == 0) return;
+            if (header_started_ < header_.records()) {
+                ++header_started_;
+                return;
+            }
             take_header(offset);
             in_header_ = false;
         }
@@ -142,7 +147,9 @@ private:
     PieceSink& sink_;
     std::span<const std::uint8_t> chunk_;
     std::uint64_t base_ = 0;  // where chunk_ begins
+    const HeaderFinder& header_;
     bool in_header_;
+    std::uint64_t header_started_ = 0;  // records of the header, the one in progress included
     std::uint64_t header_size_ = 0;
     bool any_ = false;   // there was a piece
     bool open_ = false;  // there is one now, and these speak of it:
@@ -164,14 +171,32 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
     const Kernel& kernel = checked_kernel(machine);
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
-    Walker walker(checked(dialect), kernel, bom_size(head), true);
-    StreamCutter cutter(policy, sink);
+    const std::size_t bom = bom_size(head);
+    Walker walker(checked(dialect), kernel, bom, true);
+    HeaderFinder header(dialect, bom);
+    StreamCutter cutter(policy, sink, header);
+    const auto cut = [&](std::span<const std::uint8_t> bytes) { cutter.feed(bytes, walker.walk(bytes)); };
+    // Empty records belong to the header if a record that is not empty follows them. Until then they wait.
+    SpillBuffer waiting;
+    const auto cut_waiting = [&] {
+        waiting.for_each_part(cut);
+        waiting.clear();
+    };
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
-        cutter.feed(bytes, walker.walk(bytes));
+        header.feed(bytes);
+        if (header.is_found() || policy.header == HeaderMode::kNone) {
+            if (!waiting.empty()) cut_waiting();
+            cut(bytes);
+        } else {
+            waiting.append(bytes);
+        }
         if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
     }
+    cut_waiting();
     cutter.finish();
-    return walker.findings();
+    Findings findings = walker.findings();
+    findings.header_records = header.records();
+    return findings;
 }
 
 }  // namespace cleave

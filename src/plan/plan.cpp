@@ -18,7 +18,10 @@ constexpr std::uint64_t kWindowsInPiece = 100;
 class Cuts {
 public:
     Cuts(const RecordIndex& index, const Policy& policy)
-        : locator_(index), policy_(policy), end_(index.end()), body_(locator_.start_of(has_header() ? 1 : 0)) {}
+        : locator_(index),
+          policy_(policy),
+          end_(index.end()),
+          body_(locator_.start_of(has_header() ? index.findings().header_records : 0)) {}
 
     Boundary body() const { return body_; }
 

@@ -23,9 +23,13 @@ constexpr std::size_t kMaxChunkCount = 4096;
 // Bytes examined between two looks at whether there is any use in it.
 constexpr std::size_t kSliceSize = std::size_t{1} << 20;
 
-std::vector<std::uint8_t> head_of(Bytes bytes, std::uint64_t size) {
-    bytes = bytes.first(std::min({bytes.size(), static_cast<std::size_t>(size), Examination::kMaxHeadSize}));
-    return {bytes.begin(), bytes.end()};
+Bytes start_of(Bytes bytes) { return bytes.first(std::min(bytes.size(), Examination::kMaxHeadSize)); }
+
+// The record, as far as it stands in the first bytes of the input.
+std::vector<std::uint8_t> head_of(Bytes start, const RecordExtent& record) {
+    const std::size_t begin = std::min<std::uint64_t>(start.size(), record.start.offset);
+    const std::size_t end = std::min<std::uint64_t>(start.size(), record.start.offset + record.size);
+    return {start.begin() + static_cast<std::ptrdiff_t>(begin), start.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
 // What is to be told of is the examination, not the scan before it.
@@ -34,7 +38,7 @@ Machine without_meter(Machine machine) {
     return machine;
 }
 
-// Mapped bytes: the first record, which says how many fields there should be, then the others by all threads.
+// Mapped bytes: the header, which says how many fields there should be, then the others by all threads.
 class MappedExaminer {
 public:
     MappedExaminer(const Input& input, const Dialect& dialect, const Machine& machine)
@@ -43,7 +47,7 @@ public:
           machine_(machine),
           table_(checked(dialect)),
           index_(bytes_, dialect, without_meter(machine), cancellation_),
-          body_(Locator(index_).start_of(1)) {}
+          body_(Locator(index_).start_of(index_.findings().header_records)) {}
 
     Examination examine() const {
         Examination examination;
@@ -52,8 +56,8 @@ public:
         Examiner head(table_, {}, bom_size(bytes_), std::nullopt);
         run(head, {}, body_);
         examination.fields = head.fields();
-        examination.head_size = body_.offset;
-        examination.head = head_of(bytes_, body_.offset);
+        examination.header = head.header();
+        examination.head = head_of(start_of(bytes_), examination.header);
         examination.census = compose(head.census(), examine_body(head.fields()));
         examination.open_quote = excerpt(examination.findings.open_quote);
         examination.divergence = excerpt(examination.findings.divergence);
@@ -69,7 +73,7 @@ private:
         std::vector<Census> chunks((bytes_.size() - 1) / chunk_size + 1);
         parallel_for(chunks.size(), machine_.threads, [&](std::size_t i) {
             Locator locator(index_);
-            const Boundary begin = i == 0 ? body_ : locator.at_or_after(i * chunk_size);
+            const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
             if (begin.record >= end.record) return;
             Examiner examiner(table_, begin, 0, fields);
@@ -113,9 +117,10 @@ private:
 // parted, are looked at while they are at hand.
 Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine) {
     const Kernel& kernel = checked_kernel(machine);
-    const std::vector<std::uint8_t> head = head_of(input.peek(kSniffSize), kSniffSize);
-    refuse_foreign(head);
-    const std::size_t bom = bom_size(head);
+    const Bytes peeked = start_of(input.peek(kSniffSize));
+    const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());
+    refuse_foreign(start);
+    const std::size_t bom = bom_size(start);
     const ExaminerTable table(checked(dialect));
     Walker walker(dialect, kernel, bom, true);
     Examiner examiner(table, {}, bom, std::nullopt);
@@ -141,9 +146,10 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
         passing.take(stray_quote, examination.census.stray_quotes.first);
         passing.take(ragged, examination.census.ragged.first);
     } while (!bytes.empty());
+    examination.findings.header_records = examiner.header_records();
     examination.fields = examiner.fields();
-    examination.head_size = examiner.head_size();
-    examination.head = head_of(head, examination.head_size);
+    examination.header = examiner.header();
+    examination.head = head_of(start, examination.header);
     examination.open_quote = open_quote.of(examination.findings.open_quote);
     examination.divergence = divergence.of(examination.findings.divergence);
     examination.stray_quote = stray_quote.of(examination.census.stray_quotes.first);

@@ -49,7 +49,8 @@ void add(Tally& sum, const Tally& next) {
 }  // namespace
 
 ExaminerTable::ExaminerTable(const Dialect& dialect)
-    : role_bytes_{dialect.quote.value_or('\n'), dialect.delimiter, dialect.escape.value_or('\n'), '\r', '\n'} {
+    : dialect_(dialect),
+      role_bytes_{dialect.quote.value_or('\n'), dialect.delimiter, dialect.escape.value_or('\n'), '\r', '\n'} {
     for (std::size_t byte = 0; byte < kinds_.size(); ++byte) {
         kinds_[byte] = kind_by(dialect, static_cast<std::uint8_t>(byte));
     }
@@ -132,9 +133,11 @@ Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom
       state_(static_cast<std::uint8_t>(State::kFieldStart)),
       offset_(begin.offset),
       done_(std::max(begin.offset, bom)),
-      start_{begin.offset, begin.record} {}
+      start_{begin.offset, begin.record},
+      finder_(table.dialect(), bom) {}
 
 void Examiner::feed(std::span<const std::uint8_t> bytes) {
+    if (fields_ == kUnknown) finder_.feed(bytes);
     if (offset_ < bom_) {
         const std::size_t rest = std::min<std::size_t>(bytes.size(), bom_ - offset_);
         offset_ += rest;
@@ -237,12 +240,12 @@ void Examiner::note_surplus() {
 // The record at hand ends there, its terminator included.
 void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     const std::uint64_t size = end - start_.offset;
-    if (census_.records++ == 0) head_size_ = size;
+    if (fields_ == kUnknown) look_for_header(end);
+    ++census_.records;
     if (size > census_.longest.size) census_.longest = {start_, size};
-    if (fields_ == kUnknown) fields_ = fields_here_;
     if (size == terminator_size + (start_.offset == 0 ? bom_ : 0)) {
         count(census_.empty, start_.offset);
-    } else if (fields_here_ != fields_) {
+    } else if (fields_here_ != fields_ && fields_ != kUnknown) {
         note_surplus();
         Ragged& ragged = census_.ragged;
         if (!ragged.first) ragged.first = Place{end - terminator_size, start_.record};
@@ -250,6 +253,19 @@ void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     }
     start_ = {end, start_.record + 1};
     fields_here_ = 1;
+}
+
+// The record at hand is the header, if the byte that makes it one stands in it. The first record is taken until then.
+void Examiner::look_for_header(std::uint64_t end) {
+    const bool is_header = finder_.is_found() && finder_.content() < end;
+    if (is_header) fields_ = fields_here_;
+    if (is_header || census_.records == 0) header_ = {start_, end - start_.offset};
+}
+
+// An empty record has one field.
+std::uint64_t Examiner::fields() const {
+    if (fields_ != kUnknown) return fields_;
+    return census_.records > 0 ? 1 : 0;
 }
 
 void Examiner::finish() {

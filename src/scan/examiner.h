@@ -10,6 +10,7 @@
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
 #include "dialect/state_machine.h"
+#include "scan/header_finder.h"
 
 namespace cleave {
 
@@ -17,6 +18,8 @@ namespace cleave {
 class ExaminerTable {
 public:
     explicit ExaminerTable(const Dialect& dialect);
+
+    const Dialect& dialect() const { return dialect_; }
 
     // What a byte is to the rules. All bytes of a kind are alike, and one plain byte does what a run of them does.
     enum class Kind : std::uint8_t { kPlain, kQuote, kDelimiter, kEscape, kReturn, kFeed, kEnd };  // the last: no byte
@@ -65,6 +68,7 @@ private:
     Move make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state, Kind kind) const;
     static void break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind);
 
+    Dialect dialect_;
     std::array<Move, kExaminerStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
     std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; one that has no role is one of those
@@ -74,7 +78,8 @@ private:
 class Examiner {
 public:
     // At `begin`, where a record starts and, at the start of the input, `bom` bytes of byte order mark. Records should
-    // have `fields` fields; if that is not known, as many as the first one. `table` must outlive the examiner.
+    // have `fields` fields; if that is not known, as many as the header, and the input begins at `begin`. `table` must
+    // outlive the examiner.
     Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields);
 
     void feed(std::span<const std::uint8_t> bytes);
@@ -84,10 +89,12 @@ public:
 
     // Of all records that have ended; but the first place of every kind is known as soon as it has been fed.
     const Census& census() const { return census_; }
-    // How many fields records should have; 0 if that is not known yet.
-    std::uint64_t fields() const { return fields_ == kUnknown ? 0 : fields_; }
-    // The size of the first record, once it has ended.
-    std::uint64_t head_size() const { return head_size_; }
+    // Once the input has ended: the header record, or the first record if all are empty; and the number of its fields.
+    // An examiner that was given the number of fields does not look for the header.
+    const RecordExtent& header() const { return header_; }
+    std::uint64_t fields() const;
+    // How many records the header takes up.
+    std::uint64_t header_records() const { return finder_.records(); }
 
 private:
     static constexpr std::uint64_t kUnknown = UINT64_MAX;
@@ -97,6 +104,7 @@ private:
     void note(unsigned events, std::uint64_t offset);
     void note_surplus();
     void end_record(std::uint64_t end, std::uint64_t terminator_size);
+    void look_for_header(std::uint64_t end);
     void count(Tally& tally, std::uint64_t offset) const;
 
     const ExaminerTable* table_;
@@ -109,7 +117,8 @@ private:
     Place start_;
     std::uint64_t fields_here_ = 1;
     std::uint64_t surplus_ = 0;  // the delimiter before its first field too many, if it has more than fields_
-    std::uint64_t head_size_ = 0;
+    HeaderFinder finder_;
+    RecordExtent header_;
     Census census_;
 };
 

@@ -7,6 +7,7 @@
 #include "io/mapping.h"
 #include "scan/carry.h"
 #include "scan/contract.h"
+#include "scan/header_finder.h"
 #include "scan/parallel.h"
 #include "scan/rescan.h"
 #include "scan/summarise.h"
@@ -77,7 +78,9 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         walked = walker.state();
         inside = is_quoted(*walked) ? 1 : 0;
     }
-    findings_ = Findings{bytes.size(), records, std::nullopt, walker.findings().divergence};
+    HeaderFinder header(dialect, bom_);
+    header.feed(bytes);
+    findings_ = Findings{bytes.size(), records, header.records(), std::nullopt, walker.findings().divergence};
     if (inside != 0) findings_.open_quote = find_open_quote();
 }
 

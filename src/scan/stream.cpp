@@ -3,6 +3,7 @@
 #include "cleave/scan.h"
 #include "dialect/contract.h"
 #include "scan/contract.h"
+#include "scan/header_finder.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -16,12 +17,17 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machin
     const Kernel& kernel = checked_kernel(machine);
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
-    Walker walker(checked(dialect), kernel, bom_size(head), true);
+    const std::size_t bom = bom_size(head);
+    Walker walker(checked(dialect), kernel, bom, true);
+    HeaderFinder header(dialect, bom);
     for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
         walker.pass(bytes);
+        header.feed(bytes);
         if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
     }
-    return walker.findings();
+    Findings findings = walker.findings();
+    findings.header_records = header.records();
+    return findings;
 }
 
 }  // namespace

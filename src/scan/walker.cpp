@@ -203,7 +203,7 @@ Transition Walker::transition_at(std::uint64_t offset, Quoting quoting, State st
 }
 
 Findings Walker::findings() const {
-    Findings findings{offset_, records(), std::nullopt, divergence_};
+    Findings findings{offset_, records(), 0, std::nullopt, divergence_};
     if (is_quoted(state())) findings.open_quote = Place{last_open_, records() - 1};
     return findings;
 }

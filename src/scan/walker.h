@@ -57,8 +57,8 @@ public:
     // Suspect bytes matter: a summary may be wrong there, or the two rules may part.
     bool exact() const;
 
-    // What is known of the bytes so far, taking them for the whole input. The place of an open quote is only right if
-    // the walk came past it.
+    // What is known of the bytes so far, taking them for the whole input, without the header. The place of an open
+    // quote is only right if the walk came past it.
     Findings findings() const;
 
 private:
