@@ -1,6 +1,6 @@
 #include "cli/formats.h"
 
-#include <array>
+#include <string_view>
 
 namespace cleave::cli {
 namespace {
@@ -53,13 +53,9 @@ public:
     void finish(const InputFacts& facts) override { put(facts.size); }
 
 private:
-    void put(std::uint64_t number) {
-        std::array<char, sizeof number> bytes;
-        for (char& byte : bytes) {
-            byte = static_cast<char>(number & 0xFF);
-            number >>= 8;
-        }
-        out().print("{}", std::string_view(bytes.data(), bytes.size()));
+    // As it lies in memory: kernels/kernel.h demands a little-endian machine.
+    void put(const std::uint64_t& number) {
+        out().print("{}", std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
     }
 };
 

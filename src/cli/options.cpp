@@ -103,7 +103,11 @@ void take_machine(const Given& given, Arguments& arguments) {
     constexpr std::uint64_t kMaxThreads = 1024;
     machine.threads = static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
     if (const auto size = given.size("block-size")) {
-        if (*size > kMaxBlockSize) throw UsageError(fmt::format("--block-size: at most {}", kMaxBlockSize));
+        // The index holds some 65 bytes a block: smaller blocks would need more memory than their bytes.
+        constexpr std::size_t kLeastBlockSize = 64;
+        if (*size < kLeastBlockSize || *size > kMaxBlockSize) {
+            throw UsageError(fmt::format("--block-size: {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
+        }
         machine.block_size = static_cast<std::size_t>(*size);
     }
     try {

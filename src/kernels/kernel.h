@@ -8,6 +8,9 @@
 
 namespace cleave {
 
+// Here, in the scan and in what the command writes in binary, a word's lowest byte comes first; sizes have 64 bits.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(void*) == 8, "cleave needs little-endian, 64 bits");
+
 // The bytes to look for, and which of the scan's variants looks for them (see kernels/markup.h).
 struct Markup {
     std::uint8_t quote;

@@ -1,7 +1,6 @@
 #include "scan/examiner.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "scan/bits.h"
@@ -119,7 +118,6 @@ std::uint64_t ExaminerTable::roles_of(const std::uint8_t* bytes) const {
     for (std::size_t i = 0; i < kStepSize; i += sizeof(std::uint64_t)) {
         std::uint64_t ones = 0;
         std::memcpy(&ones, has_role.data() + i, sizeof ones);
-        if constexpr (std::endian::native == std::endian::big) ones = __builtin_bswap64(ones);
         // The product gathers the lowest bits of eight bytes in its highest byte.
         roles |= (ones * 0x0102040810204080 >> 56) << i;
     }

@@ -46,7 +46,7 @@ void expect_usable(const Arguments& arguments) {
         EXPECT_EQ(dialect_fault(dialect), std::nullopt) << name;
     }
     EXPECT_GE(arguments.machine.threads, 1U);
-    EXPECT_GE(arguments.machine.block_size, 1U);
+    EXPECT_GE(arguments.machine.block_size, 64U);
     EXPECT_LE(arguments.machine.block_size, kMaxBlockSize);
     EXPECT_FALSE(arguments.inputs.empty());
     if (arguments.verb != Verb::kCount && arguments.verb != Verb::kCheck) {
