@@ -127,13 +127,13 @@ def check_command(root):
 
 def build_by_cmake(root, folder, cxx):
     build = os.path.join(folder, "by_cmake")
-    run("cmake", "-S", os.path.join(SOURCE, "tests", "package"), "-B", build, "-G", "Ninja",
+    run("cmake", "-S", os.path.join(SOURCE, "examples"), "-B", build, "-G", "Ninja",
         "-D", "CMAKE_PREFIX_PATH=" + os.path.join(root, "usr"), "-D", "CMAKE_CXX_COMPILER=" + cxx)
     with open(os.path.join(build, "CMakeCache.txt")) as file:
         found = re.search(r"^cleave_DIR:PATH=(.*)$", file.read(), re.M).group(1)
     check(found.startswith(root), "cleave is found in the root, not in " + found)
     run("cmake", "--build", build)
-    return os.path.join(build, "offsets")
+    return os.path.join(build, "example_ranges")
 
 
 def build_by_pkg_config(root, folder, cxx):
@@ -141,7 +141,7 @@ def build_by_pkg_config(root, folder, cxx):
     environment = {**os.environ, "PKG_CONFIG_PATH": ":".join(places)}
     flags = run("pkg-config", "--cflags", "--libs", "cleave", env=environment).split()
     program = os.path.join(folder, "by_pkg_config")
-    run(cxx, "-std=c++20", os.path.join(SOURCE, "tests", "package", "offsets.cpp"), "-o", program, *flags)
+    run(cxx, "-std=c++20", os.path.join(SOURCE, "examples", "ranges.cpp"), "-o", program, *flags)
     return program
 
 
@@ -185,7 +185,7 @@ def main():
         for build in (build_by_cmake, build_by_pkg_config):
             program = build(root, folder, arguments.cxx)
             for kernel in kernels:
-                printed = run(program, INPUT, env={**os.environ, "CLEAVE_KERNEL": kernel})
+                printed = run(program, INPUT, "4", env={**os.environ, "CLEAVE_KERNEL": kernel})
                 check(printed == offsets, "%s, kernel %s: the offsets are those of the command" % (program, kernel))
         check_embedding(folder, arguments.cxx)
     print("two packages, two programs, %d kernels" % len(kernels))

@@ -12,3 +12,9 @@ fi
 for header in "$1"/cleave/*.h; do
     grep -qx '#pragma once' "$header" || { echo "$header may be included once only"; exit 1; }
 done
+# The umbrella header has them all.
+for header in "$1"/cleave/*.h; do
+    name=$(basename "$header")
+    [ "$name" = cleave.h ] || grep -qx "#include \"cleave/$name\"" "$1/cleave/cleave.h" ||
+        { echo "cleave.h does not include $name"; exit 1; }
+done

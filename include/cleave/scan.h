@@ -142,6 +142,10 @@ private:
     Cursor cursor_;
 };
 
+// Settles what the wish leaves open by the first bytes of the input and by its name, less the suffix of a compressed
+// file: "in.tsv.gz" means TAB. Throws as Input::peek(), and std::invalid_argument if what the wish names has a fault.
+SniffedDialect settle_dialect(const DialectWish& wish, Input& input);
+
 // Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws
 // std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled, and
 // std::invalid_argument for a dialect with a fault, a bad machine, or a stream that was read before.

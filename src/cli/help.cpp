@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cleave/kernel.h"
+#include "cleave/version.h"
 #include "cli/values.h"
 
 namespace cleave::cli {

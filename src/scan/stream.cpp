@@ -1,4 +1,5 @@
 // Scanning an input by the way it is read.
+#include "cleave/compression.h"
 #include "cleave/foreign.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
@@ -31,6 +32,10 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machin
 }
 
 }  // namespace
+
+SniffedDialect settle_dialect(const DialectWish& wish, Input& input) {
+    return settle_dialect(wish, input.peek(kSniffSize), without_compression_suffix(input.path()));
+}
 
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
     try {

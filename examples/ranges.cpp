@@ -1,0 +1,25 @@
+// Prints the ranges of bytes that N workers take of a CSV file: number, start, length, first record, records.
+//   example_ranges FILE N
+// FILE may be compressed, a pipe, or "-". Offsets are those of the plain bytes.
+#include <cleave/cleave.h>
+
+#include <exception>
+#include <iostream>
+#include <string>
+
+int main(int argc, char** argv) try {
+    if (argc != 3) {
+        std::cerr << "usage: example_ranges FILE N\n";
+        return 2;
+    }
+    const cleave::MappingGuard guard;  // a file that becomes shorter is an error, not a SIGBUS
+    cleave::Policy policy;
+    policy.pieces = std::stoull(argv[2]);
+    for (const cleave::Piece& piece : cleave::plan(argv[1], policy).pieces) {
+        std::cout << piece.number << '\t' << piece.start << '\t' << piece.length << '\t' << piece.first_record << '\t'
+                  << piece.records << '\n';
+    }
+} catch (const std::exception& error) {
+    std::cerr << argv[1] << ": " << error.what() << '\n';
+    return 1;
+}

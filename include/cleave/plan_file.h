@@ -1,0 +1,51 @@
+// From a path to a plan, in one call: opens the input, settles its dialect, scans it and plans its pieces. Adds no rule
+// to the functions that it calls, and writes nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cleave/cancel.h"
+#include "cleave/compression.h"
+#include "cleave/dialect.h"
+#include "cleave/input.h"
+#include "cleave/plan.h"
+#include "cleave/scan.h"
+
+namespace cleave {
+
+struct PlanOptions {
+    DialectWish dialect;
+    Machine machine;
+    bool accepts_open_quote = false;  // plan an input whose last quote is never closed; see Findings::open_quote
+};
+
+// What an input is, and the pieces of it. Plain data: it stays valid when the input is closed.
+struct Plan {
+    std::string path;       // as given, "-" included
+    FileIdentity identity;  // of what was opened; its size is that of the file, compressed or not
+    Compression compression = Compression::kNone;
+    SniffedDialect sniffed;  // the dialect, and why
+    Findings findings;
+    HeaderMode header = HeaderMode::kRepeat;  // the policy's
+    std::uint64_t header_size = 0;            // 0, or where the first piece starts
+    std::vector<Piece> pieces;                // offsets are those of the plain bytes
+};
+
+// Plans the file at `path`, or standard input for "-": plain or compressed, a regular file or a stream. A stream that
+// the policy needs as a whole is copied to a temporary file. `cancellation`, if any, ends the call by Cancelled. Throws
+// - std::invalid_argument for an argument that a header forbids, before anything is opened,
+// - std::system_error if the system refuses,
+// - InputError if refuse_foreign() throws it, or the compressed data are corrupt or end too early,
+// - OpenQuoteError, an InputError, for an open quote, unless options.accepts_open_quote,
+// - InputChangedError if the file was written to meanwhile, and Cancelled.
+Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options = {},
+          const Cancellation* cancellation = nullptr);
+
+// The same for an open input, that pieces of it can then be written: call input.spool() before, and split_mapped()
+// after it. A stream that was not spooled, and that the policy does not need as a whole, is read to its end. The
+// Cancellation is the input's.
+Plan plan(Input& input, const Policy& policy, const PlanOptions& options = {});
+
+}  // namespace cleave

@@ -1,0 +1,77 @@
+#include "cleave/plan_file.h"
+
+#include "cleave/error.h"
+#include "cleave/foreign.h"
+#include "plan/contract.h"
+#include "scan/contract.h"
+
+namespace cleave {
+namespace {
+
+// Keeps the pieces of a stream, and none of its bytes.
+class PlanSink : public PieceSink {
+public:
+    explicit PlanSink(Plan& plan) : plan_(plan) {}
+
+    void header(std::span<const std::uint8_t> bytes) override { plan_.header_size += bytes.size(); }
+    void begin(const Piece&) override {}
+    void body(std::span<const std::uint8_t>) override {}
+    void end(const Piece& piece) override { plan_.pieces.push_back(piece); }
+
+private:
+    Plan& plan_;
+};
+
+void check(const Policy& policy, const PlanOptions& options) {
+    checked(policy);
+    checked_kernel(options.machine);
+    settle_dialect(options.dialect, {}, "");
+}
+
+void plan_mapped(const Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
+    const RecordIndex index(input.bytes(), plan.sniffed.dialect, machine, input.cancellation());
+    input.throw_if_changed();
+    plan.findings = index.findings();
+    plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });
+}
+
+void plan_stream(Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
+    PlanSink sink(plan);
+    plan.findings = cut_stream(input, plan.sniffed.dialect, machine, policy, sink);
+}
+
+}  // namespace
+
+Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options, const Cancellation* cancellation) {
+    check(policy, options);
+    Input input = Input::open(path, cancellation);
+    return plan(input, policy, options);
+}
+
+Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
+    check(policy, options);
+    try {
+        Plan plan;
+        plan.path = input.path();
+        plan.identity = input.identity();
+        plan.header = policy.header;
+        plan.sniffed = settle_dialect(options.dialect, input);
+        plan.compression = input.compression();
+        if (needs_whole_input(policy)) {
+            refuse_foreign(input.peek(kSniffSize));  // rather than after the copy
+            input.spool();
+        }
+        if (input.is_mapped()) {
+            plan_mapped(input, policy, options.machine, plan);
+        } else {
+            plan_stream(input, policy, options.machine, plan);
+        }
+        input.throw_if_changed();
+        if (plan.findings.open_quote && !options.accepts_open_quote) throw OpenQuoteError(*plan.findings.open_quote);
+        return plan;
+    } catch (const std::exception&) {
+        input.rethrow();
+    }
+}
+
+}  // namespace cleave

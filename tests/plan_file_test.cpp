@@ -1,0 +1,145 @@
+// plan(): one call gives, for a file, a compressed file and a pipe, what the functions under it give for the bytes.
+#include "cleave/plan_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <system_error>
+
+#include "cleave/cleave.h"
+#include "inputs.h"
+#include "io/encoder.h"
+#include "pipe_input.h"
+#include "plan_check.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+std::string gzipped(const std::string& text) {
+    std::string packed;
+    const auto take = [&](std::span<const std::uint8_t> bytes) { packed.append(bytes.begin(), bytes.end()); };
+    const auto encoder = make_encoder({Compression::kGzip, 1});
+    encoder->encode(bytes_of(text), take);
+    encoder->finish(take);
+    return packed;
+}
+
+std::vector<Policy> policies() {
+    std::vector<Policy> all(4);
+    all[0].pieces = 7;
+    all[1].records = 3;
+    all[2].size = 1000;
+    all[3].size = 5000;
+    all[3].alignment = 64;
+    for (const HeaderMode mode : {HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone}) {
+        Policy policy = all[0];
+        policy.header = mode;
+        all.push_back(policy);
+        policy = all[2];
+        policy.header = mode;
+        all.push_back(policy);
+    }
+    return all;
+}
+
+void expect_plan(const cleave::Plan& plan, const std::string& text, const Policy& policy) {
+    EXPECT_EQ(plan.sniffed.dialect.delimiter, ';');
+    EXPECT_EQ(plan.header, policy.header);
+    EXPECT_EQ(plan.findings.size, text.size());
+    expect_same({plan.header_size, plan.pieces}, plan_of_bytes(text, plan.sniffed.dialect, Machine{}, policy));
+}
+
+TEST(PlanFile, PlansAFileACompressedOneAndAPipeAlike) {
+    const TemporaryDirectory directory;
+    std::string text = "id;name\n";
+    for (int i = 0; i < 3000; ++i) text += std::to_string(i) + ";\"a\nb\"\n";
+    const std::string plain = directory.write("in.csv", text);
+    const std::string packed = directory.write("in.csv.gz", gzipped(text));
+    for (const Policy& policy : policies()) {
+        SCOPED_TRACE(describe(policy));
+        const cleave::Plan of_file = cleave::plan(plain, policy);
+        expect_plan(of_file, text, policy);
+        EXPECT_EQ(of_file.path, plain);
+        EXPECT_EQ(of_file.identity.size, text.size());
+        EXPECT_EQ(of_file.compression, Compression::kNone);
+        const cleave::Plan of_packed = cleave::plan(packed, policy);
+        expect_plan(of_packed, text, policy);
+        EXPECT_EQ(of_packed.compression, Compression::kGzip);
+        const Pipe pipe(text, {4096});
+        expect_plan(cleave::plan(pipe.path(), policy), text, policy);
+    }
+}
+
+TEST(PlanFile, KnowsTheDelimiterOfACompressedTsvByItsName) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.tsv.gz", gzipped("a,b\n"));
+    Policy policy;
+    policy.records = 1;
+    EXPECT_EQ(cleave::plan(path, policy).sniffed.dialect.delimiter, '\t');
+}
+
+TEST(PlanFile, RefusesAFaultyPolicyBeforeItOpensTheInput) {
+    EXPECT_THROW(cleave::plan("/no/such/file", Policy{}), std::invalid_argument);
+    Policy policy;
+    policy.records = 0;
+    EXPECT_THROW(cleave::plan("/no/such/file", policy), std::invalid_argument);
+    policy.records = 1;
+    EXPECT_THROW(cleave::plan("/no/such/file", policy), std::system_error);
+    PlanOptions options;
+    options.machine.block_size = 0;
+    EXPECT_THROW(cleave::plan("/no/such/file", policy, options), std::invalid_argument);
+    options = {};
+    options.dialect.dialect.quote = '\n';
+    EXPECT_THROW(cleave::plan("/no/such/file", policy, options), std::invalid_argument);
+}
+
+TEST(PlanFile, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {
+    const TemporaryDirectory directory;
+    const std::string text = "a,b\n1,\"x\n2,y\n";
+    const std::string path = directory.write("in.csv", text);
+    PlanOptions options;
+    options.accepts_open_quote = true;
+    for (const Policy& policy : policies()) {
+        SCOPED_TRACE(describe(policy));
+        EXPECT_THROW(cleave::plan(path, policy), OpenQuoteError);
+        EXPECT_EQ(cleave::plan(path, policy, options).findings.open_quote, (Place{6, 1}));
+        const Pipe refused(text, {4096});
+        EXPECT_THROW(cleave::plan(refused.path(), policy), OpenQuoteError);
+        const Pipe accepted(text, {4096});
+        EXPECT_EQ(cleave::plan(accepted.path(), policy, options).findings.open_quote, (Place{6, 1}));
+    }
+}
+
+TEST(PlanFile, RefusesWhatIsNotCsv) {
+    const TemporaryDirectory directory;
+    const std::string text(
+        "\xFF\xFE"
+        "a\0,\0b\0\n\0",
+        10);
+    const std::string path = directory.write("in.csv", text);
+    const std::string packed = directory.write("in.csv.gz", gzipped(text));
+    for (const Policy& policy : policies()) {
+        EXPECT_THROW(cleave::plan(path, policy), InputError);
+        EXPECT_THROW(cleave::plan(packed, policy), InputError);
+    }
+}
+
+TEST(Version, TheStringIsMadeOfTheNumbers) {
+    const std::string numbers = std::to_string(CLEAVE_VERSION_MAJOR) + '.' + std::to_string(CLEAVE_VERSION_MINOR) +
+                                '.' + std::to_string(CLEAVE_VERSION_PATCH);
+    EXPECT_EQ(numbers, CLEAVE_VERSION);
+}
+
+TEST(PlanFile, NoticesThatTheFileHasChanged) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", "a,b\n1,2\n");
+    Input input = Input::open(path);
+    std::ofstream(path, std::ios::app) << "3,4\n";
+    Policy policy;
+    policy.pieces = 2;
+    EXPECT_THROW(cleave::plan(input, policy), InputChangedError);
+}
+
+}  // namespace
+}  // namespace cleave::test
