@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <boost/program_options.hpp>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +13,8 @@
 
 namespace cleave::cli {
 namespace {
+
+namespace po = boost::program_options;
 
 // Options that set the same thing.
 constexpr std::array<std::pair<const char*, const char*>, 3> kSameThing = {
@@ -43,65 +47,84 @@ const OptionRow* find_option(Verb verb, std::string_view option) {
     throw UsageError(fmt::format("unrecognised option '{}'{}", option, did_you_mean(option, names)));
 }
 
-const OptionRow& get_option(Verb verb, std::string_view option) {
-    const OptionRow* row = find_option(verb, option);
-    if (row == nullptr) refuse_option(verb, option);
-    return *row;
+po::options_description describe(Verb verb) {
+    po::options_description description;
+    auto add = description.add_options();
+    for (const OptionRow& row : option_table()) {
+        if ((row.verbs & bit(verb)) == 0) continue;
+        const std::string name = row.letter == 0 ? row.name : fmt::format("{},{}", row.name, row.letter);
+        if (row.value == nullptr) {
+            add(name.c_str(), "");
+        } else {
+            add(name.c_str(), po::value<std::string>(), "");
+        }
+    }
+    return description;
+}
+
+// "--records" of "--records=5".
+std::string without_value(const std::string& token) { return token.substr(0, token.find('=')); }
+
+// The option that the words end with, as it was typed.
+std::string last_option(const std::vector<std::string>& words) {
+    const std::string& word = words.back();
+    return word.starts_with("--") ? without_value(word) : std::string{'-', word.back()};
+}
+
+// What Boost alone would take for an input.
+void refuse_nameless_option(Verb verb, const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+        if (word == "--") return;
+        if (word.starts_with("--=")) refuse_option(verb, "--");
+    }
+}
+
+// Boost's parser without its variables_map, which takes an option once and forgets how it was typed.
+po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
+    namespace style = po::command_line_style;
+    constexpr int kStyle = style::unix_style & ~style::allow_guessing;
+    const po::options_description description = describe(verb);
+    refuse_nameless_option(verb, words);
+    try {
+        return po::command_line_parser(words).options(description).style(kStyle).run();
+    } catch (const po::unknown_option& error) {
+        refuse_option(verb, without_value(error.get_option_name()));
+    } catch (const po::invalid_command_line_syntax& error) {
+        if (error.kind() == po::invalid_syntax::missing_parameter)
+            throw UsageError(fmt::format("{} needs a value", last_option(words)));
+        const bool is_empty = error.kind() == po::invalid_syntax::empty_adjacent_parameter;
+        throw UsageError(fmt::format("{} {} value", error.get_option_name(), is_empty ? "needs a" : "takes no"));
+    } catch (const po::error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+// The option as it was typed: "-l" or "--records". Boost keeps no token of a letter behind other letters.
+std::string spelling_of(const po::option& option) {
+    if (!option.original_tokens.empty() && option.original_tokens.front().starts_with("--"))
+        return without_value(option.original_tokens.front());
+    const auto& rows = option_table();
+    const auto row = std::ranges::find_if(rows, [&](const OptionRow& each) { return each.name == option.string_key; });
+    return {'-', row->letter};
+}
+
+// Throws where the word after an option is an option of the verb: the value was forgotten.
+void refuse_option_as_value(Verb verb, const po::option& option) {
+    const auto& tokens = option.original_tokens;
+    if (tokens.size() < 2 || find_option(verb, tokens.back()) == nullptr) return;
+    throw UsageError(fmt::format("{} needs a value, and {} is an option", spelling_of(option), tokens.back()));
 }
 
 }  // namespace
 
-Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
-    auto word = words.begin();
-    // What follows an option that needs a value. An option of the verb is not taken for a value: the value is missing.
-    const Next next = [&](std::string_view option) {
-        if (word == words.end()) throw UsageError(fmt::format("{} needs a value", option));
-        if (find_option(verb_, *word) != nullptr)
-            throw UsageError(fmt::format("{} needs a value, and {} is an option", option, *word));
-        return *word++;
-    };
-    while (word != words.end()) {
-        const std::string& current = *word++;
-        if (current == "--") {
-            inputs_.insert(inputs_.end(), word, words.end());
-            break;
-        }
-        if (current.starts_with("--")) {
-            take_long(current, next);
-        } else if (current.starts_with('-') && current.size() > 1) {
-            take_letters(current, next);
-        } else {
-            inputs_.push_back(current);
-        }
-    }
-}
-
-// "--name" or "--name=value".
-void Given::take_long(const std::string& word, const Next& next) {
-    const std::size_t equals = word.find('=');
-    std::string option = word.substr(0, equals);
-    const OptionRow& row = get_option(verb_, option);
-    std::string value;
-    if (row.value == nullptr) {
-        if (equals != std::string::npos) throw UsageError(option + " takes no value");
-    } else {
-        value = equals == std::string::npos ? next(option) : word.substr(equals + 1);
-    }
-    take(row.name, std::move(option), std::move(value));
-}
-
-// "-abc": switches, and perhaps at the end an option that takes the rest of the word as its value.
-void Given::take_letters(const std::string& word, const Next& next) {
-    for (std::size_t i = 1; i < word.size(); ++i) {
-        std::string option = {'-', word[i]};
-        const OptionRow& row = get_option(verb_, option);
-        if (row.value == nullptr) {
-            take(row.name, std::move(option), "");
+Given::Given(Verb verb, const std::vector<std::string>& words) {
+    for (const po::option& option : parse(verb, words).options) {
+        if (option.string_key.empty()) {
+            inputs_.insert(inputs_.end(), option.value.begin(), option.value.end());
             continue;
         }
-        std::string value = i + 1 < word.size() ? word.substr(i + 1) : next(option);
-        take(row.name, std::move(option), std::move(value));
-        return;
+        refuse_option_as_value(verb, option);
+        take(option.string_key, spelling_of(option), option.value.empty() ? "" : option.value.front());
     }
 }
 

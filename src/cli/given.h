@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,13 +63,8 @@ private:
         std::string value;  // empty for a switch
         std::size_t order;  // the number of the use, from 1
     };
-    // Takes the next word as the value of the option.
-    using Next = std::function<std::string(std::string_view option)>;
-    void take_long(const std::string& word, const Next& next);
-    void take_letters(const std::string& word, const Next& next);
     void take(const std::string& name, std::string spelling, std::string value);
 
-    Verb verb_;
     std::size_t uses_ = 0;
     std::map<std::string, Use> options_;
     std::vector<std::string> inputs_;
