@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "cleave/error.h"
+#include "cleave/examine.h"
 #include "cleave/mapping_guard.h"
 #include "cleave/scan.h"
 #include "cleave/split.h"
@@ -29,7 +30,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSize = 64 * kPage;
 constexpr char kTruncated[] = "input truncated while reading";
-constexpr char kChanged[] = "input changed while reading";
+constexpr char kChanged[] = "input changed while reading (touch looks the same)";
+constexpr char kGrew[] = "input grew while reading";
 
 std::string rows(std::size_t size) {
     std::string text;
@@ -247,7 +249,7 @@ TEST_F(ChangedInputTest, GrownOrRewritten) {
     {
         const Input input = Input::open(path);
         overwrite(path, kSize, "1");
-        expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+        expect_throw<InputChangedError>(kGrew, [&] { input.throw_if_changed(); });
     }
     {
         const Input input = Input::open(path);
@@ -260,6 +262,74 @@ TEST_F(ChangedInputTest, GrownOrRewritten) {
     fs::last_write_time(path, time);
     EXPECT_FALSE(input.is_unchanged());
     expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+}
+
+// As touch -a does.
+void touch(const std::string& path) {
+    const timespec times[] = {{1, 0}, {0, UTIME_OMIT}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+TEST_F(ChangedInputTest, ATouchIsAcceptedOnceAndAWriteIsNot) {
+    const std::string path = write();
+    const Input input = Input::open(path);
+    EXPECT_FALSE(input.accept_touch());
+    touch(path);
+    EXPECT_FALSE(input.is_unchanged());
+    EXPECT_TRUE(input.accept_touch());
+    EXPECT_TRUE(input.is_unchanged());
+    EXPECT_FALSE(input.accept_touch());
+    overwrite(path, 0, "7");
+    EXPECT_FALSE(input.accept_touch());
+    expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+}
+
+TEST_F(ChangedInputTest, ATouchDoesNotUndoAScanOrAnExamination) {
+    const std::string path = write();
+    Input input = Input::open(path);
+    touch(path);
+    EXPECT_EQ(scan(input, Dialect{}, Machine{}).size, kSize);
+    touch(path);
+    EXPECT_EQ(examine(input, Dialect{}, Machine{}).findings.size, kSize);
+}
+
+TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
+    const std::string path = write();
+    Policy policy;
+    policy.pieces = 4;
+    const auto split = [&](bool is_checkable, const auto& change) {
+        TemporaryDirectory out;
+        const Input input = Input::open(write());
+        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        std::vector<Piece> pieces;
+        const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
+        SplitOptions options;
+        if (is_checkable) {
+            options.is_same_plan = [&] {
+                return RecordIndex(input.bytes(), Dialect{}, Machine{}).has_same_records(index);
+            };
+        }
+        options.finished = [&](const Piece& piece, const std::string&) {
+            if (piece.number == 3) change();
+        };
+        const PieceNamer namer(out.path("{i}"), "in.csv", 1, pieces.size());
+        try {
+            split_mapped(input, pieces, policy.header, header, namer, options);
+        } catch (const InputChangedError&) {
+        }
+        return out.files().size();
+    };
+    const auto rewrite = [&](const std::string& text) {
+        return [&path, text] {
+            const auto time = fs::last_write_time(path);
+            overwrite(path, 100, text);
+            fs::last_write_time(path, time);
+        };
+    };
+    EXPECT_EQ(split(true, [&] { touch(path); }), 4U);
+    EXPECT_EQ(split(false, [&] { touch(path); }), 0U);
+    EXPECT_EQ(split(true, rewrite("8")), 0U);   // the pieces have other bytes
+    EXPECT_EQ(split(true, rewrite("\n")), 0U);  // and there are other records
 }
 
 TEST_F(ChangedInputTest, ADifferentNameOwnerOrModeIsNoChange) {

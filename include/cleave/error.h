@@ -40,7 +40,7 @@ public:
 class InputChangedError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-    InputChangedError() : InputChangedError("input changed while reading") {}
+    InputChangedError() : InputChangedError("input changed while reading (touch looks the same)") {}
 };
 
 // A Cancellation was requested.

@@ -96,6 +96,8 @@ struct Examination {
     std::optional<Excerpt> divergence;
     std::optional<Excerpt> stray_quote;
     std::optional<Excerpt> ragged;
+
+    bool operator==(const Examination&) const = default;
 };
 
 // Examines the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes, in

@@ -79,6 +79,11 @@ public:
     // the medium could not be read. A file that is replaced, renamed or removed is as good as before, and so is one
     // that pretends to be empty. Any thread.
     void throw_if_changed() const;
+    // Whether nothing has changed since the input was opened but the time of the last status change, as `touch -a`
+    // does. Then the file as it is now counts from here on. It may have been written to all the same, by somebody who
+    // put the time of the last write back: scan again and compare. False for an input that is not mapped. Throws
+    // std::system_error. Not while another thread uses the input.
+    bool accept_touch() const;
     bool is_unchanged() const;
 
     // For handlers of exceptions: throws what throw_if_changed() does if that throws, else the exception at hand. That

@@ -59,6 +59,8 @@ struct Findings {
     // Where the two quote rules part before they first cut differently: at a quote in an unquoted field, or at an
     // escape right after a closing quote.
     std::optional<Place> divergence;
+
+    bool operator==(const Findings&) const = default;
 };
 
 // The boundaries of bytes that are all there, found block by block: the bytes are read once by all threads, and what is
@@ -72,6 +74,11 @@ public:
                 const Cancellation* cancellation = nullptr);
 
     const Findings& findings() const noexcept { return findings_; }
+    // Whether the other index, with the same block size, has the same findings, and in every block the same number of
+    // records and the same state.
+    bool has_same_records(const RecordIndex& other) const noexcept {
+        return findings_ == other.findings_ && entries_ == other.entries_;
+    }
     Boundary end() const noexcept { return {findings_.size, findings_.records}; }
 
 private:
@@ -81,6 +88,8 @@ private:
     struct Entry {
         std::uint64_t records_before;
         std::uint8_t state;
+
+        bool operator==(const Entry&) const = default;
     };
 
     std::span<const std::uint8_t> block(std::size_t number) const;

@@ -46,6 +46,10 @@ struct SplitOptions {
     // CLEAVE_START (the byte it starts at) and CLEAVE_RECORD (its first record). What has to do with files, from
     // make_directories to compression, has no effect then; what the commands do is not taken back.
     std::string filter;
+    // Called when all pieces are made and nothing of the input has changed but the time of its last status change:
+    // whether a new scan of input.bytes() gives the same pieces. The files are then compared with the input, byte for
+    // byte. If it is not set, or pieces are compressed or given to a filter, such a change is an InputChangedError.
+    std::function<bool()> is_same_plan;
     Meter* meter = nullptr;
     // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
     // fails the split.

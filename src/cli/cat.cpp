@@ -11,8 +11,7 @@ namespace {
 void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
-    const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine);
-    opened.input.throw_if_changed();
+    const RecordIndex index = index_of(context, opened);
     Judge(context).take(index.findings());
 
     Piece wanted;
@@ -20,10 +19,10 @@ void print_piece(Context& context, OpenInput& opened) {
         if (piece.number == arguments.cat_piece) wanted = piece;
     });
     const std::uint64_t written_header = header_size_in(arguments.policy.header, wanted.number, header_size);
-    opened.input.throw_if_changed();
+    throw_if_changed(context, opened, index);
     StandardOutput().write(opened.input.bytes().first(written_header));
     copy_range(opened.input, wanted.start, wanted.length, STDOUT_FILENO, "write error");
-    opened.input.throw_if_changed();
+    throw_if_changed(context, opened, index);
 }
 
 }  // namespace

@@ -37,14 +37,14 @@ void print_offsets(Context& context, OpenInput& opened) {
     InputFacts facts{context.path,  0, input.identity().mtime_ns, opened.dialect,
                      policy.header, 0, input.compression(),       {}};
     if (input.is_mapped()) {
-        const RecordIndex index(input.bytes(), opened.dialect, arguments.machine);
-        input.throw_if_changed();
+        const RecordIndex index = index_of(context, opened);
         judge.take(index.findings());
         facts.size = index.findings().size;
         facts.header_size = plan_pieces(index, policy, [&](const Piece& piece) {
             judge.take(piece);
             writer->piece(piece);
         });
+        throw_if_changed(context, opened, index);
     } else {
         OffsetsSink sink(*writer, judge);
         const Findings findings = cut_stream(input, opened.dialect, arguments.machine, policy, sink);

@@ -55,6 +55,7 @@ SniffedDialect settle(Context& context, Input& input) {
     const auto foreign = foreign_format(head);
     const SniffedDialect sniffed =
         settle_dialect(context.arguments.dialect, head, without_compression_suffix(context.path));
+    if (input.accept_touch()) return settle(context, input);
     input.throw_if_changed();
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     if (sniffed.quotes_unexplained) {
@@ -109,6 +110,21 @@ void spool(Context& context, OpenInput& opened) {
     opened.input.spool(&context.meter);
     start(context.meter);
     opened.bar.resize(opened.input.bytes().size());
+}
+
+RecordIndex index_of(const Context& context, const OpenInput& opened) {
+    RecordIndex index(opened.input.bytes(), opened.dialect, context.arguments.machine, opened.input.cancellation());
+    throw_if_changed(context, opened, index);
+    return index;
+}
+
+void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index) {
+    if (opened.input.accept_touch()) {
+        const RecordIndex again(opened.input.bytes(), opened.dialect, context.arguments.machine,
+                                opened.input.cancellation());
+        if (!again.has_same_records(index)) throw InputChangedError();
+    }
+    opened.input.throw_if_changed();
 }
 
 void Judge::remark(const std::string& text) const {

@@ -135,8 +135,7 @@ struct Done {
 Done split_known(Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
-    const RecordIndex index(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
-    opened.input.throw_if_changed();
+    const RecordIndex index = index_of(context, opened);
     judge.take(index.findings());
     std::vector<Piece> pieces;
     const std::uint64_t header_size = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
@@ -151,6 +150,12 @@ Done split_known(Context& context, const OpenInput& opened, bool is_file, Standa
         for (const Piece& piece : pieces) plan.add(piece, namer.name(piece));
         return plan.text(facts_of(context, opened, index.findings().size, header_size));
     };
+    options.is_same_plan = [&] {
+        const RecordIndex again(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
+        std::vector<Piece> now;
+        const std::uint64_t header = plan_pieces(again, policy, [&](const Piece& piece) { now.push_back(piece); });
+        return again.has_same_records(index) && header == header_size && now == pieces;
+    };
     if (arguments.dry_run) {
         check_split(opened.input, pieces, policy.header, header_size, namer, options);
         DryRun dry_run(out, namer, policy.header, judge);
@@ -158,7 +163,7 @@ Done split_known(Context& context, const OpenInput& opened, bool is_file, Standa
             judge.take(piece);
             dry_run.print(piece, header_size);
         }
-        opened.input.throw_if_changed();
+        throw_if_changed(context, opened, index);
     } else {
         if (arguments.resume && !arguments.force && !arguments.manifest.empty()) {
             check_resumed(arguments.manifest, options.manifest_text());

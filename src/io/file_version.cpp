@@ -40,10 +40,11 @@ FileChange FileVersion::change(int descriptor) const noexcept {
     struct stat now;
     if (::fstat(descriptor, &now) != 0) return FileChange::kUnknown;
     if (now.st_size < status_.st_size) return FileChange::kShortened;
-    if (now.st_size != status_.st_size || !is_same(now.st_mtim, status_.st_mtim)) return FileChange::kOther;
+    if (now.st_size > status_.st_size) return FileChange::kGrown;
+    if (!is_same(now.st_mtim, status_.st_mtim)) return FileChange::kWritten;
     // Who writes can put the time of the last write back, but not that of the last change.
     if (is_same(now.st_ctim, status_.st_ctim) || is_explained(descriptor, now)) return FileChange::kNone;
-    return FileChange::kOther;
+    return FileChange::kTouched;
 }
 
 // Whether the time of the last change is another because of what has nothing to do with the content: another file has

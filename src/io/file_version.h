@@ -11,7 +11,9 @@ namespace cleave {
 enum class FileChange : std::uint8_t {
     kNone,
     kShortened,
-    kOther,    // longer, or written to
+    kGrown,
+    kWritten,  // or its time of the last write was set
+    kTouched,  // only the time of the last status change is another, and neither name, links, owner nor mode say why
     kUnknown,  // the system does not tell
 };
 

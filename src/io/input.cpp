@@ -27,7 +27,7 @@ constexpr std::size_t kReadSize = std::size_t{64} << 10;
 // What a pipe is made to hold, as far as one without privileges may: so reader and writer seldom wait for each other.
 constexpr int kPipeSize = 1 << 20;
 
-enum class Trust : std::uint8_t { kGood, kShortened, kChanged, kUnreadable };
+enum class Trust : std::uint8_t { kGood, kShortened, kGrown, kChanged, kUnreadable };
 
 }  // namespace
 
@@ -64,7 +64,9 @@ struct Input::Impl {
     Trust trust() const noexcept {
         switch (version ? version->change(file.get()) : FileChange::kNone) {
             case FileChange::kShortened: return Trust::kShortened;
-            case FileChange::kOther: return Trust::kChanged;
+            case FileChange::kGrown: return Trust::kGrown;
+            case FileChange::kWritten:
+            case FileChange::kTouched: return Trust::kChanged;
             case FileChange::kUnknown: return Trust::kUnreadable;
             case FileChange::kNone: break;
         }
@@ -223,10 +225,21 @@ void Input::spool(Meter* meter) {
 
 bool Input::is_unchanged() const { return opened().trust() == Trust::kGood; }
 
+bool Input::accept_touch() const {
+    Impl& impl = opened();
+    if (!impl.mapping || !impl.version || impl.mapping->has_faulted()) return false;
+    // The new version first: whatever happens from here on is held against it.
+    FileVersion version(impl.file.get(), impl.name);
+    if (impl.version->change(impl.file.get()) != FileChange::kTouched) return false;
+    impl.version = std::move(version);
+    return true;
+}
+
 void Input::throw_if_changed() const {
     switch (opened().trust()) {
         case Trust::kGood: return;
         case Trust::kShortened: throw InputChangedError("input truncated while reading");
+        case Trust::kGrown: throw InputChangedError("input grew while reading");
         case Trust::kChanged: throw InputChangedError();
         case Trust::kUnreadable: throw std::system_error(EIO, std::generic_category(), opened().name);
     }

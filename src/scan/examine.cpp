@@ -163,6 +163,9 @@ Examination examine(Input& input, const Dialect& dialect, const Machine& machine
     try {
         Examination examination = input.is_mapped() ? MappedExaminer(input, dialect, machine).examine()
                                                     : examine_stream(input, dialect, machine);
+        if (input.accept_touch() && MappedExaminer(input, dialect, machine).examine() != examination) {
+            throw InputChangedError();
+        }
         input.throw_if_changed();
         return examination;
     } catch (const std::exception&) {

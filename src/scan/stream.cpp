@@ -41,6 +41,7 @@ Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
     try {
         const Findings findings =
             input.is_mapped() ? scan_mapped(input, dialect, machine) : scan_stream(input, dialect, machine);
+        if (input.accept_touch() && scan_mapped(input, dialect, machine) != findings) throw InputChangedError();
         input.throw_if_changed();
         return findings;
     } catch (const std::exception&) {

@@ -1,5 +1,6 @@
 #include "write/file_target.h"
 
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 #include <unordered_set>
@@ -93,17 +94,24 @@ std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<c
     // What a compressed piece should be is only known when it has been made.
     if (!cloner_) return are_there;
     parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
-        if (may_be_there_[i] != 0 && holds(pieces[i], paths[i])) are_there[i] = 1;
+        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i]))) are_there[i] = 1;
         may_be_there_[i] = 0;
     });
     return are_there;
 }
 
-bool FileTarget::holds(const Piece& piece, const std::string& path) {
-    const std::span<const std::uint8_t> parts[] = {
-        input_.bytes().first(header_size_in(header_, piece.number, header_size_)),
-        input_.bytes().subspan(piece.start, piece.length)};
-    return store_.holds(piece, path, parts);
+FileTarget::Parts FileTarget::parts_of(const Piece& piece) const {
+    return {input_.bytes().first(header_size_in(header_, piece.number, header_size_)),
+            input_.bytes().subspan(piece.start, piece.length)};
+}
+
+bool FileTarget::hold(std::span<const Piece> pieces, std::span<const std::string> paths) {
+    if (!cloner_) return false;
+    std::atomic<bool> all = true;
+    parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
+        if (all && !store_.has(paths[i], parts_of(pieces[i]))) all = false;
+    });
+    return all;
 }
 
 std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {

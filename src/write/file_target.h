@@ -1,6 +1,7 @@
 // Pieces as files: shared with the input, copied, or compressed.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,10 +28,12 @@ public:
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
+    bool hold(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     void commit() override { store_.commit(); }
 
 private:
-    bool holds(const Piece& piece, const std::string& path);
+    using Parts = std::array<std::span<const std::uint8_t>, 2>;
+    Parts parts_of(const Piece& piece) const;
 
     const Input& input_;
     HeaderMode header_;

@@ -151,6 +151,10 @@ bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts)
     return true;
 }
 
+bool PieceStore::has(const std::string& path, Parts parts) const {
+    return find_file_of(*directory_, name_of(path), parts, input_.cancellation()).has_value();
+}
+
 TemporaryFile PieceStore::create(const std::string& path) {
     const std::string name = name_of(path);
     if (options_.make_directories) {

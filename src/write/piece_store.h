@@ -56,6 +56,8 @@ public:
     // other. Then it stays, whatever becomes of the run. Throws std::system_error and OutputError if it is not and may
     // not be replaced; Cancelled.
     bool holds(const Piece& piece, const std::string& path, Parts parts);
+    // Whether a file of that path has this content. Throws std::system_error, Cancelled.
+    bool has(const std::string& path, Parts parts) const;
 
     // A file that will have that path, for which check() was called, in a directory that is made if need be. Throws
     // std::system_error.

@@ -52,6 +52,9 @@ public:
     // What is open will come to nothing: lets it end soon.
     virtual void stop() noexcept {}
 
+    // Whether what the finished pieces hold is still what the input has there. False if the target cannot tell.
+    virtual bool hold(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) { return false; }
+
     // All pieces are finished.
     virtual void commit() = 0;
 };

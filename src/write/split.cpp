@@ -132,6 +132,11 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
         }
         report.finished(piece, std::move(paths[i]));
     });
+    const bool is_checkable = options.is_same_plan != nullptr;
+    if (is_checkable && input.accept_touch() &&
+        !(options.is_same_plan() && target->hold(pieces, names_of(pieces, namer)))) {
+        throw InputChangedError();
+    }
     input.throw_if_changed();
     target->commit();
 } catch (const std::exception&) {
