@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <new>
 #include <system_error>
 #include <tuple>
 #include <vector>
@@ -49,7 +50,8 @@ class SpawnPlan {
 public:
     explicit SpawnPlan(int input) {
         ::posix_spawn_file_actions_init(&actions_);
-        ::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
+        // Asks for memory. Without this action the command would read our own standard input.
+        if (::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO) != 0) throw std::bad_alloc();
         ::posix_spawnattr_init(&attributes_);
         sigset_t none;
         ::sigemptyset(&none);
