@@ -2,6 +2,8 @@
 // different.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "choices.h"
 #include "cli/plan_json.h"
 
@@ -41,7 +43,8 @@ void fuzz(Choices choices) {
     there.replace(other.size() % (there.size() + 1), choices.one_in(4) ? std::string::npos : other.size(), other);
     const bool differs = cli::manifest_difference(there, manifest).has_value();
     const ordered_json json = ordered_json::parse(there, nullptr, false);
-    EXPECT_EQ(differs, json.is_discarded() || json != ordered_json::parse(manifest)) << there;
+    // As texts: nlohmann's values 1.0 and 1 are equal, but no manifest says 1.0.
+    EXPECT_EQ(differs, json.is_discarded() || json.dump() != ordered_json::parse(manifest).dump()) << there;
 }
 
 }  // namespace

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""cleave whose n-th request for memory fails, once or from there on, in every verb and with every output.
+
+  memory_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
+
+Each check takes one command line, counts its requests, and runs it again and again while one of them fails ("once"), or
+one and all later ones ("on"). With --rounds N each check picks 20 N requests at random for either way; --rounds 1000
+takes every request. The last lines say how many runs a failing request hit, and how these runs ended.
+"""
+import collections
+import concurrent.futures
+import contextlib
+import fcntl
+import gzip
+import os
+import random
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from harness import (Failure, Job, Place, expect_clean, expect_only_whole, expect_whole, finish, is_hidden, is_marker,
+                     main, make_input, need, snapshot, write)
+
+PICKED = 20   # requests of each check and way, with --rounds 1
+MOST_REPORTED = 5
+NO_MEMORY = ("out of memory", "Cannot allocate memory", "Resource temporarily unavailable")
+
+
+class Subject:
+    """A command line, and what must have come of it when a request for memory has failed.
+
+    In `words` @in is the input, @out the output directory. `piped` gives it the input in a pipe, `encode` makes the
+    input's bytes from the job's. `old` pieces have another content before, `right` ones the right one.
+    """
+
+    def __init__(self, bench, job, words, *, piped=False, encode=bytes, old=(), right=(), manifest=False):
+        self.bench, self.job, self.words, self.piped, self.encode = bench, job, words, piped, encode
+        self.old, self.right, self.manifest = old, right, manifest
+
+    def new_place(self):
+        place = Place(self.bench, self.job)
+        write(place.input, self.encode(self.job.data))
+        os.utime(place.input, (10 ** 9, 10 ** 9))   # the manifest has the time
+        place.counts = write(os.path.join(place.root, "counts"), bytes(16))
+        return place
+
+    def prepare(self, place):
+        place.empty()
+        write(place.path("beside"), b"beside")
+        for number in self.old:
+            write(place.piece(number), b"old %d" % number)
+        for number in self.right:
+            write(place.piece(number), list(self.job.pieces.values())[number - 1])
+        write(place.counts, bytes(16))
+        return snapshot(place.out)
+
+    def run(self, place, fail=""):
+        env = self.bench.environment(LD_PRELOAD=self.bench.preloaded("allocation_shim.c"),
+                                     ALLOCATION_COUNTS=place.counts, ALLOCATION_FAIL=fail)
+        words = [word.replace("@in", place.input).replace("@out", place.out) for word in self.words]
+        with piped_file(place.input) if self.piped else open(os.devnull, "rb") as stdin:
+            process = self.bench.start(words, env=env, stdin=stdin)
+        return finish_alone(process)
+
+    def calls(self, place):
+        """How many requests the last run has made, and how many failed."""
+        with open(place.counts, "rb") as file:
+            return struct.unpack("=QQ", file.read())
+
+    def normal(self, place, data):
+        return data.replace(place.root.encode(), b"ROOT")
+
+    def tree(self, place):
+        """{name: bytes, link or kind} of all that is in the output directory."""
+        return {name: self.normal(place, what[-1]) if stat.S_ISREG(what[0]) else what[0]
+                for name, what in snapshot(place.out).items()}
+
+    def learn(self, place):
+        """Runs it without a failure; returns the number of requests."""
+        self.prepare(place)
+        run = self.run(place)
+        need(run.code in (0, 3), "it fails by itself: %s" % run)
+        self.code, self.stdout, self.wanted = run.code, self.normal(place, run.stdout), self.tree(place)
+        self.judge_learned(place)
+        return self.calls(place)[0]
+
+    def judge_learned(self, place):
+        """Nothing is split: nothing is there."""
+        need(list(self.wanted) == ["beside"], "it writes files")
+
+    def judge(self, place, before, run):
+        """The outcome in a word."""
+        need(run.code >= 0, "it died of signal %d: %s" % (-run.code, run.stderr[-200:]))
+        if run.code == self.code:
+            stdout, warned = self.normal(place, run.stdout), b": warning: " in run.stderr
+            need(stdout == self.stdout or warned and self.stdout.startswith(stdout), "its output is not whole")
+            need(self.tree(place) == self.wanted, "exit 0, but the files are not those of a good run")
+            return "whole"
+        told = run.message.split("\n")[-1]
+        need(run.code == 1 and "cleave: " in told and any(text in told for text in NO_MEMORY), str(run))
+        self.judge_failed(place, before)
+        return "clean"
+
+    def judge_failed(self, place, before):
+        expect_clean(before, place.out)
+
+
+class Split(Subject):
+    """A split into files."""
+
+    def __init__(self, bench, job, *options, piped=False, **how):
+        words = ["split", *job.args, "-o", "@out/" + job.template, *options, "-" if piped else "@in"]
+        super().__init__(bench, job, words, piped=piped, **how)
+
+    def judge_learned(self, place):
+        expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=["beside"])
+
+
+class Compressed(Split):
+    """Its pieces become those of the job."""
+
+    def judge_learned(self, place):
+        pieces = {os.path.splitext(name)[0]: subprocess.run(
+            ["gzip" if name.endswith(".gz") else "zstd", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+            for name, data in self.wanted.items() if name != "beside"}
+        need(pieces == self.job.pieces, "they are not the pieces")
+
+
+class Directories(Split):
+    """In directories that it makes."""
+
+    def __init__(self, *args, **how):
+        super().__init__(*args, **how)
+        self.words = [word.replace("@out/", "@out/made/deep/") for word in self.words]
+
+    def judge_learned(self, place):
+        pieces = {os.path.basename(name): data for name, data in self.wanted.items() if name.startswith("made/deep/")}
+        need(pieces == self.job.pieces, "they are not the pieces")
+
+
+class Resumed(Split):
+    """Complete pieces may stay when it fails, and the marker that says so."""
+
+    def judge_failed(self, place, before):
+        expect_only_whole(self.job, place, before)
+        left = [name for name in os.listdir(place.out) if is_hidden(name) and not is_marker(name)]
+        need(not left, "hidden files are left: %s" % left)
+
+
+class Filtered(Split):
+    """What commands write is theirs; none of them may be left running."""
+
+    def judge_failed(self, place, before):
+        need(not [name for name in os.listdir(place.out) if is_hidden(name)], "hidden files are left")
+
+
+def finish_alone(process):
+    """Lets it come to its end; what it has started must end soon, by itself or with its input."""
+    run = finish(process)
+    deadline = time.monotonic() + 5
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        raise Failure("a process is left running")
+    return run
+
+
+@contextlib.contextmanager
+def piped_file(path):
+    """The reading end of a pipe that holds the file's bytes."""
+    reader, writer = os.pipe()
+    with open(path, "rb") as file:
+        data = file.read()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 1 << 20)
+    os.set_blocking(writer, False)
+    need(os.write(writer, data) == len(data), "the pipe does not hold the input")
+    os.close(writer)
+    try:
+        yield reader
+    finally:
+        os.close(reader)
+
+
+class Injection:
+    """All runs of a subject."""
+
+    def __init__(self, bench, name, subject):
+        self.bench, self.name, self.subject = bench, name, subject
+        self.outcomes, self.failures, self.lock = collections.Counter(), [], threading.Lock()
+
+    def picked(self, count):
+        """The requests that are to fail, as the shim takes them."""
+        chance = random.Random("%s %d" % (self.name, self.bench.seed))
+        most = min(count, PICKED * self.bench.scale)
+        return ["%d%s" % (number, later) for later in ("", "+")
+                for number in sorted(chance.sample(range(1, count + 1), most))]
+
+    def inject(self, waiting):
+        place = self.subject.new_place()
+        for fail in waiting:
+            before = self.subject.prepare(place)
+            failed = 0
+            try:
+                run = self.subject.run(place, fail)
+                failed = self.subject.calls(place)[1]
+                outcome = self.subject.judge(place, before, run)
+            except Failure as failure:
+                outcome = "wrong"
+                self.failures.append("request %s: %s" % (fail, failure))
+            with self.lock:
+                if failed or outcome == "wrong":
+                    self.outcomes[outcome] += 1
+                if len(self.failures) > 4 * MOST_REPORTED and not self.bench.verbose:
+                    break
+        place.remove()
+
+    def run(self):
+        place = self.subject.new_place()
+        count = self.subject.learn(place)
+        place.remove()
+        picked = self.picked(count)
+        workers = len(os.sched_getaffinity(0))
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            for job in [pool.submit(self.inject, picked[k::workers]) for k in range(workers)]:
+                job.result()
+        self.bench.note("%d requests, %d runs with a failing one" % (count, sum(self.outcomes.values())))
+        self.bench.outcomes[self.name] = self.outcomes
+        if self.failures:
+            shown = self.failures[:None if self.bench.verbose else MOST_REPORTED]
+            raise Failure("\n       ".join(["%d runs" % len(self.failures), *shown]))
+
+
+def small(option="-C", size=4 << 10, count=6):
+    """A split into a few small pieces."""
+    data = make_input(size * count, seed=7)
+    return Job(data, option, {"-n": count, "-l": 40, "-C": size + 512}[option])
+
+
+def large():
+    """A split whose pieces are worth several threads."""
+    return small(size=80 << 10, count=4)
+
+
+def never_closed():
+    return Job(small().data + b'1,"never closed\n')
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+THREADS = ["-j", "4", "--block-size", "16K"]
+
+
+def printing():
+    """(name, what makes the subject), of all that only prints."""
+    def row(name, *words, job=small, **how):
+        return name, lambda bench: Subject(bench, job(), [*words, "-" if how.get("piped") else "@in"], **how)
+
+    for name, words in (("count", ["count"]), ("check", ["check"]), ("check --json", ["check", "--json"])):
+        yield row(name, *words, "-d", ",", "-j", "1")
+        yield row(name + " by threads", *words, *THREADS, job=large)
+        yield row(name + " of a pipe", *words, piped=True)
+        yield row(name + " of a pipe with gzip data", *words, piped=True, encode=gzip.compress)
+        yield row(name + " of an open quote", *words, job=never_closed)
+    yield row("count of two inputs", "count", "@in")
+    for form in ("tsv", "csv", "jsonl", "json", "u64", "http"):
+        yield row("offsets --format " + form, "offsets", "-C", "4K", "--format", form, *THREADS)
+    yield row("offsets of a pipe", "offsets", "-l", "50", "--format", "json", piped=True)
+    yield row("offsets --every", "offsets", "--every", "10")
+    yield row("cat", "cat", "-n", "2/4", *THREADS)
+    yield row("cat of a pipe", "cat", "-n", "4/4", piped=True)
+    yield row("cat with a bar", "cat", "-n", "2/4", "--progress", "always", "-v")
+    for piped in (False, True):
+        yield row("split --dry-run" + " of a pipe" * piped, "split", "-C", "4K", "-o", "@out/{i}.csv", "--dry-run",
+                  piped=piped)
+
+
+def splitting():
+    """(name, what makes the subject), of all that writes pieces."""
+    def row(name, *options, kind=Split, job=small, **how):
+        return "split " + name, lambda bench: kind(bench, job(), *options, **how)
+
+    for option in ("-n", "-l", "-C"):
+        yield row(option, "-j", "1", job=lambda option=option: small(option))
+        yield row(option + " from a pipe", job=lambda option=option: small(option), piped=True)
+    yield row("by threads", *THREADS, job=large)
+    yield row("with a bar", *THREADS, "--progress", "always", "-v", job=large)
+    yield row("with a bar, from a pipe", "--progress", "always", "-v", piped=True)
+    yield row("of gzip data", encode=gzip.compress)
+    yield row("of gzip data in a pipe, -n", job=lambda: small("-n"), encode=gzip.compress, piped=True)
+    yield row("of zstd data", encode=zstd)
+    yield row("--force", "--force", "-j", "1", old=(1, 2, 5))
+    yield row("--force from a pipe", "--force", old=(1, 2, 5), piped=True)
+    yield row("--resume", "--resume", "-j", "1", kind=Resumed, right=(1, 4))
+    yield row("--resume from a pipe", "--resume", kind=Resumed, right=(1, 4), piped=True)
+    yield row("--manifest", "--manifest", "@out/m.json", manifest=True)
+    yield row("--manifest --sync --force from a pipe", "--manifest", "@out/m.json", "--sync", "--force", manifest=True,
+              old=(1, 2, 5), piped=True)
+    yield row("--sync", "--sync", *THREADS, job=large)
+    yield row("--json", "--json", "-j", "1")
+    yield row("--json from a pipe", "--json", piped=True)
+    yield row("--print", "--print", *THREADS, job=large)
+    yield row("--print -0 from a pipe", "--print", "-0", piped=True)
+    yield row("--clone auto", "--clone", "auto", *THREADS, job=large)
+    for piped in (False, True):
+        yield row("--mkdir" + " from a pipe" * piped, "--mkdir", kind=Directories, piped=piped)
+        for threads in ("1", "4"):
+            where = " -j " + threads + " from a pipe" * piped
+            for name in ("gzip", "zstd"):
+                yield row("--compress " + name + where, "--compress", name + ":1", "-j", threads, kind=Compressed,
+                          piped=piped)
+            yield row("--filter" + where, "--filter", 'cat > "$FILE"', "-j", threads, kind=Filtered, piped=piped)
+
+
+def as_check(name, make):
+    def check(bench):
+        bench.need_tool("zstd")
+        Injection(bench, name, make(bench)).run()
+    check.__doc__ = name
+    return check
+
+
+CHECKS = [as_check(name, make) for rows in (printing(), splitting()) for name, make in rows]
+
+
+def print_total(bench):
+    total = collections.Counter()
+    for outcomes in bench.outcomes.values():
+        total.update(outcomes)
+    print("%d runs with a failing request: %d whole, %d clean, %d wrong" % (
+        sum(total.values()), total["whole"], total["clean"], total["wrong"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, CHECKS, print_total))

@@ -1,0 +1,67 @@
+// Json beside nlohmann's values, whose text it must have.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "cli/json.h"
+
+namespace cleave::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string expected_text(const ordered_json& json) {
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+TEST(Json, WritesAnyBytesAsNlohmannDoes) {
+    constexpr std::uint32_t kSeed = 5;
+    std::mt19937 random(kSeed);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same texts each time
+    // Bytes that begin characters, continue them, or mean something to JSON.
+    constexpr std::string_view kBytes(
+        "\xC2\xE0\xE1\xED\xEF\xF0\xF1\xF4\xF5\x80\x90\x9F\xA0\xBF\xC0\xFF\"\\\n\t\x01\x7F"
+        "a\0",
+        24);
+    for (int round = 0; round < 200'000; ++round) {
+        std::string text(random() % 7, '\0');
+        for (char& byte : text) byte = kBytes[random() % kBytes.size()];
+        ASSERT_EQ(Json(text).text(), expected_text(text)) << "round " << round;
+    }
+}
+
+TEST(Json, WritesNumbersListsAndMembersInTheirOrder) {
+    Json json;
+    json["z"] = UINT64_MAX;
+    json["a"] = INT64_MIN;
+    json["list"] = Json::Array{nullptr, true, "text", Json::Array{}, Json::Object{}};
+    json["z"] = 1;
+    EXPECT_EQ(json.text(), R"({"z":1,"a":-9223372036854775808,"list":[null,true,"text",[],{}]})");
+    json.erase("a");
+    EXPECT_EQ(json.find("a"), nullptr);
+    EXPECT_EQ(parse_json(json.text()), json);
+}
+
+TEST(Json, ReadsWhatNlohmannReads) {
+    for (const char* text : {"", "{", "[1,]", "nul", "{\"a\":1,\"a\":2}", "[1,-1,0,-0,1e3,18446744073709551615]",
+                             "[\"\\u00e4\\ud83d\\ude00\\\"\"]", " {\"a\" : [ {\"b\":[]} ] } ", "1 2", "\"\xFF\""}) {
+        const ordered_json wanted = ordered_json::parse(text, nullptr, false);
+        const auto json = parse_json(text);
+        ASSERT_EQ(json.has_value(), !wanted.is_discarded()) << text;
+        if (json && std::string_view(text).find('e') == std::string_view::npos) {
+            EXPECT_EQ(json->text(), expected_text(wanted));
+        }
+    }
+}
+
+TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {
+    const std::string deep(1'000'000, '[');
+    EXPECT_FALSE(parse_json(deep + std::string(deep.size(), ']')));
+    EXPECT_TRUE(parse_json(deep.substr(0, 64) + std::string(64, ']')));
+    EXPECT_FALSE(parse_json(deep.substr(0, 65) + std::string(65, ']')));
+}
+
+}  // namespace
+}  // namespace cleave::cli
