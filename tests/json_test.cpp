@@ -45,8 +45,8 @@ TEST(Json, WritesNumbersListsAndMembersInTheirOrder) {
 }
 
 TEST(Json, ReadsWhatNlohmannReads) {
-    for (const char* text : {"", "{", "[1,]", "nul", "{\"a\":1,\"a\":2}", "[1,-1,0,-0,1e3,18446744073709551615]",
-                             "[\"\\u00e4\\ud83d\\ude00\\\"\"]", " {\"a\" : [ {\"b\":[]} ] } ", "1 2", "\"\xFF\""}) {
+    for (const char* text : {"", "{", "[1,]", "nul", R"({"a":1,"a":2})", "[1,-1,0,-0,1e3,18446744073709551615]",
+                             R"(["\u00e4\ud83d\ude00\""])", R"( {"a" : [ {"b":[]} ] } )", "1 2", "\"\xFF\""}) {
         const ordered_json wanted = ordered_json::parse(text, nullptr, false);
         const auto json = parse_json(text);
         ASSERT_EQ(json.has_value(), !wanted.is_discarded()) << text;

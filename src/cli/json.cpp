@@ -142,26 +142,26 @@ private:
 
 Json::Json(const std::vector<std::string>& texts) : value_(Array(texts.begin(), texts.end())) {}
 
-bool Json::operator==(const Json& other) const = default;
+bool Json::operator==(const Json& other) const { return value_ == other.value_; }
 
 const Json* Json::find(std::string_view key) const noexcept {
     const Object* members = object();
     if (members == nullptr) return nullptr;
-    const auto found = std::ranges::find(*members, key, &Member::key);
-    return found != members->end() ? &found->value : nullptr;
+    const auto found = std::ranges::find(*members, key, &Object::value_type::first);
+    return found != members->end() ? &found->second : nullptr;
 }
 
 Json& Json::operator[](std::string_view key) {
     if (std::holds_alternative<std::nullptr_t>(value_)) value_ = Object();
     auto& members = std::get<Object>(value_);
-    const auto found = std::ranges::find(members, key, &Member::key);
-    return found != members.end() ? found->value : members.emplace_back(Member{std::string(key), {}}).value;
+    const auto found = std::ranges::find(members, key, &Object::value_type::first);
+    return found != members.end() ? found->second : members.emplace_back(key, nullptr).second;
 }
 
 Json& Json::add(Json element) { return std::get<Array>(value_).emplace_back(std::move(element)); }
 
 void Json::erase(std::string_view key) {
-    std::erase_if(std::get<Object>(value_), [&](const Member& member) { return member.key == key; });
+    std::erase_if(std::get<Object>(value_), [&](const auto& member) { return member.first == key; });
 }
 
 std::string Json::text() const {
@@ -190,11 +190,11 @@ void Json::append_to(std::string& text) const {
         }
         void operator()(const Object& members) const {
             text += '{';
-            for (const Member& member : members) {
-                if (&member != members.data()) text += ',';
-                append_string(text, member.key);
+            for (const auto& [key, value] : members) {
+                if (&key != &members.front().first) text += ',';
+                append_string(text, key);
                 text += ':';
-                member.value.append_to(text);
+                value.append_to(text);
             }
             text += '}';
         }

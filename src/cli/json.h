@@ -18,11 +18,11 @@ namespace cleave::cli {
 // initializer in a nested list throws, g++ 12 destroys values twice.
 class Json {
 public:
-    struct Member;
     using Array = std::vector<Json>;
-    using Object = std::vector<Member>;  // in the order in which the members were added
+    using Object = std::vector<std::pair<std::string, Json>>;  // in the order in which the members were added
 
     Json() = default;  // null
+    // NOLINTBEGIN(google-explicit-constructor): so that json["key"] takes any of them
     Json(std::nullptr_t) {}
     Json(bool value) : value_(value) {}
     template <std::integral Number>
@@ -40,6 +40,7 @@ public:
     Json(const std::vector<std::string>& texts);
     Json(Array elements) : value_(std::move(elements)) {}
     Json(Object members) : value_(std::move(members)) {}
+    // NOLINTEND(google-explicit-constructor)
 
     bool operator==(const Json& other) const;
 
@@ -64,12 +65,6 @@ private:
     void append_to(std::string& text) const;
 
     std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, double, std::string, Array, Object> value_;
-};
-
-struct Json::Member {
-    std::string key;
-    Json value;
-    bool operator==(const Member&) const = default;
 };
 
 // The value of a JSON text; nothing if the text is something else, or nested more than 64 deep. Of members with one
