@@ -40,6 +40,8 @@ public:
         bodies_.push_back(body_);
     }
 
+    bool is_untouched() const { return plan_.pieces.empty() && !in_piece_; }
+
     // The plan, if the bytes are those of the text.
     Plan plan_for(const std::string& text) {
         EXPECT_FALSE(in_piece_);
@@ -119,6 +121,29 @@ std::uint64_t PlanCheck::header_in(std::uint64_t number) const {
     return written ? body_.offset : 0;
 }
 
+void PlanCheck::expect_refusal() const {
+    const auto refuse_piece = [](const Piece&) { ADD_FAILURE() << "a piece was planned"; };
+    const RecordIndex index(bytes_of(text_), dialect_, Machine{});
+    try {
+        plan_pieces(index, policy_, refuse_piece);
+        ADD_FAILURE() << "there is a plan";
+    } catch (const HeaderSizeError& error) {
+        EXPECT_EQ(error.header_size(), body_.offset);
+    }
+    if (needs_whole_input(policy_)) return;
+    RecordingSink sink;
+    Pipe pipe(text_, {4096});
+    Input input = Input::open(pipe.path());
+    try {
+        cut_stream(input, dialect_, Machine{}, policy_, sink);
+        ADD_FAILURE() << "the stream was cut";
+    } catch (const HeaderSizeError& error) {
+        EXPECT_EQ(error.header_size(), body_.offset);
+        EXPECT_EQ(error.findings().has_value(), body_ == reading_.end());
+    }
+    EXPECT_TRUE(sink.is_untouched());
+}
+
 void PlanCheck::expect_tiles(const Plan& plan) const {
     EXPECT_EQ(plan.header_size, body_.offset);
     Boundary from = body_;
@@ -169,9 +194,9 @@ void PlanCheck::expect_limits(const Plan& plan) const {
 
 // The byte at or after which the piece is to start.
 std::uint64_t PlanCheck::share_target(std::uint64_t number) const {
-    const std::uint64_t share =
-        (reading_.size - body_.offset) * (number - 1) / *policy_.pieces;  // texts here are short
-    return policy_.header == HeaderMode::kFirst ? std::max(body_.offset, share) : body_.offset + share;
+    const auto share = [&](std::uint64_t size) { return size * (number - 1) / *policy_.pieces; };  // texts are short
+    if (policy_.header == HeaderMode::kFirst) return std::max(body_.offset, share(reading_.size));
+    return body_.offset + share(reading_.size - body_.offset);
 }
 
 void PlanCheck::expect_shares(const Plan& plan) const {
@@ -227,7 +252,8 @@ void PlanCheck::expect_aligned(const Plan& plan) const {
         if (policy_.pieces) {
             if (piece.number == 1) continue;  // it starts where the body does
             const std::uint64_t target = share_target(piece.number);
-            const std::uint64_t window = (reading_.size - body_.offset) / *policy_.pieces / 100;
+            const bool is_first = policy_.header == HeaderMode::kFirst;
+            const std::uint64_t window = (reading_.size - (is_first ? 0 : body_.offset)) / *policy_.pieces / 100;
             const auto aligned = aligned_starts(piece.number, target, target + window);
             EXPECT_EQ(piece.start, aligned.empty() ? reading_.at_or_after(target).offset : aligned.front());
         } else {

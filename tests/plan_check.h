@@ -41,10 +41,18 @@ void expect_same(const Plan& of_stream, const Plan& of_bytes);
 class PlanCheck {
 public:
     PlanCheck(const std::string& text, const Dialect& dialect, const Policy& policy)
-        : reading_(read_by_rules(text, dialect)),
+        : text_(text),
+          dialect_(dialect),
+          reading_(read_by_rules(text, dialect)),
           policy_(policy),
           body_(reading_.start_of(policy.header == HeaderMode::kNone ? 0 : header_records(text, dialect))) {}
 
+    // Whether there is a plan: not if the header that is repeated is larger than the size.
+    bool has_plan() const {
+        return policy_.header != HeaderMode::kRepeat || !policy_.size || body_.offset <= *policy_.size;
+    }
+    // Expects that neither way of planning takes the policy, and that a stream's sink is not given a piece.
+    void expect_refusal() const;
     // Pieces tile the body and end at boundaries; and each obeys the limits, and could not have taken one record more.
     void expect_limits(const Plan& plan) const;
     // Pieces tile the body and end at boundaries; and each starts at the first boundary after its even share.
@@ -60,6 +68,8 @@ private:
     std::vector<std::uint64_t> aligned_starts(std::uint64_t number, std::uint64_t first, std::uint64_t last) const;
     std::uint64_t aligned_end(const Piece& piece) const;
 
+    std::string text_;
+    Dialect dialect_;
     Reading reading_;
     Policy policy_;
     Boundary body_;

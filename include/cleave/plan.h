@@ -5,6 +5,9 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cleave/dialect.h"
@@ -56,12 +59,30 @@ struct Piece {
     bool operator==(const Piece&) const = default;
 };
 
+// The header that is to be repeated in every piece is larger than the policy's size.
+class HeaderSizeError : public std::invalid_argument {
+public:
+    explicit HeaderSizeError(std::uint64_t header_size, std::optional<Findings> findings = std::nullopt)
+        : std::invalid_argument("the header of " + std::to_string(header_size) + " bytes does not fit a piece"),
+          header_size_(header_size),
+          findings_(std::move(findings)) {}
+
+    // In bytes.
+    std::uint64_t header_size() const noexcept { return header_size_; }
+    // Of a stream that holds nothing but the header: what was found in it. A quote that is never closed may be why.
+    const std::optional<Findings>& findings() const noexcept { return findings_; }
+
+private:
+    std::uint64_t header_size_;
+    std::optional<Findings> findings_;
+};
+
 // How many bytes of header are written into the piece.
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
-// first piece starts. Throws InputChangedError if it comes upon bytes that are not those of the index, and
-// std::invalid_argument for a bad policy or an empty `take`.
+// first piece starts. Throws HeaderSizeError before the first piece, InputChangedError if it comes upon bytes that are
+// not those of the index, and std::invalid_argument for a bad policy or an empty `take`.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 
@@ -86,6 +107,7 @@ public:
 // Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
 // that may not fit the current piece, and of empty records before the header, at most 1 MiB is held; the rest waits in
 // an unlinked temporary file. Throws std::system_error, InputError as scan(), Cancelled and what the sink throws.
+// Throws HeaderSizeError before the sink's first begin().
 // Throws std::invalid_argument for a dialect with a fault, a bad machine or policy, a policy that needs the whole
 // input, a mapped input, or a stream that was read before.
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,

@@ -59,6 +59,8 @@ int described(const Context& context, const Work& work) {
         return fail(context, kUsage, error.what());
     } catch (const InputError& error) {
         return fail(context, kMalformed, about_input(describe(context, error)));
+    } catch (const HeaderSizeError& error) {
+        return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
     } catch (const std::invalid_argument& error) {

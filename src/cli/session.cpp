@@ -16,9 +16,10 @@ namespace {
 
 constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
 
-std::string oversize_text(const Piece& piece, std::uint64_t size) {
-    return fmt::format("a record of {} bytes does not fit a piece of {} (byte {}, record {})", piece.length, size,
-                       piece.start, piece.first_record);
+std::string oversize_text(const Piece& piece, const Policy& policy) {
+    const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
+    return fmt::format("a record of {} bytes does not fit a piece of {}{} (byte {}, record {})", piece.length,
+                       *policy.size, has_header ? " with the header" : "", piece.start, piece.first_record);
 }
 
 // Whether the shell takes the path as one word, and SQL and Python as it stands between quotes.
@@ -96,6 +97,11 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
         opened.sniffed = settle(context, opened.input);
         opened.dialect = opened.sniffed.dialect;
         work(opened);
+    } catch (const HeaderSizeError& error) {
+        bar.end();
+        opened.input.throw_if_changed();
+        if (error.findings()) Judge(context).take(*error.findings());
+        throw;
     } catch (const std::exception&) {
         bar.end();
         opened.input.rethrow();
@@ -146,15 +152,22 @@ void Judge::take(const Findings& findings) const {
 
 void Judge::take(const Piece& piece) {
     if (!piece.oversize) return;
-    if (context_.arguments.strict_size) throw InputError(oversize_text(piece, *context_.arguments.policy.size));
+    if (context_.arguments.strict_size) throw InputError(oversize_text(piece, context_.arguments.policy));
     if (oversize_count_++ == 0) first_oversize_ = piece;
 }
 
 void Judge::conclude() const {
     if (oversize_count_ == 0) return;
-    std::string text = oversize_text(first_oversize_, *context_.arguments.policy.size);
+    std::string text = oversize_text(first_oversize_, context_.arguments.policy);
     if (oversize_count_ > 1) text += fmt::format(" and {} more do not", oversize_count_ - 1);
     warn(text + "; each stands alone");
+}
+
+std::string describe(const Context& context, const HeaderSizeError& error) {
+    return fmt::format(
+        "the header of {} bytes does not fit a piece of {}; the least SIZE with room for a record is {}, or leave the "
+        "header out with --header drop",
+        error.header_size(), *context.arguments.policy.size, error.header_size() + 1);
 }
 
 std::string describe(const Context& context, const InputError& error) {

@@ -76,5 +76,6 @@ private:
 
 // The message for an error about the input at hand.
 std::string describe(const Context& context, const InputError& error);
+std::string describe(const Context& context, const HeaderSizeError& error);
 
 }  // namespace cleave::cli

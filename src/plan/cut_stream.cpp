@@ -41,12 +41,14 @@ public:
         base_ = end;
     }
 
-    void finish() {
+    // `findings` are those of the whole stream.
+    void finish(const Findings& findings) {
         chunk_ = {};
         if (open_) {
             if (too_long(base_)) cut(last_, started_ - 1);
             end_piece(base_, started_);
         } else if (header_size_in(policy_.header, 1, header_size_) > 0) {
+            check_header_size(policy_, header_size_, findings);
             begin_piece(base_);
             end_piece(base_, 0);
         }
@@ -72,6 +74,7 @@ private:
                 return;
             }
             take_header(offset);
+            check_header_size(policy_, header_size_);
             in_header_ = false;
         }
         if (!open_) {
@@ -193,9 +196,9 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
         if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
     }
     cut_waiting();
-    cutter.finish();
     Findings findings = walker.findings();
     findings.header_records = header.records();
+    cutter.finish(findings);
     return findings;
 }
 

@@ -16,6 +16,13 @@ struct Limits {
     std::uint64_t size;  // of the body
 };
 
+// Throws HeaderSizeError if the pieces cannot hold the header that is to be repeated in them.
+inline void check_header_size(const Policy& policy, std::uint64_t header_size,
+                              const std::optional<Findings>& findings = std::nullopt) {
+    const bool is_repeated = policy.header == HeaderMode::kRepeat;
+    if (is_repeated && policy.size && header_size > *policy.size) throw HeaderSizeError(header_size, findings);
+}
+
 inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::uint64_t header_size) {
     Limits limits{policy.records.value_or(kUnlimited), kUnlimited};
     if (policy.size) {

@@ -46,12 +46,12 @@ public:
     // A header that goes into the first piece alone counts in that piece's share.
     Boundary after_share(std::uint64_t number, std::uint64_t pieces) {
         if (number == pieces) return end_;
-        const auto size = static_cast<Wide>(end_.offset - body_.offset);
-        const auto share = static_cast<std::uint64_t>(size * number / pieces);
-        const bool counts_header = policy_.header == HeaderMode::kFirst;
-        const std::uint64_t target = counts_header ? std::max(body_.offset, share) : body_.offset + share;
+        const std::uint64_t shared_from = policy_.header == HeaderMode::kFirst ? 0 : body_.offset;
+        const std::uint64_t size = end_.offset - shared_from;
+        const auto share = static_cast<std::uint64_t>(static_cast<Wide>(size) * number / pieces);
+        const std::uint64_t target = std::max(body_.offset, shared_from + share);
         if (policy_.alignment != 0) {
-            const std::uint64_t window = (end_.offset - body_.offset) / pieces / kWindowsInPiece;
+            const std::uint64_t window = size / pieces / kWindowsInPiece;
             const auto cut = locator_.first_on(aligned_starts(number + 1), target, target + window + 1);
             if (cut) return *cut;
         }
@@ -99,6 +99,7 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
     if (!take) throw std::invalid_argument("plan: take is an empty function");
     Cuts cuts(index, checked(policy));
     const std::uint64_t header_size = cuts.body().offset;
+    check_header_size(policy, header_size);
     Boundary from = cuts.body();
     if (policy.pieces) {
         for (std::uint64_t number = 1; number <= *policy.pieces; ++number) {

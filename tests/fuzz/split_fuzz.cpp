@@ -76,6 +76,10 @@ void fuzz(Choices choices) {
     const std::string text = head + tail;
     if (foreign_format(bytes_of(text))) return;  // an index refuses it
 
+    if (const PlanCheck check(text, dialect, policy); !check.has_plan()) {
+        check.expect_refusal();
+        return;
+    }
     const Plan plan = plan_of_bytes(text, dialect, machine, policy);
     expect_joined(plan, text);
     if (head.empty()) expect_rules(plan, text, dialect, policy);
