@@ -131,6 +131,17 @@ TEST_F(RunMarkerTest, PutsNothingBackAfterSuccess) {
     EXPECT_EQ(root_.files(), (Files{{"a", "new"}}));
 }
 
+TEST_F(RunMarkerTest, PutsBackAfterSuccessThatWasTakenBack) {
+    static_cast<void>(root_.write("a", "old"));
+    kill_run([&](RunMarker& marker) {
+        replace(marker, "a");
+        marker.note_success(false);
+        marker.note_failure();
+    });
+    EXPECT_NE(RunMarker::take(directory_, kId), nullptr);
+    EXPECT_EQ(root_.files(), (Files{{"a", "old"}}));
+}
+
 TEST_F(RunMarkerTest, KeepsWhatTookTheNameSince) {
     static_cast<void>(root_.write("a", "old"));
     kill_run([&](RunMarker& marker) { replace(marker, "a"); });

@@ -54,6 +54,9 @@ struct SplitOptions {
     // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
     // fails the split.
     std::function<void(const Piece& piece, const std::string& path)> finished = [](const Piece&, const std::string&) {};
+    // Called once, when all pieces and the manifest are in place. What it throws fails the split, and everything is
+    // taken back. After it has returned nothing can fail.
+    std::function<void()> concluded = [] {};
 };
 
 // A piece's name is taken by something that must not be replaced.

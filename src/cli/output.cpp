@@ -15,8 +15,6 @@
 namespace cleave::cli {
 namespace {
 
-void write_to_stdout(std::span<const std::uint8_t> bytes) { write_all(STDOUT_FILENO, bytes, "write error"); }
-
 // "\xHH".
 struct Escape {
     std::array<char, 4> characters;
@@ -154,13 +152,14 @@ void StandardOutput::print_row(std::span<const std::uint64_t> numbers, char sepa
 
 void StandardOutput::write(std::span<const std::uint8_t> bytes) {
     flush();
-    write_to_stdout(bytes);
+    write_all(STDOUT_FILENO, bytes, "write error", cancellation_);
 }
 
 void StandardOutput::flush() {
     const fmt::memory_buffer pending =
         std::exchange(buffer_, fmt::memory_buffer());  // gone even if it cannot be written
-    write_to_stdout({reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()});
+    write_all(STDOUT_FILENO, {reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()}, "write error",
+              cancellation_);
 }
 
 bool is_terminal(int descriptor) {

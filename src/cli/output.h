@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "cleave/cancel.h"
 #include "cleave/error.h"
 
 namespace cleave::cli {
@@ -16,6 +17,9 @@ namespace cleave::cli {
 // Buffered standard output. What was not flushed is lost, so that a failed run prints no half result.
 class StandardOutput {
 public:
+    // `cancellation`, if any, ends waits for the reader by Cancelled, and must outlive this.
+    explicit StandardOutput(const Cancellation* cancellation = nullptr) : cancellation_(cancellation) {}
+
     template <class... Args>
     void print(fmt::format_string<Args...> format, Args&&... args) {
         fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
@@ -32,6 +36,7 @@ public:
 
 private:
     static constexpr std::size_t kBufferSize = std::size_t{64} << 10;
+    const Cancellation* cancellation_;
     fmt::memory_buffer buffer_;
 };
 

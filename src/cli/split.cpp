@@ -125,14 +125,19 @@ bool is_worth_cloning(const Arguments& arguments, const Input& input) {
     return !arguments.clone && can_be_aligned && is_plain && input.bytes().size() > kWorthCloning;
 }
 
-// What a run has come to.
-struct Done {
-    InputFacts facts;
-    std::uint64_t records;  // header included
-};
+// The event that says that all pieces are in place. `records` counts the header too.
+void print_end(const Context& context, const InputFacts& facts, std::uint64_t records, StandardOutput& out) {
+    if (!context.arguments.json) return;
+    Json event = make_event("end");
+    event["input"] = input_json(facts);
+    event["header"] = header_json(facts);
+    event["records"] = records - context.header_records;
+    event["pieces"] = context.meter.pieces.load();
+    print_event(out, event);
+}
 
 // `is_file` if the input was not spooled.
-Done split_known(Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
+void split_known(Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index = index_of(context, opened);
@@ -145,10 +150,11 @@ Done split_known(Context& context, const OpenInput& opened, bool is_file, Standa
     }
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
     SplitOptions options = split_options(arguments, out, judge);
+    const auto facts = [&] { return facts_of(context, opened, index.findings().size, header_size); };
     options.manifest_text = [&] {
         PlanJson plan;
         for (const Piece& piece : pieces) plan.add(piece, namer.name(piece));
-        return plan.text(facts_of(context, opened, index.findings().size, header_size));
+        return plan.text(facts());
     };
     options.is_same_plan = [&] {
         const RecordIndex again(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
@@ -156,6 +162,7 @@ Done split_known(Context& context, const OpenInput& opened, bool is_file, Standa
         const std::uint64_t header = plan_pieces(again, policy, [&](const Piece& piece) { now.push_back(piece); });
         return again.has_same_records(index) && header == header_size && now == pieces;
     };
+    options.concluded = [&] { print_end(context, facts(), index.findings().records, out); };
     if (arguments.dry_run) {
         check_split(opened.input, pieces, policy.header, header_size, namer, options);
         DryRun dry_run(out, namer, policy.header, judge);
@@ -175,10 +182,9 @@ Done split_known(Context& context, const OpenInput& opened, bool is_file, Standa
             judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
         }
     }
-    return {facts_of(context, opened, index.findings().size, header_size), index.findings().records};
 }
 
-Done split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
+void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
@@ -187,7 +193,7 @@ Done split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
         const Findings findings = cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run);
         opened.input.throw_if_changed();
         judge.take(findings);
-        return {facts_of(context, opened, findings.size, dry_run.header_size()), findings.records};
+        return;
     }
     SplitOptions options = split_options(arguments, out, judge);
     PlanJson plan;
@@ -201,15 +207,17 @@ Done split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
         print(piece, path);
     };
     options.manifest_text = [&] { return plan.text(facts()); };
+    options.concluded = [&] { print_end(context, facts(), found.records, out); };
     split_stream(opened.input, opened.dialect, arguments.machine, policy, namer, options,
                  [&](const Findings& findings) {
                      judge.take(findings);
                      found = findings;
                  });
     context.is_committed = true;
-    return {facts(), found.records};
 }
 
+// Pieces stay from the return of split_mapped() and split_stream() on. What fails after that is a warning, see
+// Context::is_committed.
 void split_input(Context& context, OpenInput& opened) {
     const bool is_file = opened.input.is_mapped();
     if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
@@ -217,10 +225,9 @@ void split_input(Context& context, OpenInput& opened) {
         throw CloneError(display_name(context.path), is_compressed ? "compressed" : "not a regular file");
     }
     if (needs_whole_input(context.arguments.policy)) spool(context, opened);
-    StandardOutput out;
+    StandardOutput out(opened.input.cancellation());
     Judge judge(context);
-    const bool json = context.arguments.json;
-    if (json) {
+    if (context.arguments.json) {
         const InputFacts facts = facts_of(context, opened, 0, 0);
         Json input = input_json(facts);
         input.erase("size");  // may not be known yet
@@ -229,17 +236,12 @@ void split_input(Context& context, OpenInput& opened) {
         event["dialect"] = dialect_json(facts.dialect);
         print_event(out, event);
     }
-    const Done done = opened.input.is_mapped() ? split_known(context, opened, is_file, out, judge)
-                                               : split_unknown(context, opened, out, judge);
-    if (json) {
-        Json event = make_event("end");
-        event["input"] = input_json(done.facts);
-        event["header"] = header_json(done.facts);
-        event["records"] = done.records - context.header_records;
-        event["pieces"] = context.meter.pieces.load();
-        print_event(out, event);
+    if (opened.input.is_mapped()) {
+        split_known(context, opened, is_file, out, judge);
+    } else {
+        split_unknown(context, opened, out, judge);
     }
-    out.flush();
+    if (context.arguments.dry_run) out.flush();
     judge.conclude();
 }
 

@@ -88,8 +88,8 @@ std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation) {
     while (!bytes.empty()) {
-        const ssize_t size = ::write(descriptor, bytes.data(), bytes.size());
         if (cancellation != nullptr) cancellation->throw_if_requested();
+        const ssize_t size = ::write(descriptor, bytes.data(), bytes.size());
         if (size >= 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(size));
         } else if (errno == EAGAIN) {

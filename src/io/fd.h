@@ -50,6 +50,7 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
 // Reads at an offset, all of `into` unless the end comes first. Returns how much.
 std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& name);
 
+// Throws Cancelled too, but not once all is written.
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation = nullptr);
 

@@ -23,9 +23,10 @@ namespace {
 constexpr unsigned kMaxEntries = 16'384;
 
 // What a marker holds: the process in a field of fixed width, so that it can be overwritten, then notes of three fields
-// (inode, hidden name, name) and perhaps kSuccess. Every field ends with a NUL.
+// (inode, hidden name, name), kSuccess and kFailure. Of the last two the later one counts. Every field ends with a NUL.
 constexpr std::size_t kProcessWidth = 20;
 constexpr std::string_view kSuccess = "success";
+constexpr std::string_view kFailure = "failure";
 
 constexpr std::string_view kPrefix = ".cleave-";
 constexpr std::size_t kIdWidth = 16;
@@ -68,8 +69,8 @@ Notes parse_notes(std::string_view text, std::string_view marker) {
     for (std::size_t end = text.find('\0'); end != std::string_view::npos; end = text.find('\0')) {
         fields.push_back(text.substr(0, end));
         text.remove_prefix(end + 1);
-        if (fields.size() == 1 && fields[0] == kSuccess) {
-            notes.success = true;
+        if (fields.size() == 1 && (fields[0] == kSuccess || fields[0] == kFailure)) {
+            notes.success = fields[0] == kSuccess;
             fields.clear();
         }
         if (fields.size() < 3) continue;
@@ -186,8 +187,15 @@ void RunMarker::note(const std::string& hidden_name, const std::string& name, in
 }
 
 void RunMarker::note_success(bool sync) {
+    has_success_ = true;
     write_all(fd_.get(), as_bytes(std::string(kSuccess) + '\0'), directory_->path());
     if (sync && ::fsync(fd_.get()) != 0) throw_errno(directory_->path());
+}
+
+void RunMarker::note_failure() noexcept {
+    if (!has_success_) return;
+    // With its NUL. A write this small is whole or fails.
+    [[maybe_unused]] const ssize_t size = ::write(fd_.get(), kFailure.data(), kFailure.size() + 1);
 }
 
 void clear_leftovers(const Directory& directory) {

@@ -48,6 +48,10 @@ public:
     // std::system_error.
     void note_success(bool sync);
 
+    // Takes note_success() back, as far as the marker can be written to: the run failed after all. Does nothing if
+    // note_success() was not called.
+    void note_failure() noexcept;
+
     // The marker stays, for a later run to find.
     void leave() noexcept { stays_ = true; }
 
@@ -60,6 +64,7 @@ private:
     Fd fd_;
     bool was_left_ = false;
     bool stays_ = true;  // it is not known yet to be this run's
+    bool has_success_ = false;
     unsigned next_number_ = 0;
 };
 

@@ -29,7 +29,8 @@ public:
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     bool hold(std::span<const Piece> pieces, std::span<const std::string> paths) override;
-    void commit() override { store_.commit(); }
+    void seal() override { store_.seal(); }
+    void commit() noexcept override { store_.commit(); }
 
 private:
     using Parts = std::array<std::span<const std::uint8_t>, 2>;

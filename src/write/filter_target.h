@@ -22,7 +22,8 @@ public:
     // finish() of what it returns throws FilterError if the command fails, or another one has failed.
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     void stop() noexcept override;
-    void commit() override {}
+    void seal() override {}
+    void commit() noexcept override {}
 
 private:
     friend class FilterOutput;

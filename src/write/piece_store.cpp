@@ -76,8 +76,11 @@ PieceStore::~PieceStore() {
     if (marker_ && ((has_kept_ && marker_->was_left()) || (stay && !published_.empty()))) marker_->leave();
     if (stay) {
         for (PublishedFile& file : published_) file.keep();
+    } else if (marker_) {
+        marker_->note_failure();
     }
-    published_.clear();  // before the directories that they are in
+    // The manifest first: it is not there unless all pieces are. All files before the directories that they are in.
+    while (!published_.empty()) published_.pop_back();
     marker_.reset();
     for (; !made_directories_.empty(); made_directories_.pop_back()) {
         const auto& [at, path] = made_directories_.back();
@@ -177,7 +180,7 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
     publish_in_turn(std::move(file));
 }
 
-void PieceStore::commit() {
+void PieceStore::seal() {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (options_.sync) sync();
     if (streams_manifest_) {
@@ -191,6 +194,9 @@ void PieceStore::commit() {
         publish_in_turn(std::move(*manifest));
         if (options_.sync) sync_manifest();
     }
+}
+
+void PieceStore::commit() noexcept {
     for (PublishedFile& file : published_) file.keep();
     published_.clear();
     made_directories_.clear();

@@ -22,7 +22,7 @@
 
 namespace cleave {
 
-// Members may be called from several threads, but for begin() and commit().
+// Members may be called from several threads, but for begin(), seal() and commit().
 class PieceStore {
 public:
     using Parts = std::span<const std::span<const std::uint8_t>>;
@@ -67,10 +67,12 @@ public:
     // stays. Throws as holds(), and OutputError if what has the name is a piece of this run.
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
-    // The run has succeeded: what is published stays. Under options.sync it is on stable storage first. The manifest,
-    // if there is to be one, appears after everything else. Throws std::system_error, OutputError; then it has not
-    // succeeded.
-    void commit();
+    // All pieces are published. The manifest, if there is to be one, appears after them. Under options.sync all of it
+    // is on stable storage then. Throws std::system_error, OutputError, Cancelled.
+    void seal();
+
+    // After seal(): the run has succeeded, and what is published stays.
+    void commit() noexcept;
 
 private:
     std::string name_of(const std::string& path) const { return path.substr(folder_.size()); }

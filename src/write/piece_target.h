@@ -33,7 +33,7 @@ public:
     virtual void finish(const Piece& piece) = 0;
 };
 
-// Members may be called from several threads, but for prepare() and commit().
+// Members may be called from several threads, but for prepare(), seal() and commit().
 class PieceTarget {
 public:
     PieceTarget() = default;
@@ -55,8 +55,11 @@ public:
     // Whether what the finished pieces hold is still what the input has there. False if the target cannot tell.
     virtual bool hold(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) { return false; }
 
-    // All pieces are finished.
-    virtual void commit() = 0;
+    // All pieces are finished. Does everything that can still fail; what was made can be taken back until commit().
+    virtual void seal() = 0;
+
+    // After seal(): what was made stays.
+    virtual void commit() noexcept = 0;
 };
 
 }  // namespace cleave

@@ -59,6 +59,13 @@ std::optional<unsigned> threads_to_work(const SplitOptions& options) {
     return threads_within(options.threads, kDescriptorsOfFilter);
 }
 
+// All pieces are finished. Whatever can fail comes before the commit.
+void conclude(PieceTarget& target, const SplitOptions& options) {
+    target.seal();
+    options.concluded();
+    target.commit();
+}
+
 std::vector<std::string> names_of(std::span<const Piece> pieces, const PieceNamer& namer) {
     std::vector<std::string> names;
     names.reserve(pieces.size());
@@ -138,7 +145,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
         throw InputChangedError();
     }
     input.throw_if_changed();
-    target->commit();
+    conclude(*target, options);
 } catch (const std::exception&) {
     input.rethrow();
 }
@@ -168,7 +175,7 @@ void split_stream(Input& input, const Dialect& dialect, const Machine& machine, 
     input.throw_if_changed();
     accept(findings);  // before commands are waited for that have got a malformed piece
     feed->finish();
-    target->commit();
+    conclude(*target, options);
 } catch (const std::exception&) {
     input.rethrow();
 }

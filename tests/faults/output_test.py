@@ -5,8 +5,10 @@
 
 README.md says what each check proves.
 """
+import array
 import contextlib
 import errno
+import fcntl
 import os
 import random
 import resource
@@ -15,6 +17,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 
@@ -143,6 +146,55 @@ def reader_leaves(bench):
     os.close(writer)
     need(run.code == -13 and run.message == "", "%s, but it should die of SIGPIPE silently" % run)
     expect_clean(before, place.out)
+
+
+def event_reader_leaves(bench):
+    """The reader of events leaves before one of them: nothing is left; after the last one all is there"""
+    place = bench.place(size=1 << 16, value=8192)
+    options = ["--quiet", "--json", "--manifest", place.path("m.json")]
+    command = place.command(*options)
+    with open("/dev/full", "wb") as full:
+        refused(bench, place, "No space left on device", command=command, stdout=full)
+    for command, data in [(command, None), (place.command(*options, source="-"), place.job.data),
+                          (place.command(*options, "--force"), None)]:
+        write(place.piece(2), b"old") if "--force" in command else None
+        events = bench.run(command, data=data).stdout.splitlines(keepends=True)
+        need(len(events) == len(place.job.pieces) + 2, "%d events" % len(events))
+        for count in range(len(events) + 1):
+            for ignored in (False, True):
+                place.empty()
+                write(place.piece(2), b"old") if "--force" in command else None
+                before = snapshot(place.out)
+                run = leave_after(bench, command, data, sum(map(len, events[:count])), ignored)
+                if count == len(events):
+                    expect_exit(run, 0)
+                    expect_whole(place.job, place.out, manifest="m.json")
+                    continue
+                expect_exit(run, 1, "Broken pipe") if ignored else need(run.code == -13, str(run))
+                expect_clean(before, place.out)
+        place.empty()
+
+
+def leave_after(bench, command, data, size, ignored):
+    """Runs the command into a pipe that has room for `size` bytes, and whose reader leaves when it is full."""
+    room = 4096   # a page: what fits the rest of it is taken, what does not is waited with
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, room)
+    os.write(writer, b"x" * (room - size))
+    stdin = subprocess.DEVNULL if data is None else subprocess.PIPE
+    process = bench.start(command, stdout=writer, stdin=stdin, restore_signals=not ignored)
+    os.close(writer)
+    if data is not None:
+        drip(process, data, [65536])
+    filled = array.array("i", [0])
+    deadline = time.monotonic() + 10
+    while process.poll() is None and filled[0] < room and time.monotonic() < deadline:
+        fcntl.ioctl(reader, termios.FIONREAD, filled)
+        time.sleep(0.002)
+    if process.poll() is None:
+        time.sleep(0.05)   # so that it waits with the next event
+    os.close(reader)
+    return finish(process)
 
 
 def file_size_limit(bench):
@@ -800,8 +852,8 @@ def resumed_after_failure(bench):
 
 
 CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_descriptors, reader_leaves,
-          file_size_limit, short_and_interrupted, error_after_bytes, failing_sync, failing_names, no_permission,
-          immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
+          event_reader_leaves, file_size_limit, short_and_interrupted, error_after_bytes, failing_sync, failing_names,
+          no_permission, immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
           planted_links, names_without_case, devices, two_runs, taken_meanwhile,
           templates, narrow_counter, modes, read_errors, small_writes,
           nonblocking_input, input_at_offset, few_descriptors, many_pieces, address_space, long_record, resumed,
