@@ -53,6 +53,15 @@ void remove(const Directory& directory, const std::string& name) noexcept {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
 }
 
+// Gives an open file a name. As linkat() does.
+int link_descriptor(int descriptor, const Directory& directory, const std::string& name) {
+    if (::linkat(descriptor, "", directory.descriptor(), name.c_str(), AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT) return -1;
+    // Before Linux 6.10 that takes a privilege; this takes a mounted /proc.
+    const std::string self = "/proc/self/fd/" + std::to_string(descriptor);
+    return ::linkat(AT_FDCWD, self.c_str(), directory.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW);
+}
+
 // Closed if there is another thing of that name than a regular file of that size.
 Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size) {
     const std::string path = directory.path_of(name);
@@ -131,7 +140,7 @@ PublishedFile TemporaryFile::publish() {
         move_to_name();
         return published;
     }
-    if (link(name_) != 0) throw_errno(path());
+    if (link_descriptor(fd_.get(), *directory_, name_) != 0) throw_errno(path());
     fd_.close(path());
     return published;
 }
@@ -139,7 +148,7 @@ PublishedFile TemporaryFile::publish() {
 PublishedFile TemporaryFile::publish_instead(std::string hidden_name) {
     PublishedFile published(*directory_, name_, identity(), hidden_name);  // as in publish()
     if (hidden_name_.empty()) {
-        if (link(hidden_name) != 0) throw_errno(path());
+        if (link_descriptor(fd_.get(), *directory_, hidden_name) != 0) throw_errno(path());
         hidden_name_ = std::move(hidden_name);
     }
     fd_.close(path());
@@ -149,16 +158,6 @@ PublishedFile TemporaryFile::publish_instead(std::string hidden_name) {
     }
     hidden_name_.clear();
     return published;
-}
-
-// As linkat() does.
-int TemporaryFile::link(const std::string& name) const {
-    const int directory = directory_->descriptor();
-    if (::linkat(fd_.get(), "", directory, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
-    if (errno != ENOENT) return -1;
-    // Before Linux 6.10 that takes a privilege; this takes a mounted /proc.
-    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
-    return ::linkat(AT_FDCWD, self.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW);
 }
 
 void TemporaryFile::move_to_name() {
@@ -173,6 +172,10 @@ void TemporaryFile::move_to_name() {
     if (::linkat(directory, hidden_name.c_str(), directory, name_.c_str(), 0) != 0) throw_errno(path());
     remove(*directory_, hidden_name);
     hidden_name_.clear();
+}
+
+bool can_name_descriptors(const Directory& directory, int descriptor, const std::string& taken_name) {
+    return link_descriptor(descriptor, directory, taken_name) == 0 || errno != ENOENT;
 }
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }

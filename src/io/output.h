@@ -59,7 +59,8 @@ private:
 // of `name`.
 class TemporaryFile {
 public:
-    // A file without a name, to be called `name`; nothing if there are none here.
+    // A file without a name, to be called `name`; nothing if the file system has no such files. Only where
+    // can_name_descriptors() it can be published.
     static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name);
     // A file under a hidden name, which lies beside `name`. Throws EEXIST if there is such a file.
     static TemporaryFile hidden(const Directory& directory, const std::string& name, std::string hidden_name);
@@ -90,7 +91,6 @@ public:
 private:
     TemporaryFile(const Directory& directory, std::string name, std::string hidden_name, Fd fd)
         : directory_(&directory), name_(std::move(name)), hidden_name_(std::move(hidden_name)), fd_(std::move(fd)) {}
-    int link(const std::string& name) const;
     void move_to_name();
 
     const Directory* directory_;
@@ -98,6 +98,11 @@ private:
     std::string hidden_name_;
     Fd fd_;
 };
+
+// Whether this process can give a name to an open file that has none. Before Linux 6.10 that takes a privilege or a
+// mounted /proc. Tried with the descriptor of a file in the directory and a name that is taken there, so nothing is
+// made.
+bool can_name_descriptors(const Directory& directory, int descriptor, const std::string& taken_name);
 
 // "a/b/" of "a/b/c", "" of "c".
 std::string_view folder_of(std::string_view path);

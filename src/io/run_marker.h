@@ -34,6 +34,9 @@ public:
     // A run of the same id was killed; what it published may still be there.
     bool was_left() const noexcept { return was_left_; }
 
+    // Of the marker's file, in the directory.
+    const std::string& name() const noexcept { return name_; }
+
     // On the marker's file system, open for as long as the run lives.
     int descriptor() const noexcept { return fd_.get(); }
 

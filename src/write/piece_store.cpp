@@ -97,6 +97,7 @@ void PieceStore::begin() {
     }
     marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()));
     if (!marker_) throw OutputError(directory_->path(), "another run is making these pieces");
+    has_unnamed_files_ = can_name_descriptors(*directory_, marker_->descriptor(), marker_->name());
     clear_leftovers(*directory_);
     if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), "");
 }
@@ -164,7 +165,7 @@ TemporaryFile PieceStore::create(const std::string& path) {
         const std::lock_guard lock(mutex_);
         make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
-    if (auto file = TemporaryFile::unnamed(*directory_, name)) return std::move(*file);
+    if (auto file = create_unnamed(*directory_, name)) return std::move(*file);
     return create_hidden(name);
 }
 
@@ -261,6 +262,11 @@ bool PieceStore::judge_present(bool is_right, const std::string& path, const std
     throw OutputError(path, "exists, and is not " + what + " of this plan");
 }
 
+std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name) const {
+    if (!has_unnamed_files_) return std::nullopt;
+    return TemporaryFile::unnamed(directory, name);
+}
+
 TemporaryFile PieceStore::create_hidden(const std::string& name) {
     const std::lock_guard lock(mutex_);
     std::string hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
@@ -322,7 +328,7 @@ std::optional<TemporaryFile> PieceStore::make_manifest() {
 // The marker tells of hidden files in its own directory only.
 TemporaryFile PieceStore::create_manifest() {
     if (manifest_directory_ == &*directory_) return create_hidden(manifest_name_);
-    if (auto file = TemporaryFile::unnamed(*manifest_directory_, manifest_name_)) return std::move(*file);
+    if (auto file = create_unnamed(*manifest_directory_, manifest_name_)) return std::move(*file);
     return TemporaryFile::hidden(*manifest_directory_, manifest_name_, marker_->next_hidden_name());
 }
 

@@ -80,6 +80,7 @@ private:
     void make_directories(int at, const std::string& folder);
     bool check_name(const Directory& directory, const std::string& name) const;
     bool judge_present(bool is_right, const std::string& path, const std::string& what) const;
+    std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name) const;
     TemporaryFile create_hidden(const std::string& name);
     void note_kept(const FileIdentity& file);
     void publish_in_turn(TemporaryFile file);
@@ -103,6 +104,8 @@ private:
     std::optional<Directory> own_manifest_directory_;
     bool has_manifest_ = false;  // there is one that may stay
     std::unique_ptr<RunMarker> marker_;
+    bool has_unnamed_files_ = false;     // files can be made without a name and get one later, unless their file system
+                                         // has no such files
     std::atomic<bool> has_kept_{false};  // pieces that were there
 
     std::mutex mutex_;  // of what is below

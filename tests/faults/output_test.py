@@ -269,7 +269,7 @@ def failing_sync(bench):
 
 
 def failing_names(bench):
-    """A name cannot be given: permission, or a file system without links, rename flags or O_TMPFILE"""
+    """A name cannot be given: permission, or a system without links, rename flags, O_TMPFILE or /proc"""
     place, hits = bench.place(), 0
     for lacking in ("", "tmpfile"):
         for call in ("renameat2", "linkat"):
@@ -279,7 +279,7 @@ def failing_names(bench):
                     need(lacking or not bench.shim_faults() or call == "linkat", "%s failed unnoticed" % call)
                 hits += bench.shim_faults(call)
     need(hits > 0, "no call failed")
-    for lacking in ("tmpfile", "rename_flags", "tmpfile,rename_flags", "tmpfile,links"):
+    for lacking in ("tmpfile", "rename_flags", "tmpfile,rename_flags", "tmpfile,links", "proc", "proc,rename_flags"):
         done(bench, place, env=bench.shimmed(lacks=lacking))
         place.empty()
         for number in (1, 4):

@@ -5,7 +5,8 @@
 //   SHIM_EINTR=P       P percent of transfers, and of poll(), are interrupted before anything has happened
 //   SHIM_ROOM=N:E      there is room for N bytes in all files and pipes together; after them, errno E
 //   SHIM_FAIL=CALL:N:E the N-th call of CALL (0: each) fails with errno E; a close() that fails has closed
-//   SHIM_LACKS=A,B     what the file system does not have: tmpfile (O_TMPFILE), rename_flags, links
+//   SHIM_LACKS=A,B     what the file system does not have: tmpfile (O_TMPFILE), rename_flags, links, proc (no
+//                      privilege and no /proc to give a name to a file that has none)
 //   SHIM_LOG=PATH      a line for each call that went wrong; opened at once, as the program may lose the right to
 // Transfers are those of regular files, pipes and FIFOs; standard error is left alone.
 #define _GNU_SOURCE
@@ -33,7 +34,7 @@ static struct {
     char failing[32];
     unsigned failing_nth;
     int failing_errno;
-    int lacks_tmpfile, lacks_rename_flags, lacks_links;
+    int lacks_tmpfile, lacks_rename_flags, lacks_links, lacks_proc;
     int log;
 } settings = {.log = -1};
 
@@ -64,6 +65,7 @@ static void read_settings(void) {
     settings.lacks_tmpfile = strstr(setting("SHIM_LACKS"), "tmpfile") != NULL;
     settings.lacks_rename_flags = strstr(setting("SHIM_LACKS"), "rename_flags") != NULL;
     settings.lacks_links = strstr(setting("SHIM_LACKS"), "links") != NULL;
+    settings.lacks_proc = strstr(setting("SHIM_LACKS"), "proc") != NULL;
     // Out of the way: the descriptors that the program gets are to be those that it would get alone.
     const long log = syscall(SYS_openat, AT_FDCWD, setting("SHIM_LOG"), O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (log < 0) return;
@@ -300,6 +302,8 @@ int renameat2(int from, const char *old_name, int to, const char *new_name, unsi
 int linkat(int from, const char *old_name, int to, const char *new_name, int flags) {
     NEXT(int, "linkat", int, const char *, int, const char *, int);
     if (fails("linkat") || lacks("linkat", settings.lacks_links, EPERM)) return -1;
+    const int has_no_name = (flags & AT_EMPTY_PATH) != 0 || strncmp(old_name, "/proc/", strlen("/proc/")) == 0;
+    if (has_no_name && lacks("linkat", settings.lacks_proc, ENOENT)) return -1;
     return next(from, old_name, to, new_name, flags);
 }
 
