@@ -25,6 +25,8 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
         report.sniffed = opened.sniffed;
         report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
         report.examination = examine(opened.input, opened.dialect, arguments.machine);
+        report.compression = opened.input.compression();
+        report.file_size = opened.input.identity().size;
     });
     report.sound = is_sound(report.examination, arguments);
     if (arguments.json) {

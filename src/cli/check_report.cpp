@@ -70,7 +70,12 @@ void TextReport::print_records() const {
     const Findings& findings = examination().findings;
     const RecordExtent& longest = census().longest;
     const Tally& empty = census().empty;
-    line("size", fmt::format("{} bytes{}", findings.size, report_.bom ? ", after a UTF-8 byte order mark of 3" : ""));
+    line("size",
+         fmt::format("{} bytes{}", findings.size, report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
+    if (report_.compression != Compression::kNone) {
+        const std::string size = report_.file_size > 0 ? fmt::format(", {} bytes", report_.file_size) : "";
+        line("compression", std::string(compression_name(report_.compression)) + size);
+    }
     line("records", fmt::format("{}{}", report_.records(), report_.header_records() > 0 ? " and a header" : ""));
     line("fields", fields_text());
     line("ragged", ragged_text());

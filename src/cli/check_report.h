@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cleave/compression.h"
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
 #include "cli/output.h"
@@ -13,6 +14,8 @@ struct CheckReport {
     std::string path;
     bool has_header = true;  // if there is a record
     bool bom = false;
+    Compression compression = Compression::kNone;
+    std::uint64_t file_size = 0;  // of the compressed file, 0 if that is not known
     SniffedDialect sniffed;
     bool terminator_given = false;
     Examination examination;
