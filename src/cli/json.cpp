@@ -1,9 +1,6 @@
 #include "cli/json.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,75 +9,9 @@ namespace {
 
 constexpr std::size_t kMostDepth = 64;
 
-// How many bytes at the start of `text` are a character of UTF-8, or the longest beginning of one; at least 1. Unicode
-// 15, table 3-7.
-struct Utf8Prefix {
-    std::size_t size = 1;
-    bool is_character = false;
-};
-
-Utf8Prefix utf8_prefix(std::string_view text) {
-    struct Form {
-        unsigned char first, last;  // of the first byte
-        unsigned char second_first, second_last;
-        std::size_t size;
-    };
-    static constexpr std::array<Form, 9> kForms = {{{0x00, 0x7F, 0x00, 0x00, 1},
-                                                    {0xC2, 0xDF, 0x80, 0xBF, 2},
-                                                    {0xE0, 0xE0, 0xA0, 0xBF, 3},
-                                                    {0xE1, 0xEC, 0x80, 0xBF, 3},
-                                                    {0xED, 0xED, 0x80, 0x9F, 3},
-                                                    {0xEE, 0xEF, 0x80, 0xBF, 3},
-                                                    {0xF0, 0xF0, 0x90, 0xBF, 4},
-                                                    {0xF1, 0xF3, 0x80, 0xBF, 4},
-                                                    {0xF4, 0xF4, 0x80, 0x8F, 4}}};
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto* form = std::ranges::find_if(
-        kForms, [&](const Form& candidate) { return candidate.first <= byte(0) && byte(0) <= candidate.last; });
-    if (form == kForms.end()) return {};
-    std::size_t size = 1;
-    for (; size < form->size && size < text.size(); ++size) {
-        const bool is_second = size == 1;
-        if (byte(size) < (is_second ? form->second_first : 0x80) ||
-            byte(size) > (is_second ? form->second_last : 0xBF)) {
-            break;
-        }
-    }
-    return {size, size == form->size};
-}
-
-void append_ascii(std::string& text, char character) {
-    switch (character) {
-        case '"': text += "\\\""; return;
-        case '\\': text += "\\\\"; return;
-        case '\b': text += "\\b"; return;
-        case '\f': text += "\\f"; return;
-        case '\n': text += "\\n"; return;
-        case '\r': text += "\\r"; return;
-        case '\t': text += "\\t"; return;
-        default: break;
-    }
-    if (static_cast<unsigned char>(character) < ' ') {
-        text += fmt::format("\\u{:04x}", static_cast<unsigned>(character));
-    } else {
-        text += character;
-    }
-}
-
-void append_string(std::string& text, std::string_view value) {
-    text += '"';
-    while (!value.empty()) {
-        const Utf8Prefix prefix = utf8_prefix(value);
-        if (!prefix.is_character) {
-            text += "\xEF\xBF\xBD";
-        } else if (prefix.size == 1) {
-            append_ascii(text, value.front());
-        } else {
-            text += value.substr(0, prefix.size);
-        }
-        value.remove_prefix(prefix.size);
-    }
-    text += '"';
+// A scalar as nlohmann writes it. Its destructor asks for no memory: only that of an array or object does.
+std::string scalar_text(const nlohmann::json& scalar) {
+    return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Builds the value from what nlohmann's parser reports; that parser itself builds nothing then. A member that returns
@@ -171,35 +102,28 @@ std::string Json::text() const {
 }
 
 void Json::append_to(std::string& text) const {
-    struct Appender {
-        std::string& text;
-
-        void operator()(std::nullptr_t) const { text += "null"; }
-        void operator()(bool value) const { text += value ? "true" : "false"; }
-        void operator()(std::uint64_t value) const { text += fmt::format_int(value).c_str(); }
-        void operator()(std::int64_t value) const { text += fmt::format_int(value).c_str(); }
-        void operator()(double value) const { text += fmt::format("{}", value); }
-        void operator()(const std::string& value) const { append_string(text, value); }
-        void operator()(const Array& elements) const {
-            text += '[';
-            for (const Json& element : elements) {
-                if (&element != elements.data()) text += ',';
-                element.append_to(text);
-            }
-            text += ']';
+    char separator = '[';
+    if (const Array* elements = array()) {
+        for (const Json& element : *elements) {
+            text += std::exchange(separator, ',');
+            element.append_to(text);
         }
-        void operator()(const Object& members) const {
-            text += '{';
-            for (const auto& [key, value] : members) {
-                if (&key != &members.front().first) text += ',';
-                append_string(text, key);
-                text += ':';
-                value.append_to(text);
-            }
-            text += '}';
+        text += elements->empty() ? "[]" : "]";
+    } else if (const Object* members = object()) {
+        separator = '{';
+        for (const auto& [key, value] : *members) {
+            text += std::exchange(separator, ',') + scalar_text(key) + ':';
+            value.append_to(text);
         }
-    };
-    std::visit(Appender{text}, value_);
+        text += members->empty() ? "{}" : "}";
+    } else {
+        std::visit(
+            [&text]<class Value>(const Value& value) {
+                if constexpr (!std::is_same_v<Value, Array> && !std::is_same_v<Value, Object>)
+                    text += scalar_text(value);
+            },
+            value_);
+    }
 }
 
 std::optional<Json> parse_json(std::string_view text) {

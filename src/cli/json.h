@@ -1,5 +1,6 @@
-// A JSON value, to be built, printed and compared. Destroying one asks for no memory: nlohmann::json does, and so ends
-// the process where memory is short. Functions here throw std::bad_alloc, and nothing else unless they say so.
+// A JSON value, to be built, printed and compared. nlohmann's library parses texts and writes scalars. Its own arrays
+// and objects ask for memory when they are destroyed, which ends the process where memory is short, so arrays and
+// objects are kept here. Functions throw std::bad_alloc, and nothing else unless they say so.
 #pragma once
 
 #include <concepts>
