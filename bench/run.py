@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from runner import chart, count_rows, limit_rows, machine, report, split_rows
+from runner import chart, cold_rows, count_rows, limit_rows, machine, report, split_rows
 from runner.bench import ROOT, Bench, parse_size, size_name
 from runner.measure import WrongAnswer, say
 
@@ -28,16 +28,18 @@ GROUPS = {
     "memory": limit_rows.memory,
 }
 GROWTH_GROUPS = {"growth": limit_rows.growth_in_size, "pieces": limit_rows.growth_in_pieces}
+COLD_GROUPS = {"cold": cold_rows.cold}
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     venv = os.environ.get("CLEAVE_BENCH_VENV")
-    groups = " ".join([*GROUPS, *GROWTH_GROUPS])
+    groups = " ".join([*GROUPS, *GROWTH_GROUPS, *COLD_GROUPS])
     parser.add_argument("--size", type=parse_size, default="2G", help="of the large files [2G]")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each program [5]")
     parser.add_argument("--only", default="", metavar="REGEX", help=f"these groups of rows only: {groups}")
     parser.add_argument("--growth", action="store_true", help="growth too: up to 20 GB and 100,000 pieces")
+    parser.add_argument("--cold", action="store_true", help="these rows only: files that are not in the page cache")
     parser.add_argument("--data", type=Path, default=ROOT / "build/bench-data", help="folder of the files")
     parser.add_argument("--cleave", type=Path, default=ROOT / "build/release/cleave", help="the command to measure")
     parser.add_argument("--venv", type=Path, default=venv, help="folder whose bin/ has other tools [CLEAVE_BENCH_VENV]")
@@ -46,7 +48,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--render", type=Path, nargs="+", metavar="JSON", help="measure nothing: draw and print these figures"
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.cold and arguments.output == ROOT / "bench/results.json":  # rows of the page cache are kept apart
+        arguments.output, arguments.chart = ROOT / "bench/cold.json", ROOT / "build/cold.svg"
+    return arguments
 
 
 def shown_command(arguments: list[str]) -> str:
@@ -70,8 +75,13 @@ def measure(arguments: argparse.Namespace) -> int:
         venv=arguments.venv,
     )
     status = 0
-    for name, run in {**GROUPS, **GROWTH_GROUPS}.items():
-        wanted = re.fullmatch(arguments.only, name) if arguments.only else arguments.growth or name in GROUPS
+    for name, run in {**GROUPS, **GROWTH_GROUPS, **COLD_GROUPS}.items():
+        if arguments.cold:
+            wanted = name in COLD_GROUPS
+        elif arguments.only:
+            wanted = re.fullmatch(arguments.only, name) is not None
+        else:
+            wanted = name in GROUPS or (arguments.growth and name in GROWTH_GROUPS)
         if not wanted:
             continue
         try:

@@ -120,8 +120,9 @@ class Track:
         contestants: list[Contestant],
         rounds: int | None = None,
         out: Path | None = None,
+        before: Callable[[], None] = lambda: None,
     ) -> Race:
-        """Each round runs every contestant once, each time another one first."""
+        """Each round runs every contestant once, each time another one first, and calls `before` before each."""
         race = Race(name, title, size, {c.name: Times(self.shown(c.argv)) for c in contestants})
         running = list(contestants)
         out = out or self.scratch / "out"
@@ -132,7 +133,7 @@ class Track:
             for contestant in running[shift:] + running[:shift]:
                 times = race.times[contestant.name]
                 try:
-                    self._take(contestant, times, out)
+                    self._take(contestant, times, out, before)
                 except WrongAnswer as error:
                     why = str(error).replace(str(self.data), "$DATA")
                     if not contestant.is_peer:
@@ -145,10 +146,11 @@ class Track:
             say(f"  {contestant.name:28} {told} {times.note}")
         return race
 
-    def _take(self, contestant: Contestant, times: Times, out: Path) -> None:
+    def _take(self, contestant: Contestant, times: Times, out: Path, before: Callable[[], None]) -> None:
         fresh(out)
         if contestant.writes():
             os.sync()
+        before()
         try:
             run = run_once([word.replace(OUT, str(out)) for word in contestant.argv])
             if contestant.times_itself:

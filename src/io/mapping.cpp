@@ -17,6 +17,8 @@ struct Slot {
     std::atomic<bool> faulted;
     std::atomic<std::uintptr_t> begin;  // 0: nowhere yet
     std::atomic<std::uintptr_t> end;
+    std::atomic<int> descriptor;
+    std::atomic<std::uint64_t> offset;  // in the file, of `begin`
 
     bool holds(std::uintptr_t address) const noexcept {
         const std::uintptr_t first = begin.load();
@@ -59,6 +61,8 @@ std::optional<Mapping> Mapping::of(int descriptor, std::uint64_t offset, std::ui
     }
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     slots[i].end.store(begin + (end - start));
+    slots[i].descriptor.store(descriptor);
+    slots[i].offset.store(start);
     slots[i].begin.store(begin);
     return Mapping{{static_cast<const std::uint8_t*>(address), end - start}, offset - start, i};
 }
@@ -93,6 +97,14 @@ bool has_faulted(std::span<const std::uint8_t> bytes) noexcept {
         if (slot.holds(address)) return slot.faulted.load();
     }
     return false;
+}
+
+FileBehind file_behind(std::span<const std::uint8_t> bytes) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    for (const Slot& slot : slots) {
+        if (slot.holds(address)) return {slot.descriptor.load(), slot.offset.load() + (address - slot.begin.load())};
+    }
+    return {};
 }
 
 bool lay_zeros(const void* address) noexcept {

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/read_ahead.h"
+
 namespace cleave {
 namespace {
 
@@ -248,8 +250,11 @@ void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, in
     if (size >= kWriteSize && is_remote(input.descriptor())) {
         offset += copy_by_system(input, offset, size, descriptor, name);
     }
+    const std::uint64_t begin = offset;
+    ReadAhead ahead(input.bytes().subspan(begin, end - begin));
     while (offset < end) {
         const std::uint64_t part = std::min(end - offset, kWriteSize);
+        ahead.wait_for(offset - begin + part);
         write_all(descriptor, input.bytes().subspan(offset, part), name, input.cancellation());
         offset += part;
     }

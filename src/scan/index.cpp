@@ -5,6 +5,7 @@
 #include "cleave/scan.h"
 #include "dialect/contract.h"
 #include "io/mapping.h"
+#include "io/read_ahead.h"
 #include "scan/carry.h"
 #include "scan/contract.h"
 #include "scan/header_finder.h"
@@ -38,9 +39,11 @@ RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dia
         Rescan rescan;
     };
     std::vector<Block> blocks(count);
+    ReadAhead ahead(bytes);
     parallel_for(count, machine.threads, [&, rescanner = Rescanner(dialect_, *kernel_)](std::size_t i) mutable {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         const std::uint64_t end = std::min<std::uint64_t>((i + 1) * block_size_, bytes.size());
+        ahead.wait_for(end);
         const std::uint64_t begin = std::min(std::max<std::uint64_t>(i * block_size_, bom_), end);
         SummarisedBlock& summarised = blocks[i].summarised;
         summarised = summarise_block(bytes, bom_, begin, end, dialect_, *kernel_);

@@ -1,0 +1,75 @@
+"""Rows on files that are not in the page cache: count beside cat and dd, split beside cp."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .bench import Bench
+from .measure import OUT, Contestant
+from .split_rows import copier, writer
+
+READ_AHEADS = (128, 8192)  # KiB: what most machines have, and what suits one fast disk
+
+
+def drop(path: Path) -> None:
+    """Takes the file out of the page cache; what is on its way to the disk must be there first."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def setting_of(path: Path) -> Path | None:
+    """Where the kernel keeps the read-ahead of the file's device."""
+    device = path.stat().st_dev
+    block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    for folder in (block, block.parent):
+        if (folder / "queue/read_ahead_kb").exists():
+            return folder / "queue/read_ahead_kb"
+    return None
+
+
+@contextmanager
+def read_ahead(setting: Path, kib: int) -> Iterator[None]:
+    before = setting.read_text(encoding="ascii")
+    setting.write_text(str(kib), encoding="ascii")
+    try:
+        yield
+    finally:
+        setting.write_text(before, encoding="ascii")
+
+
+def cold(bench: Bench) -> None:
+    """Before each run the input is dropped by posix_fadvise(DONTNEED); once for each read-ahead of the device."""
+    path = bench.input("quoted")
+    setting = setting_of(path)
+    if setting is None or not os.access(setting, os.W_OK):
+        bench.skip("cold: the read-ahead of the device cannot be set; needs root and a disk")
+        return
+    for kib in READ_AHEADS:
+        with read_ahead(setting, kib):
+            cold_with(bench, path, f"read-ahead {kib} KiB")
+
+
+def cold_with(bench: Bench, path: Path, what: str) -> None:
+    size = path.stat().st_size
+
+    def before() -> None:
+        drop(path)
+
+    readers = [
+        bench.run("cleave count", "count", path),
+        Contestant("dd", ["dd", f"if={path}", "of=/dev/null", "bs=1M", "status=none"]),
+        Contestant("cat", ["sh", "-c", f"exec cat {path} >/dev/null"]),
+    ]
+    race = bench.race(f"cold/count/{what}", f"counting a cold file, {what}", size, readers, before=before)
+    for other in ("dd", "cat"):
+        bench.compare_speed(race, f"count, cold, {what}, of the speed of {other}", "cleave count", other, ">= 1.0")
+    writers = [
+        writer(bench, path, "cleave split -n 10", "-n", 10),
+        copier(path),
+        Contestant("plain cp", ["cp", str(path), f"{OUT}/copy"]),
+    ]
+    race = bench.race(f"cold/split/{what}", f"splitting a cold file, {what}", size, writers, before=before)
+    for other in ("cp", "plain cp"):
+        bench.compare_time(race, f"split -n 10, cold, {what}, time of {other}", "cleave split -n 10", other, "<= 1.0")

@@ -1,0 +1,111 @@
+// The bytes of a mapped file are in the page cache before they are read, and nobody waits for what will not come.
+#include "io/read_ahead.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/fd.h"
+#include "temporary_directory.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kSize = 96 * kMiB + 17;
+
+bool is_cached(int descriptor, std::uint64_t offset) {
+    std::uint8_t byte;
+    iovec target{&byte, 1};
+    return ::preadv2(descriptor, &target, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
+}
+
+class ReadAheadTest : public testing::Test {
+protected:
+    ReadAheadTest() : path_(directory_.path("input")), file_(::open(path_.c_str(), O_RDWR | O_CREAT, 0600)) {
+        const std::vector<std::uint8_t> part(kMiB, 'x');
+        for (std::uint64_t offset = 0; offset < kSize; offset += part.size()) {
+            const std::span bytes(part.data(), std::min<std::uint64_t>(part.size(), kSize - offset));
+            write_all(file_.get(), bytes, path_);
+        }
+        ::fsync(file_.get());
+        drop();
+        mapping_ = Mapping::of(file_.get(), 0, kSize);
+    }
+
+    void drop() { ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED); }
+    // Where files live in the page cache alone, there is nothing to drop.
+    bool can_be_cold() { return !is_cached(file_.get(), kSize / 2); }
+
+    test::TemporaryDirectory directory_;
+    std::string path_;
+    Fd file_;
+    std::optional<Mapping> mapping_;
+};
+
+TEST_F(ReadAheadTest, BytesOfAColdFileAreCachedWhenTheWaitEnds) {
+    ASSERT_TRUE(mapping_);
+    if (!can_be_cold()) GTEST_SKIP() << "the page cache of this file system cannot be emptied";
+    drop();
+    ReadAhead ahead(mapping_->bytes());
+    for (std::uint64_t offset = 0; offset < kSize; offset += kMiB) {
+        const std::uint64_t end = std::min(offset + kMiB, kSize);
+        ahead.wait_for(end);
+        EXPECT_TRUE(is_cached(file_.get(), offset)) << offset;
+        EXPECT_TRUE(is_cached(file_.get(), end - 1)) << offset;
+    }
+}
+
+TEST_F(ReadAheadTest, GoesNoFurtherThanAWindowAheadOfTheReaders) {
+    ASSERT_TRUE(mapping_);
+    if (!can_be_cold()) GTEST_SKIP() << "the page cache of this file system cannot be emptied";
+    drop();
+    ReadAhead ahead(mapping_->bytes());
+    ahead.wait_for(kMiB);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_FALSE(is_cached(file_.get(), 80 * kMiB));
+}
+
+// Many readers, which come in any order: the last to say where it is may be the one that is furthest behind.
+TEST_F(ReadAheadTest, AReaderFarBehindTheOthersDoesNotHoldThemUp) {
+    ASSERT_TRUE(mapping_);
+    drop();
+    ReadAhead ahead(mapping_->bytes());
+    std::jthread first([&] { ahead.wait_for(kSize); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ahead.wait_for(kMiB);
+}
+
+TEST_F(ReadAheadTest, ATruncatedFileEndsTheWait) {
+    ASSERT_TRUE(mapping_);
+    drop();
+    ASSERT_EQ(::ftruncate(file_.get(), static_cast<off_t>(2 * kMiB)), 0);
+    ReadAhead(mapping_->bytes()).wait_for(kSize);
+}
+
+TEST_F(ReadAheadTest, CanBeGivenUpAtAnyTime) {
+    ASSERT_TRUE(mapping_);
+    for (int i = 0; i < 50; ++i) {
+        drop();
+        ReadAhead ahead(mapping_->bytes());
+        if (i % 2 == 0) ahead.wait_for(static_cast<std::uint64_t>(i) * kMiB);
+    }
+}
+
+TEST(ReadAhead, BytesOfNoFileAreNotWaitedFor) {
+    const std::vector<std::uint8_t> bytes(20 * kMiB, 'x');
+    ReadAhead(bytes).wait_for(bytes.size());
+    ReadAhead({}).wait_for(0);
+}
+
+}  // namespace
+}  // namespace cleave
