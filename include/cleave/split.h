@@ -65,6 +65,18 @@ public:
     OutputError(const std::string& path, const std::string& what) : std::runtime_error(path + ": " + what) {}
 };
 
+// A file has the name of a piece or of the manifest, and is another one than this run would make.
+class OtherPieceError : public OutputError {
+public:
+    using OutputError::OutputError;
+};
+
+// The directory of a piece is missing, and SplitOptions::make_directories is false.
+class MissingDirectoryError : public std::invalid_argument {
+public:
+    using std::invalid_argument::invalid_argument;
+};
+
 // Where a piece is cut, it cannot share blocks with the input.
 class CloneError : public std::runtime_error {
 public:
@@ -79,7 +91,8 @@ public:
 };
 
 // Throws what split_mapped() would before it writes: std::invalid_argument, two pieces of one name, a piece with the
-// name of the manifest, a missing directory, a name that is taken, a piece that cannot be cloned.
+// name of the manifest, a missing directory, one in which this process may not make files, a name that is taken, a
+// piece that cannot be cloned. The input may be a stream; then the pieces are those that are known, perhaps none.
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options);
 

@@ -49,6 +49,12 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
     return code;
 }
 
+// The options that help where a name is taken. With -f, what has the name can not be replaced.
+std::string hint(const Arguments& arguments, const std::error_code& code) {
+    if (code != std::errc::file_exists || arguments.verb != Verb::kSplit || arguments.force) return "";
+    return arguments.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is right";
+}
+
 // Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
 template <class Work>
 int described(const Context& context, const Work& work) {
@@ -58,17 +64,23 @@ int described(const Context& context, const Work& work) {
     } catch (const UsageError& error) {
         return fail(context, kUsage, error.what());
     } catch (const InputError& error) {
-        return fail(context, kMalformed, about_input(describe(context, error)));
+        return fail(context, kMalformed, about_input(error.what()));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
+    } catch (const MissingDirectoryError& error) {
+        return fail(context, kUsage, std::string(error.what()) + "; --mkdir makes it");
     } catch (const std::invalid_argument& error) {
         return fail(context, kUsage, error.what());
+    } catch (const OtherPieceError& error) {
+        return fail(context, kSystem, std::string(error.what()) + "; -f replaces it");
     } catch (const CloneError& error) {
         return fail(context, kSystem, std::string(error.what()) + "; --clone auto would copy");
     } catch (const std::bad_alloc&) {
         throw;
+    } catch (const std::system_error& error) {
+        return fail(context, kSystem, error.what() + hint(context.arguments, error.code()));
     } catch (const std::exception& error) {
         return fail(context, kSystem, error.what());
     }
@@ -113,7 +125,11 @@ std::string nearest_directory(std::string path) {
 
 Permissions permissions_of(const Arguments& arguments) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
-    if (arguments.verb != Verb::kSplit || arguments.dry_run) return permissions;
+    if (arguments.verb != Verb::kSplit) return permissions;
+    if (arguments.dry_run) {
+        permissions.read.push_back(arguments.manifest);  // --resume compares it
+        return permissions;
+    }
     const PieceNamer namer(arguments.output, arguments.inputs.front(), arguments.first_index, 1);
     permissions.write.push_back(nearest_directory(namer.folder()));
     if (leads_to_stream(arguments.manifest)) {

@@ -200,10 +200,10 @@ std::uint64_t record_number(const Place& place, std::uint64_t header_records) {
     return place.record < header_records ? 0 : place.record - header_records + 1;
 }
 
-std::string describe_place(const Place& place, std::uint64_t header_records) {
+std::string describe_place(const Place& place, std::uint64_t header_records, std::optional<std::uint64_t> line) {
     const std::uint64_t record = record_number(place, header_records);
-    if (record == 0) return fmt::format("(byte {}, in the header)", place.offset);
-    return fmt::format("(byte {}, record {})", place.offset, record);
+    return fmt::format("(byte {}, {}{})", place.offset, line ? fmt::format("line {}, ", *line) : "",
+                       record == 0 ? "in the header" : fmt::format("record {}", record));
 }
 
 void print_message(std::string_view text) noexcept { print_after("cleave: ", text); }

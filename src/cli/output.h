@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,8 +65,10 @@ std::string display_name(const std::string& path);
 // The number of the record that holds the place: from 1, or 0 if it is one of the records that the header takes up.
 std::uint64_t record_number(const Place& place, std::uint64_t header_records);
 
-// "(byte N, record K)", or "(byte N, in the header)".
-std::string describe_place(const Place& place, std::uint64_t header_records);
+// "(byte N, line L, record K)" or "(byte N, line L, in the header)", with lines counted from 1. Without the line if it
+// is not known.
+std::string describe_place(const Place& place, std::uint64_t header_records,
+                           std::optional<std::uint64_t> line = std::nullopt);
 
 // Prints "cleave: TEXT" on standard error, over a bar if one is there. Asks for no memory. What cannot be written is
 // lost.

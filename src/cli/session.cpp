@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -16,10 +17,21 @@ namespace {
 
 constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
 
-std::string oversize_text(const Piece& piece, const Policy& policy) {
-    const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
-    return fmt::format("a record of {} bytes does not fit a piece of {}{} (byte {}, record {})", piece.length,
-                       *policy.size, has_header ? " with the header" : "", piece.start, piece.first_record);
+// The line that holds the byte at `offset`, from 1: one more than the line ends before it. A line ends with LF, with CR
+// if records end with CR, and with LF, CRLF and a lone CR if records may end with any of these; quotes make no
+// difference. Nothing for a stream, whose bytes are gone.
+std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offset) {
+    if (context.opened == nullptr || !context.opened->input.is_mapped()) return std::nullopt;
+    const auto all = context.opened->input.bytes();
+    const auto before = all.first(static_cast<std::size_t>(offset));
+    const Terminator terminator = context.opened->dialect.terminator;
+    auto ends = std::ranges::count(before, terminator == Terminator::kCr ? '\r' : '\n');
+    if (terminator == Terminator::kAny) {
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            if (before[i] == '\r' && (i + 1 == all.size() || all[i + 1] != '\n')) ++ends;
+        }
+    }
+    return static_cast<std::uint64_t>(ends) + 1;
 }
 
 // Whether the shell takes the path as one word, and SQL and Python as it stands between quotes.
@@ -93,6 +105,9 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     Input input = Input::open(path, cancellation);
     Bar bar(context.arguments, context.meter, size_to_scan(input), !input.is_mapped());
     OpenInput opened{std::move(input), {}, {}, bar};
+    context.opened = &opened;
+    const auto close = [&context](const OpenInput*) { context.opened = nullptr; };
+    const std::unique_ptr<const OpenInput, decltype(close)> guard(&opened, close);
     try {
         opened.sniffed = settle(context, opened.input);
         opened.dialect = opened.sniffed.dialect;
@@ -137,28 +152,46 @@ void Judge::remark(const std::string& text) const {
     if (!context_.arguments.quiet) print_message(fmt::format("{}: {}", display_name(context_.path), text));
 }
 
+std::string Judge::describe(const Place& place) const {
+    return describe_place(place, context_.header_records, line_of(context_, place.offset));
+}
+
+std::string Judge::describe_open_quote(const Place& place) const {
+    std::string rest = describe(place);  // "(byte 5, line 2, record 1)"
+    rest.erase(0, rest.find(',') + 2);
+    return fmt::format("quote opened at byte {} ({} is never closed", place.offset, rest);
+}
+
+std::string Judge::describe_oversize(const Piece& piece) const {
+    const Place place{piece.start, piece.first_record - 1 + context_.header_records};
+    const Policy& policy = context_.arguments.policy;
+    const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
+    return fmt::format("a record of {} bytes does not fit a piece of {}{} {}", piece.length, *policy.size,
+                       has_header ? " with the header" : "", describe(place));
+}
+
 void Judge::take(const Findings& findings) const {
     context_.header_records = context_.has_header() ? findings.header_records : 0;
-    if (findings.divergence) {
-        if (context_.arguments.strict) throw InputError(kRulesDiffer, findings.divergence);
-        warn(fmt::format("{} {}; see --quoting", kRulesDiffer,
-                         describe_place(*findings.divergence, context_.header_records)));
+    const Arguments& arguments = context_.arguments;
+    if (findings.divergence && arguments.strict)
+        throw InputError(fmt::format("{} {}", kRulesDiffer, describe(*findings.divergence)));
+    if (findings.open_quote && !arguments.lenient) {
+        throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
     }
-    if (findings.open_quote) {
-        if (!context_.arguments.lenient) throw OpenQuoteError(*findings.open_quote);
-        warn(describe(context_, OpenQuoteError(*findings.open_quote)));
-    }
+    if (arguments.quiet) return;  // a line costs a walk through the input
+    if (findings.divergence) warn(fmt::format("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
+    if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }
 
 void Judge::take(const Piece& piece) {
     if (!piece.oversize) return;
-    if (context_.arguments.strict_size) throw InputError(oversize_text(piece, context_.arguments.policy));
+    if (context_.arguments.strict_size) throw InputError(describe_oversize(piece));
     if (oversize_count_++ == 0) first_oversize_ = piece;
 }
 
 void Judge::conclude() const {
-    if (oversize_count_ == 0) return;
-    std::string text = oversize_text(first_oversize_, context_.arguments.policy);
+    if (oversize_count_ == 0 || context_.arguments.quiet) return;
+    std::string text = describe_oversize(first_oversize_);
     if (oversize_count_ > 1) text += fmt::format(" and {} more do not", oversize_count_ - 1);
     warn(text + "; each stands alone");
 }
@@ -168,16 +201,6 @@ std::string describe(const Context& context, const HeaderSizeError& error) {
         "the header of {} bytes does not fit a piece of {}; the least SIZE with room for a record is {}, or leave the "
         "header out with --header drop",
         error.header_size(), *context.arguments.policy.size, error.header_size() + 1);
-}
-
-std::string describe(const Context& context, const InputError& error) {
-    if (!error.place()) return error.what();
-    const std::string place = describe_place(*error.place(), context.header_records);
-    if (dynamic_cast<const OpenQuoteError*>(&error) == nullptr) return fmt::format("{} {}", error.what(), place);
-    // "(byte 5, record 1)" as "at byte 5 (record 1)".
-    const std::uint64_t record = record_number(*error.place(), context.header_records);
-    const std::string where = record == 0 ? "in the header" : fmt::format("record {}", record);
-    return fmt::format("quote opened at byte {} ({}) is never closed", error.place()->offset, where);
 }
 
 }  // namespace cleave::cli

@@ -13,6 +13,8 @@
 
 namespace cleave::cli {
 
+struct OpenInput;
+
 // An input that is being worked on. It outlives what is thrown about it, so that main can name it.
 struct Context {
     Arguments arguments;
@@ -20,6 +22,7 @@ struct Context {
     Meter meter;       // of it too
     // The pieces of a split are complete and stay: the run has succeeded, whatever fails now.
     bool is_committed = false;
+    const OpenInput* opened = nullptr;  // the input while it is open
     // The records that the input's header takes up; 0 if it has no header, or is not scanned yet.
     std::uint64_t header_records = 0;
 
@@ -59,7 +62,8 @@ public:
     void remark(const std::string& text) const;
     void warn(const std::string& text) const { remark("warning: " + text); }
 
-    // Notes how many records the header takes up. Throws OpenQuoteError or InputError, or warns.
+    // Notes how many records the header takes up. Throws InputError, or warns. What is thrown names the place in its
+    // message.
     void take(const Findings& findings) const;
 
     // Throws InputError under --strict-size if the piece is too large.
@@ -69,13 +73,16 @@ public:
     void conclude() const;
 
 private:
+    std::string describe(const Place& place) const;
+    std::string describe_open_quote(const Place& place) const;
+    std::string describe_oversize(const Piece& piece) const;
+
     Context& context_;
     std::uint64_t oversize_count_ = 0;
     Piece first_oversize_;
 };
 
-// The message for an error about the input at hand.
-std::string describe(const Context& context, const InputError& error);
+// The message for a header that is too large for the pieces.
 std::string describe(const Context& context, const HeaderSizeError& error);
 
 }  // namespace cleave::cli

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,14 +21,18 @@ namespace {
 // --dry-run: what would be written.
 class DryRun : public PieceSink {
 public:
-    DryRun(StandardOutput& out, const PieceNamer& namer, HeaderMode mode, Judge& judge)
-        : out_(out), namer_(namer), mode_(mode), judge_(judge) {}
+    // `check` throws what the run would for a piece.
+    DryRun(
+        StandardOutput& out, const PieceNamer& namer, HeaderMode mode, Judge& judge,
+        std::function<void(std::span<const Piece>)> check = [](std::span<const Piece>) {})
+        : out_(out), namer_(namer), mode_(mode), judge_(judge), check_(std::move(check)) {}
 
     void header(std::span<const std::uint8_t> bytes) override { header_size_ += bytes.size(); }
     void begin(const Piece&) override {}
     void body(std::span<const std::uint8_t>) override {}
     void end(const Piece& piece) override {
         judge_.take(piece);
+        check_({&piece, 1});
         print(piece, header_size_);
     }
 
@@ -41,6 +47,7 @@ private:
     const PieceNamer& namer_;
     HeaderMode mode_;
     Judge& judge_;
+    std::function<void(std::span<const Piece>)> check_;
     std::uint64_t header_size_ = 0;
 };
 
@@ -114,7 +121,7 @@ void check_resumed(const std::string& manifest, const std::string& wanted) {
     struct stat status;
     if (::lstat(manifest.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     if (const auto difference = manifest_difference(read_file(manifest), wanted)) {
-        throw OutputError(manifest, "is not the manifest of this run: " + *difference);
+        throw OtherPieceError(manifest, "is not the manifest of this run: " + *difference);
     }
 }
 
@@ -163,6 +170,9 @@ void split_known(Context& context, const OpenInput& opened, bool is_file, Standa
         return again.has_same_records(index) && header == header_size && now == pieces;
     };
     options.concluded = [&] { print_end(context, facts(), index.findings().records, out); };
+    if (arguments.resume && !arguments.force && !arguments.manifest.empty()) {
+        check_resumed(arguments.manifest, options.manifest_text());
+    }
     if (arguments.dry_run) {
         check_split(opened.input, pieces, policy.header, header_size, namer, options);
         DryRun dry_run(out, namer, policy.header, judge);
@@ -172,9 +182,6 @@ void split_known(Context& context, const OpenInput& opened, bool is_file, Standa
         }
         throw_if_changed(context, opened, index);
     } else {
-        if (arguments.resume && !arguments.force && !arguments.manifest.empty()) {
-            check_resumed(arguments.manifest, options.manifest_text());
-        }
         split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
         context.is_committed = true;
         if (is_file && is_worth_cloning(arguments, opened.input) &&
@@ -189,7 +196,12 @@ void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
     const Policy& policy = arguments.policy;
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
     if (arguments.dry_run) {
-        DryRun dry_run(out, namer, policy.header, judge);
+        const SplitOptions options = split_options(arguments, out, judge);
+        const auto check = [&](std::span<const Piece> pieces) {
+            check_split(opened.input, pieces, policy.header, 0, namer, options);
+        };
+        check({});
+        DryRun dry_run(out, namer, policy.header, judge, check);
         const Findings findings = cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run);
         opened.input.throw_if_changed();
         judge.take(findings);

@@ -110,6 +110,8 @@ std::string temporary_directory() {
     return variable != nullptr && *variable != '\0' ? variable : "/var/tmp";
 }
 
+std::string temporary_name() { return "temporary file in " + temporary_directory() + " (see TMPDIR)"; }
+
 Fd open_unlinked_temporary() {
     const std::string directory = temporary_directory();
     Fd file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -117,7 +119,7 @@ Fd open_unlinked_temporary() {
     // File systems without O_TMPFILE say EOPNOTSUPP, or EISDIR from before it existed.
     std::string name = directory + "/.cleave-XXXXXX";
     file = Fd(::mkostemp(name.data(), O_CLOEXEC));
-    if (!file.is_open()) throw_errno(directory);
+    if (!file.is_open()) throw_errno(temporary_name());
     ::unlink(name.c_str());
     return file;
 }

@@ -60,6 +60,9 @@ std::uint64_t descriptor_limit();
 // Where temporary files that may be large belong: $TMPDIR, else /var/tmp.
 std::string temporary_directory();
 
+// What a temporary file is called in messages: with its directory, and with the variable that names another one.
+std::string temporary_name();
+
 // An unlinked file there, open for reading and writing.
 Fd open_unlinked_temporary();
 

@@ -208,7 +208,7 @@ void Input::spool(Meter* meter) {
     impl.require_unread("spool()");
     Fd temporary = open_unlinked_temporary();
     for (auto bytes = read(); !bytes.empty(); bytes = read()) {
-        write_all(temporary.get(), bytes, "temporary file", impl.cancellation);
+        write_all(temporary.get(), bytes, temporary_name(), impl.cancellation);
         if (meter != nullptr) meter->scanned = consumed();
     }
     throw_if_changed();

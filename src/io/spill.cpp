@@ -4,20 +4,14 @@
 #include <cerrno>
 
 namespace cleave {
-namespace {
-
-constexpr char kName[] = "temporary file";
-
-}  // namespace
-
 void SpillBuffer::append(std::span<const std::uint8_t> bytes) {
     if (memory_.size() + bytes.size() <= kMaxInMemory) {
         memory_.insert(memory_.end(), bytes.begin(), bytes.end());
         return;
     }
     if (!file_.is_open()) file_ = open_unlinked_temporary();
-    write_all(file_.get(), memory_, kName);
-    write_all(file_.get(), bytes, kName);
+    write_all(file_.get(), memory_, temporary_name());
+    write_all(file_.get(), bytes, temporary_name());
     spilled_ += memory_.size() + bytes.size();
     memory_.clear();
 }
@@ -26,9 +20,9 @@ void SpillBuffer::for_each_part(const std::function<void(std::span<const std::ui
     std::vector<std::uint8_t> part(static_cast<std::size_t>(std::min<std::uint64_t>(spilled_, kMaxInMemory)));
     for (std::uint64_t offset = 0; offset < spilled_; offset += part.size()) {
         part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), spilled_ - offset)));
-        if (read_at(file_.get(), offset, part, kName) < part.size()) {
+        if (read_at(file_.get(), offset, part, temporary_name()) < part.size()) {
             errno = EIO;  // it was all written
-            throw_errno(kName);
+            throw_errno(temporary_name());
         }
         take(part);
     }

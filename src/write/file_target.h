@@ -25,6 +25,9 @@ public:
     // may be the pieces.
     std::vector<char> check(std::span<const Piece> pieces, std::span<const std::string> paths);
 
+    // See PieceStore.
+    void check_access() const { store_.check_access(); }
+
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;

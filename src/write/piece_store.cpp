@@ -53,6 +53,15 @@ bool is_replaceable_link(const Directory& directory, const std::string& name) {
     return (S_ISREG(target.st_mode) || S_ISDIR(target.st_mode)) && !leads_to_stream(directory.path_of(name));
 }
 
+// Throws if this process may not make files in `folder`, which ends with a slash or is empty. A folder that is missing
+// would be made in the nearest one that is there.
+void require_access(const std::string& folder) {
+    const std::string path = folder.empty() ? "." : folder;
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return;
+    if (errno != ENOENT || folder.empty()) throw_errno(path);
+    require_access(std::string(folder_of(folder.substr(0, folder.find_last_not_of('/') + 1))));
+}
+
 }  // namespace
 
 PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const SplitOptions& options)
@@ -134,6 +143,11 @@ void PieceStore::check_manifest() {
     has_manifest_ = check_name(*manifest_directory_, manifest_name_);
 }
 
+void PieceStore::check_access() const {
+    require_access(folder_);
+    if (makes_manifest_ && !streams_manifest_) require_access(std::string(folder_of(options_.manifest)));
+}
+
 bool PieceStore::is_manifest(const std::string& path) const {
     if (!makes_manifest_ || streams_manifest_) return false;
     if (path == options_.manifest) return true;
@@ -207,7 +221,7 @@ void PieceStore::commit() noexcept {
 // Throws if the directory is missing for good.
 void PieceStore::require_making(const std::string& folder) const {
     if (options_.make_directories) return;
-    throw std::invalid_argument("the output directory '" + folder.substr(0, folder.size() - 1) + "' does not exist");
+    throw MissingDirectoryError("the output directory '" + folder.substr(0, folder.size() - 1) + "' does not exist");
 }
 
 // As mkdir -p does, remembering what was made. `folder` ends with a slash, or is empty.
@@ -259,7 +273,7 @@ void PieceStore::note_kept(const FileIdentity& file) {
 bool PieceStore::judge_present(bool is_right, const std::string& path, const std::string& what) const {
     if (is_right || options_.replace) return is_right;
     if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
-    throw OutputError(path, "exists, and is not " + what + " of this plan");
+    throw OtherPieceError(path, "exists, and is not " + what + " of this plan");
 }
 
 std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name) const {

@@ -74,6 +74,10 @@ public:
     // After seal(): the run has succeeded, and what is published stays.
     void commit() noexcept;
 
+    // Throws std::system_error if this process may not make files in the directory of the pieces, or where that would
+    // be made, or in the directory of the manifest. For a run that only says what another one would do.
+    void check_access() const;
+
 private:
     std::string name_of(const std::string& path) const { return path.substr(folder_.size()); }
     void require_making(const std::string& folder) const;

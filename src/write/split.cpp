@@ -111,9 +111,11 @@ private:
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options) {
     check(options);
-    check(input, pieces, header_size);
+    if (input.is_mapped()) check(input, pieces, header_size);
     if (makes_files(options)) {
-        FileTarget(input, header, header_size, namer, options).check(pieces, names_of(pieces, namer));
+        FileTarget target(input, header, header_size, namer, options);
+        target.check_access();
+        target.check(pieces, names_of(pieces, namer));
     }
 }
 
