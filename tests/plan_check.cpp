@@ -107,6 +107,12 @@ Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Polic
     return plan;
 }
 
+void expect_single_pieces(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy) {
+    const RecordIndex index(bytes_of(text), dialect, Machine{});
+    EXPECT_EQ(header_size(index, policy), plan.header_size);
+    for (const Piece& piece : plan.pieces) EXPECT_EQ(plan_piece(index, policy, piece.number), piece) << printed(piece);
+}
+
 void expect_same(const Plan& of_stream, const Plan& of_bytes) {
     EXPECT_EQ(of_stream.header_size, of_bytes.header_size);
     ASSERT_EQ(of_stream.pieces.size(), of_bytes.pieces.size());

@@ -35,6 +35,9 @@ StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect
 Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
                     std::vector<std::size_t> part_sizes);
 
+// Of a policy by pieces: plan_piece gives each piece of the plan.
+void expect_single_pieces(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy);
+
 void expect_same(const Plan& of_stream, const Plan& of_bytes);
 
 // Judges plans by the rules of DESIGN.md section 4.

@@ -234,8 +234,9 @@ TEST(Shares, StartAtTheFirstBoundaryAfterTheirPart) {
             if (random.chance(10)) text = "\xEF\xBB\xBF" + text;
             SCOPED_TRACE(testing::Message() << "seed " << seed << "; " << describe(policy) << "; " << describe(dialect)
                                             << "; " << shown(text));
-            PlanCheck(text, dialect, policy)
-                .expect_shares(plan_of_bytes(text, dialect, random_machine(random), policy));
+            const Plan plan = plan_of_bytes(text, dialect, random_machine(random), policy);
+            PlanCheck(text, dialect, policy).expect_shares(plan);
+            expect_single_pieces(plan, text, dialect, policy);
         }
     }
 }
@@ -330,6 +331,7 @@ void expect_aligned_plan(const std::string& text, const Dialect& dialect, const 
     }
     const Plan plan = plan_of_bytes(text, dialect, Machine{}, policy);
     check.expect_aligned(plan);
+    if (policy.pieces) expect_single_pieces(plan, text, dialect, policy);
     for (const std::size_t block_size : {1U, 7U, 64U, 1000U}) {
         SCOPED_TRACE(testing::Message() << "block size " << block_size);
         const auto kernels = available_kernels();
@@ -429,6 +431,25 @@ TEST(AlignedCuts, OfAlmostNothing) {
             expect_aligned_plan(text, Dialect{}, policy);
         }
     }
+}
+
+// Some of 10^18 pieces: what costs by their number would not end.
+TEST(Plans, OnePieceOfVeryMany) {
+    const RecordIndex index(bytes_of("h\na\nb\n"), Dialect{}, Machine{});
+    Policy policy;
+    policy.pieces = 1'000'000'000'000'000'000;
+    // The share rises by a byte at every quarter: the first record is in the last piece that starts with it.
+    const std::uint64_t quarter = *policy.pieces / 4;
+    EXPECT_EQ(plan_piece(index, policy, 1), (Piece{1, 2, 0, 1, 0, false}));
+    EXPECT_EQ(plan_piece(index, policy, quarter), (Piece{quarter, 2, 2, 1, 1, false}));
+    EXPECT_EQ(plan_piece(index, policy, quarter + 1), (Piece{quarter + 1, 4, 0, 2, 0, false}));
+    EXPECT_EQ(plan_piece(index, policy, 3 * quarter), (Piece{3 * quarter, 4, 2, 2, 1, false}));
+    EXPECT_EQ(plan_piece(index, policy, *policy.pieces), (Piece{*policy.pieces, 6, 0, 3, 0, false}));
+    EXPECT_THROW(plan_piece(index, policy, 0), std::invalid_argument);
+    EXPECT_THROW(plan_piece(index, policy, *policy.pieces + 1), std::invalid_argument);
+    policy.pieces.reset();
+    policy.records = 1;
+    EXPECT_THROW(plan_piece(index, policy, 1), std::invalid_argument);
 }
 
 TEST(Plans, StopAtWhatTheCallerThrows) {

@@ -86,6 +86,14 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 
+// The size of the header, as plan_pieces returns it. Throws as plan_pieces.
+std::uint64_t header_size(const RecordIndex& index, const Policy& policy);
+
+// Piece `number` of a policy by pieces, as plan_pieces gives it. The cost does not depend on how many pieces there are.
+// Throws InputChangedError as plan_pieces, and std::invalid_argument for a bad policy, a policy without `pieces`, and a
+// number that is not in 1 .. pieces.
+Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number);
+
 // What becomes of the pieces of a stream, told in order: header() once, then for each piece begin(), body() any number
 // of times, end(). The bytes are valid during the call. What a member throws ends the cutting.
 class PieceSink {

@@ -14,11 +14,9 @@ void print_piece(Context& context, OpenInput& opened) {
     const RecordIndex index = index_of(context, opened);
     Judge(context).take(index.findings());
 
-    Piece wanted;
-    const std::uint64_t header_size = plan_pieces(index, arguments.policy, [&](const Piece& piece) {
-        if (piece.number == arguments.cat_piece) wanted = piece;
-    });
-    const std::uint64_t written_header = header_size_in(arguments.policy.header, wanted.number, header_size);
+    const Piece wanted = plan_piece(index, arguments.policy, arguments.cat_piece);
+    const std::uint64_t written_header =
+        header_size_in(arguments.policy.header, wanted.number, header_size(index, arguments.policy));
     throw_if_changed(context, opened, index);
     StandardOutput().write(opened.input.bytes().first(written_header));
     copy_range(opened.input, wanted.start, wanted.length, STDOUT_FILENO, "write error");

@@ -44,7 +44,10 @@ public:
     // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, an
     // aligned one if that is a little later. Shares ascend, and so do the cuts: none passes over one of the next share.
     // A header that goes into the first piece alone counts in that piece's share.
-    Boundary after_share(std::uint64_t number, std::uint64_t pieces) {
+    // `from` is where an earlier piece starts: if it lies at the share or after it, no boundary is nearer, so the many
+    // empty pieces beside a large record need no look at the bytes.
+    Boundary after_share(std::uint64_t number, std::uint64_t pieces, Boundary from) {
+        if (number == 0) return body_;
         if (number == pieces) return end_;
         const std::uint64_t shared_from = policy_.header == HeaderMode::kFirst ? 0 : body_.offset;
         const std::uint64_t size = end_.offset - shared_from;
@@ -55,7 +58,7 @@ public:
             const auto cut = locator_.first_on(aligned_starts(number + 1), target, target + window + 1);
             if (cut) return *cut;
         }
-        return locator_.at_or_after(target);
+        return target <= from.offset ? from : locator_.at_or_after(target);
     }
 
     // Throws InputChangedError if the boundaries are not in order: only those of two different contents are not. So
@@ -94,6 +97,21 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
     return 0;
 }
 
+std::uint64_t header_size(const RecordIndex& index, const Policy& policy) {
+    const std::uint64_t size = Cuts(index, checked(policy)).body().offset;
+    check_header_size(policy, size);
+    return size;
+}
+
+Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number) {
+    if (!checked(policy).pieces || number < 1 || number > *policy.pieces) {
+        throw std::invalid_argument("plan: there is no piece of that number");
+    }
+    Cuts cuts(index, policy);
+    const Boundary from = cuts.after_share(number - 1, *policy.pieces, cuts.body());
+    return cuts.piece(number, from, cuts.after_share(number, *policy.pieces, from));
+}
+
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take) {
     if (!take) throw std::invalid_argument("plan: take is an empty function");
@@ -103,7 +121,7 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
     Boundary from = cuts.body();
     if (policy.pieces) {
         for (std::uint64_t number = 1; number <= *policy.pieces; ++number) {
-            const Boundary to = cuts.after_share(number, *policy.pieces);
+            const Boundary to = cuts.after_share(number, *policy.pieces, from);
             take(cuts.piece(number, from, to));
             from = to;
         }
