@@ -33,6 +33,11 @@ void print_offsets(Context& context, OpenInput& opened) {
 
     StandardOutput out;
     Judge judge(context);
+    // Only this format says that the input is compressed.
+    const bool says_compression = arguments.format == Format::kJson;
+    if (input.compression() != Compression::kNone && !says_compression) {
+        judge.warn("offsets are of the decompressed bytes");
+    }
     const auto writer = make_offsets_writer(arguments.format, out);
     InputFacts facts{context.path,  0, input.identity().mtime_ns, opened.dialect,
                      policy.header, 0, input.compression(),       {}};
