@@ -54,6 +54,9 @@ public:
     // Streams only: how many bytes were read of the file, compressed ones if it is compressed.
     std::uint64_t consumed() const;
     const Cancellation* cancellation() const;
+    // From here on waits for a stream end by this one, or by none if null. It must outlive the input or the next call.
+    // An input that was moved from ignores it.
+    void set_cancellation(const Cancellation* cancellation) noexcept;
 
     bool is_mapped() const;
     // The whole input; mapped inputs only: spool() maps a stream. Valid as long as the input.

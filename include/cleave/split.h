@@ -41,11 +41,15 @@ struct SplitOptions {
     unsigned threads = 1;                        // at least 1; at most so many pieces are written at a time
     CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
     CompressionWish compression;
-    // A shell command, or nothing: each piece becomes the standard input of `sh -c FILTER` in place of a file, at most
-    // `threads` at a time. Its environment tells of the piece: FILE (the name), CLEAVE_PIECE (its number),
-    // CLEAVE_START (the byte it starts at) and CLEAVE_RECORD (its first record). What has to do with files, from
-    // make_directories to compression, has no effect then; what the commands do is not taken back.
+    // If not empty, a shell command: each piece becomes the standard input of `sh -c FILTER` instead of a file, at most
+    // `threads` at a time. The command's environment describes the piece: FILE (the name), CLEAVE_PIECE (its number),
+    // CLEAVE_START (the byte it starts at) and CLEAVE_RECORD (its first record). The options about files, from
+    // make_directories to compression, have no effect then. What the commands do is not undone.
+    // When the split fails, all processes of the commands are ended, and only then their input is closed. The process
+    // must have descriptors 0 to 2 open. For each command it gets a child process, a fork, for the time of the command;
+    // the process must not wait for children that it has not started.
     std::string filter;
+    int filter_output = 1;  // the descriptor that becomes the standard output of the commands
     // Called when all pieces are made and nothing of the input has changed but the time of its last status change:
     // whether a new scan of input.bytes() gives the same pieces. The files are then compared with the input, byte for
     // byte. If it is not set, or pieces are compressed or given to a filter, such a change is an InputChangedError.
@@ -108,7 +112,8 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
 bool can_clone(const Input& input, const std::string& path);
 
 // Cuts and writes a stream; options.clone is not used, and options.threads only to compress and for filters. `accept`
-// judges what was found before the pieces are final and may throw. Throws as split_mapped() and cut_stream().
+// judges what was found before the last piece ends and the pieces are final, and may throw. Throws as split_mapped()
+// and cut_stream().
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <functional>
@@ -78,6 +79,7 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
     options.clone = arguments.clone.value_or(CloneMode::kNever);
     options.compression = arguments.compression;
     options.filter = arguments.filter;
+    if (arguments.json) options.filter_output = STDERR_FILENO;  // standard output is for events
     options.meter = arguments.machine.meter;
     options.finished = [&](const Piece& piece, const std::string& path) {
         judge.take(piece);

@@ -2,8 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,15 +10,15 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <new>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace cleave {
 namespace {
 
-// While it lives, writing to a pipe that nobody reads is an error of this thread and nothing else.
+// While it lives, writing to a pipe that nobody reads is an error for this thread, and no signal.
 class BrokenPipeGuard {
 public:
     BrokenPipeGuard() {
@@ -32,11 +31,14 @@ public:
     }
     BrokenPipeGuard(const BrokenPipeGuard&) = delete;
     BrokenPipeGuard& operator=(const BrokenPipeGuard&) = delete;
-    ~BrokenPipeGuard() {
+    ~BrokenPipeGuard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+    // To be called when a write has failed by EPIPE, and so has sent this thread a signal. Without a failure a signal
+    // that waits comes from somewhere else, and stays.
+    void take_signal() const {
         const timespec now{0, 0};
         while (!was_pending_ && ::sigtimedwait(&broken_, nullptr, &now) < 0 && errno == EINTR) {
         }
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
 
 private:
@@ -45,39 +47,7 @@ private:
     bool was_pending_;
 };
 
-// How a process is to begin: with `input` as its standard input, and signals as if this program had never touched them.
-class SpawnPlan {
-public:
-    explicit SpawnPlan(int input) {
-        ::posix_spawn_file_actions_init(&actions_);
-        // Asks for memory. Without this action the command would read our own standard input.
-        if (::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO) != 0) throw std::bad_alloc();
-        ::posix_spawnattr_init(&attributes_);
-        sigset_t none;
-        ::sigemptyset(&none);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        sigset_t ours;
-        ::sigemptyset(&ours);
-        for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaddset(&ours, signal);
-        ::posix_spawnattr_setsigdefault(&attributes_, &ours);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    }
-    SpawnPlan(const SpawnPlan&) = delete;
-    SpawnPlan& operator=(const SpawnPlan&) = delete;
-    ~SpawnPlan() {
-        ::posix_spawn_file_actions_destroy(&actions_);
-        ::posix_spawnattr_destroy(&attributes_);
-    }
-
-    const posix_spawn_file_actions_t* actions() const { return &actions_; }
-    const posix_spawnattr_t* attributes() const { return &attributes_; }
-
-private:
-    posix_spawn_file_actions_t actions_;
-    posix_spawnattr_t attributes_;
-};
-
-// This process's environment, with those of `variables` in place of its own.
+// The environment of this process, in which `variables` replace those of the same names.
 std::vector<char*> environment_with(std::span<const std::string> variables) {
     std::vector<char*> all;
     for (const std::string& variable : variables) all.push_back(const_cast<char*>(variable.c_str()));
@@ -94,39 +64,24 @@ std::vector<char*> environment_with(std::span<const std::string> variables) {
 
 }  // namespace
 
-Child::Child(const std::string& command, std::span<const std::string> variables, std::string name)
-    : name_(std::move(name)) {
+Child::Child(const std::string& command, const Surroundings& surroundings, std::string name) : name_(std::move(name)) {
     int ends[2];
-    // That the writing end does not block is seen here only: the reading end has a description of its own.
     if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno(name_);
-    const Fd output(ends[0]);
+    const Fd input(ends[0]);
     input_ = Fd(ends[1]);
+    // The reading end has an open file description of its own, which goes on to block.
     if (::fcntl(input_.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(name_);
-    const SpawnPlan plan(output.get());
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno(name_);
+    control_ = Fd(ends[0]);
+    const Fd control_of_guard(ends[1]);
     const std::string words[] = {"sh", "-c", command};
     char* const arguments[] = {const_cast<char*>(words[0].c_str()), const_cast<char*>(words[1].c_str()),
                                const_cast<char*>(words[2].c_str()), nullptr};
-    std::vector<char*> environment = environment_with(variables);
-    const int error = ::posix_spawn(&pid_, "/bin/sh", plan.actions(), plan.attributes(), arguments, environment.data());
-    if (error != 0) {
-        pid_ = -1;
-        throw std::system_error(error, std::generic_category(), name_ + ": sh");
-    }
-    process_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-}
-
-Child::~Child() {
-    if (pid_ < 0) return;
-    end();
-    input_ = Fd();
-    constexpr int kPatienceMs = 2000;
-    pollfd ended{process_.get(), POLLIN, 0};
-    int ready = 0;
-    do {
-        ready = ::poll(&ended, 1, kPatienceMs);
-    } while (ready < 0 && errno == EINTR);
-    if (ready == 0) ::kill(pid_, SIGKILL);
-    reap();
+    const std::vector<char*> environment = environment_with(surroundings.variables);
+    const int failure = surroundings.failure != nullptr ? surroundings.failure->descriptor() : -1;
+    guard_ = start_guard({arguments, environment.data(), input.get(), input_.get(), surroundings.output,
+                          control_of_guard.get(), failure});
+    if (guard_ < 0) throw_errno(name_);
 }
 
 void Child::write(std::span<const std::uint8_t> bytes, const Cancellation* cancellation) {
@@ -136,32 +91,39 @@ void Child::write(std::span<const std::uint8_t> bytes, const Cancellation* cance
         write_all(input_.get(), bytes, name_, cancellation);
     } catch (const std::system_error& error) {
         if (error.code() != std::errc::broken_pipe) throw;
+        guard.take_signal();
         input_ = Fd();
     }
 }
 
-int Child::wait(const Cancellation* cancellation) {
+CommandEnd Child::wait(const Cancellation* cancellation) {
     input_ = Fd();
-    if (process_.is_open()) wait_for(process_.get(), POLLIN, cancellation, name_);
-    reap();
-    return status_;
+    // If this fails the guard has ended, and what it has sent is there.
+    std::ignore = ::send(control_.get(), &kInputIsWhole, 1, MSG_NOSIGNAL);
+    wait_for(control_.get(), POLLIN, cancellation, name_);
+    return take_report();
 }
 
-void Child::end() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (pid_ > 0) ::kill(pid_, SIGTERM);
+CommandEnd Child::end() noexcept {
+    if (guard_ < 0) return end_;
+    ::shutdown(control_.get(), SHUT_WR);
+    take_report();
+    input_ = Fd();
+    return end_;
 }
 
-// Waits for its end, if it has not come yet, without taking its number from it: only then is that done, and by none
-// who could send it a signal meanwhile.
-void Child::reap() noexcept {
-    siginfo_t info;
-    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+// Waits for the guard's report and its end. A guard that was killed sends no report. ECONNRESET comes before the report
+// if the guard ended without reading that the input is whole.
+CommandEnd Child::take_report() noexcept {
+    ssize_t size = 0;
+    do {
+        size = ::recv(control_.get(), &end_, sizeof end_, 0);
+    } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
+    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    const std::lock_guard lock(mutex_);
-    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
+    guard_ = -1;
+    if (size != sizeof end_) end_ = {.status = SIGKILL};
+    return end_;
 }
 
 }  // namespace cleave

@@ -4,47 +4,53 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "cleave/cancel.h"
 #include "io/fd.h"
+#include "io/guard.h"
 
 namespace cleave {
 
-// A child process `sh -c COMMAND` with a pipe to its standard input; the rest it inherits. Members are for one thread
-// at a time, but for end().
+// A command `sh -c COMMAND` with a pipe to its standard input. A guard process looks after the command, see guard.h.
+// For one thread at a time. The process must have descriptors 0 to 2 open.
 class Child {
 public:
-    // `variables` ("NAME=value") are added to its environment. Throws std::system_error with `name`, which everything
-    // below is called in messages too.
-    Child(const std::string& command, std::span<const std::string> variables, std::string name);
+    // Where the command's output goes, and who must know of its failure.
+    struct Surroundings {
+        std::span<const std::string> variables;  // "NAME=value", added to the environment
+        int output;                              // becomes the command's standard output
+        const Cancellation* failure;             // its descriptor becomes readable when the command fails by itself
+    };
+
+    // `name` is what messages call the command and its pipe. Throws std::system_error.
+    Child(const std::string& command, const Surroundings& surroundings, std::string name);
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
-    // If it was not waited for it is ended: by SIGTERM, and by SIGKILL if it is still there after two seconds.
-    ~Child();
+    // Ends all processes of the command if they still run, and then closes the command's input.
+    ~Child() { end(); }
 
-    // Once the command does not read any more, what is written goes nowhere. Throws std::system_error, Cancelled.
+    // Writes the bytes to the command, or discards them once no process reads them. Throws std::system_error,
+    // Cancelled.
     void write(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
 
-    // Ends its input and waits until it has ended. Returns what waitpid() says of it. Throws std::system_error,
+    // Ends the command's input, which is whole, and waits for the command. To be called once. Throws std::system_error,
     // Cancelled.
-    int wait(const Cancellation* cancellation);
+    CommandEnd wait(const Cancellation* cancellation);
 
-    // Asks it to end. Any thread.
-    void end() noexcept;
+    // Ends all processes of the command if they still run, and then closes the command's input. Returns how the command
+    // has ended; was_asked says whether this call was the reason. Takes at most about three seconds.
+    CommandEnd end() noexcept;
 
 private:
-    void reap() noexcept;
+    CommandEnd take_report() noexcept;
 
     std::string name_;
-    std::mutex mutex_;  // of pid_ and status_: a process that was waited for must not be sent a signal
-    pid_t pid_ = -1;    // -1 once it was waited for
-    int status_ = 0;
-    Fd process_;  // becomes readable when it has ended; closed where the system has no such thing
-    Fd input_;    // closed once it does not read any more
+    pid_t guard_ = -1;  // -1 once it was waited for
+    CommandEnd end_;    // known then
+    Fd control_;
+    Fd input_;  // closed once the input has ended or no process reads it
 };
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
@@ -44,11 +45,16 @@ FileIdentity identity_of(const struct stat& status) {
 }
 
 void wait_for(int descriptor, int events, const Cancellation* cancellation, const std::string& name) {
-    pollfd waits[2] = {{descriptor, static_cast<decltype(pollfd::events)>(events), 0}, {-1, POLLIN, 0}};
-    if (cancellation != nullptr) waits[1].fd = cancellation->descriptor();
+    std::array<pollfd, 3> waits{
+        {{descriptor, static_cast<decltype(pollfd::events)>(events), 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+    if (cancellation != nullptr) {
+        waits[1].fd = cancellation->descriptor();
+        if (const Cancellation* outer = cancellation->outer()) waits[2].fd = outer->descriptor();
+    }
     for (;;) {
-        const int ready = ::poll(waits, 2, -1);
+        const int ready = ::poll(waits.data(), waits.size(), -1);
         if (cancellation != nullptr) cancellation->throw_if_requested();
+        if (ready > 0 && (waits[1].revents | waits[2].revents) != 0) throw Cancelled();
         if (ready > 0) return;
         if (ready < 0 && errno != EINTR) throw_errno(name);
     }
@@ -124,7 +130,8 @@ Fd open_unlinked_temporary() {
     return file;
 }
 
-Cancellation::Cancellation() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Cancellation::Cancellation(const Cancellation* outer)
+    : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), outer_(outer) {
     if (descriptor_ < 0) throw_errno("eventfd");
 }
 

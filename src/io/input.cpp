@@ -160,6 +160,9 @@ Input::Impl& Input::opened() const {
 const std::string& Input::path() const { return opened().path; }
 FileIdentity Input::identity() const { return opened().identity; }
 const Cancellation* Input::cancellation() const { return opened().cancellation; }
+void Input::set_cancellation(const Cancellation* cancellation) noexcept {
+    if (impl_) impl_->cancellation = cancellation;
+}
 bool Input::is_mapped() const { return opened().mapping.has_value(); }
 int Input::descriptor() const { return opened().file.get(); }
 std::uint64_t Input::descriptor_offset() const { return opened().offset; }

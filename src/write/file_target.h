@@ -32,6 +32,7 @@ public:
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     bool hold(std::span<const Piece> pieces, std::span<const std::string> paths) override;
+    const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
     void seal() override { store_.seal(); }
     void commit() noexcept override { store_.commit(); }
 

@@ -2,7 +2,11 @@
 
 #include <sys/wait.h>
 
-#include "cleave/split.h"
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "io/child.h"
 
 namespace cleave {
 namespace {
@@ -12,10 +16,12 @@ std::vector<std::string> variables_of(const Piece& piece, const std::string& pat
             "CLEAVE_START=" + std::to_string(piece.start), "CLEAVE_RECORD=" + std::to_string(piece.first_record)};
 }
 
-// "exited with status 2", of what waitpid() says.
-std::string describe_end(int status) {
-    if (WIFSIGNALED(status)) return "was ended by signal " + std::to_string(WTERMSIG(status));
-    return "exited with status " + std::to_string(WEXITSTATUS(status));
+// For a message: "exited with status 2".
+std::string describe(const CommandEnd& end) {
+    if (end.error != 0) return "could not be started: " + std::generic_category().message(end.error);
+    if (end.left_running) return "left processes that did not end and were ended";
+    if (WIFSIGNALED(end.status)) return "was ended by signal " + std::to_string(WTERMSIG(end.status));
+    return "exited with status " + std::to_string(WEXITSTATUS(end.status));
 }
 
 }  // namespace
@@ -23,24 +29,37 @@ std::string describe_end(int status) {
 class FilterOutput : public PieceOutput {
 public:
     FilterOutput(FilterTarget& target, const Piece& piece, std::string path)
-        : target_(target), path_(std::move(path)), child_(target.command_, variables_of(piece, path_), path_) {
-        target_.add(child_);
-    }
+        : target_(target),
+          piece_(piece),
+          path_(std::move(path)),
+          child_(target.command_, {variables_of(piece, path_), target.output_, &target.stop_}, path_) {}
     FilterOutput(const FilterOutput&) = delete;
     FilterOutput& operator=(const FilterOutput&) = delete;
-    ~FilterOutput() override { target_.remove(child_); }
+    ~FilterOutput() override {
+        try {
+            note(child_.end());
+        } catch (const std::exception&) {  // no memory for the message; the run has failed in any case
+        }
+    }
 
-    void write(std::span<const std::uint8_t> bytes) override { child_.write(bytes, target_.cancellation_); }
+    void write(std::span<const std::uint8_t> bytes) override { child_.write(bytes, &target_.stop_); }
 
-    void finish(const Piece& piece) override {
-        const int status = child_.wait(target_.cancellation_);
-        if (status == 0) return;
-        target_.fail(path_ + ": the filter " + describe_end(status) + " (piece " + std::to_string(piece.number) +
-                     ", byte " + std::to_string(piece.start) + ", record " + std::to_string(piece.first_record) + ")");
+    void finish(const Piece&) override {
+        target_.input_.throw_if_changed();  // the command must not take wrong bytes for a whole piece
+        note(child_.wait(&target_.stop_));
+        target_.throw_failure();
     }
 
 private:
+    void note(const CommandEnd& end) {
+        if (end.was_asked || !end.has_failed()) return;
+        target_.fail(std::make_exception_ptr(FilterError(
+            path_ + ": the filter " + describe(end) + " (piece " + std::to_string(piece_.number) + ", byte " +
+            std::to_string(piece_.start) + ", record " + std::to_string(piece_.first_record) + ")")));
+    }
+
     FilterTarget& target_;
+    Piece piece_;
     std::string path_;
     Child child_;
 };
@@ -53,31 +72,16 @@ std::unique_ptr<PieceOutput> FilterTarget::open(const Piece& piece, const std::s
     return std::make_unique<FilterOutput>(*this, piece, path);
 }
 
-void FilterTarget::stop() noexcept {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-    for (Child* child : running_) child->end();
-}
-
-void FilterTarget::add(Child& child) {
-    const std::lock_guard lock(mutex_);
-    running_.insert(&child);
-    if (is_stopped_) child.end();
-}
-
-void FilterTarget::remove(Child& child) {
-    const std::lock_guard lock(mutex_);
-    running_.erase(&child);
-}
-
-// The others are stopped, and fail for that: they tell of the first failure too.
-void FilterTarget::fail(const std::string& what) {
+void FilterTarget::fail(const std::exception_ptr& failure) noexcept {
     std::unique_lock lock(mutex_);
-    if (failure_.empty()) failure_ = what;
-    const std::string first = failure_;
+    if (!failure_) failure_ = failure;
     lock.unlock();
-    stop();
-    throw FilterError(first);
+    stop_.request();
+}
+
+void FilterTarget::throw_failure() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
 }
 
 }  // namespace cleave

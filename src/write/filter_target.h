@@ -1,44 +1,45 @@
-// Pieces as the standard input of a command, each of its own.
+// Pieces as the standard input of commands, one command for each piece.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "io/child.h"
+#include "cleave/split.h"
 #include "write/piece_target.h"
 
 namespace cleave {
 
 class FilterTarget : public PieceTarget {
 public:
-    FilterTarget(std::string command, const Cancellation* cancellation)
-        : command_(std::move(command)), cancellation_(cancellation) {}
+    // `input` must outlive the target.
+    FilterTarget(const Input& input, const SplitOptions& options)
+        : input_(input), command_(options.filter), output_(options.filter_output), stop_(input.cancellation()) {}
 
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
-    // finish() of what it returns throws FilterError if the command fails, or another one has failed.
+    // finish() of what it returns throws FilterError if the command fails, and Input::throw_if_changed()'s errors.
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    void stop() noexcept override;
+    void stop() noexcept override { stop_.request(); }
+    // Requested when a command fails, by the command's guard: waits of every thread then end at once.
+    const Cancellation* cancellation() const noexcept override { return &stop_; }
+    void fail(const std::exception_ptr& failure) noexcept override;
+    void throw_failure() override;
     void seal() override {}
     void commit() noexcept override {}
 
 private:
     friend class FilterOutput;
 
-    void add(Child& child);
-    void remove(Child& child);
-    [[noreturn]] void fail(const std::string& what);
-
+    const Input& input_;
     std::string command_;
-    const Cancellation* cancellation_;
+    int output_;
+    Cancellation stop_;
 
-    std::mutex mutex_;  // of what is below
-    std::set<Child*> running_;
-    bool is_stopped_ = false;
-    std::string failure_;  // the first one
+    std::mutex mutex_;
+    std::exception_ptr failure_;  // the first one; guarded by mutex_
 };
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,11 +50,21 @@ public:
     // Of the piece, number, start and first record are known.
     virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
 
-    // What is open will come to nothing: lets it end soon.
+    // No piece that is open will be finished: lets each of them end soon.
     virtual void stop() noexcept {}
 
     // Whether what the finished pieces hold is still what the input has there. False if the target cannot tell.
     virtual bool hold(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) { return false; }
+
+    // Is requested when no more bytes are wanted: by the user, or because the target has failed. Waits for input must
+    // end by it. Valid as long as the target.
+    virtual const Cancellation* cancellation() const noexcept = 0;
+
+    // As stop(), because of that exception.
+    virtual void fail(const std::exception_ptr&) noexcept {}
+    // To be called when something was cancelled: throws the first failure, of the target itself or by fail(), if there
+    // was one.
+    virtual void throw_failure() {}
 
     // All pieces are finished. Does everything that can still fail; what was made can be taken back until commit().
     virtual void seal() = 0;

@@ -41,15 +41,15 @@ private:
     std::uint64_t next_ = 1;
 };
 
-// The descriptors that a piece on its way to a command needs: both ends of a pipe, and the process.
-constexpr std::uint64_t kDescriptorsOfFilter = 3;
+// The descriptors that starting a command needs: both ends of a pipe and of a control socket.
+constexpr std::uint64_t kDescriptorsOfFilter = 4;
 
 bool makes_files(const SplitOptions& options) { return options.filter.empty(); }
 
 // `header_size` is that of a header which is known beforehand.
 std::unique_ptr<PieceTarget> make_target(const Input& input, HeaderMode header, std::uint64_t header_size,
                                          const PieceNamer& namer, const SplitOptions& options) {
-    if (!makes_files(options)) return std::make_unique<FilterTarget>(options.filter, input.cancellation());
+    if (!makes_files(options)) return std::make_unique<FilterTarget>(input, options);
     return std::make_unique<FileTarget>(input, header, header_size, namer, options);
 }
 
@@ -84,6 +84,7 @@ public:
     }
 
     void begin(const Piece& piece) override {
+        end_last();
         feed_.begin(piece, namer_.name(piece));
         if (header_size_in(mode_, piece.number, header_.size()) > 0) {
             header_.for_each_part([this](std::span<const std::uint8_t> bytes) { feed_.write(bytes); });
@@ -96,7 +97,11 @@ public:
         if (meter_ != nullptr) meter_->written += bytes.size();
     }
 
-    void end(const Piece& piece) override { feed_.end(piece); }
+    // The end of the last piece is held back until the input is known to be good: a command takes it for success.
+    void end(const Piece& piece) override { ended_ = piece; }
+    void end_last() {
+        if (const auto piece = std::exchange(ended_, std::nullopt)) feed_.end(*piece);
+    }
 
 private:
     HeaderMode mode_;
@@ -104,7 +109,34 @@ private:
     Feed& feed_;
     Meter* meter_;
     SpillBuffer header_;
+    std::optional<Piece> ended_;  // feed_ does not know it yet
 };
+
+// While it lives, the input's waits end by the target's cancellation.
+class StoppableInput {
+public:
+    StoppableInput(Input& input, const PieceTarget& target) : input_(input), before_(input.cancellation()) {
+        input.set_cancellation(target.cancellation());
+    }
+    StoppableInput(const StoppableInput&) = delete;
+    StoppableInput& operator=(const StoppableInput&) = delete;
+    ~StoppableInput() { input_.set_cancellation(before_); }
+
+private:
+    Input& input_;
+    const Cancellation* before_;
+};
+
+// Does `work`. If it was cancelled because the target has failed, throws the target's failure.
+template <class Work>
+void write_to(PieceTarget& target, const Work& work) {
+    try {
+        work();
+    } catch (const Cancelled&) {
+        target.throw_failure();
+        throw;
+    }
+}
 
 }  // namespace
 
@@ -128,7 +160,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
     std::vector<std::string> paths = names_of(pieces, namer);
     const std::vector<char> are_there = target->prepare(pieces, paths);
     InOrder report(options);
-    parallel_for(pieces.size(), threads, [&](std::size_t i) {
+    const auto write_piece = [&](std::size_t i) {
         const Piece& piece = pieces[i];
         if (are_there[i] == 0) {
             const std::unique_ptr<PieceOutput> output = target->open(piece, paths[i]);
@@ -140,6 +172,18 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
             options.meter->written += piece.length;
         }
         report.finished(piece, std::move(paths[i]));
+    };
+    write_to(*target, [&] {
+        parallel_for(pieces.size(), threads, [&](std::size_t i) {
+            try {
+                write_piece(i);
+            } catch (const Cancelled&) {
+                throw;
+            } catch (const std::exception&) {  // the other pieces need not be finished any more
+                target->fail(std::current_exception());
+                throw;
+            }
+        });
     });
     const bool is_checkable = options.is_same_plan != nullptr;
     if (is_checkable && input.accept_touch() &&
@@ -159,24 +203,23 @@ void split_stream(Input& input, const Dialect& dialect, const Machine& machine, 
     check(options);
     if (input.is_mapped()) throw std::invalid_argument("split: a mapped input is no stream; see split_mapped()");
     if (!accept) throw std::invalid_argument("split: accept is an empty function");
-    std::unique_ptr<PieceTarget> target;
-    if (makes_files(options)) {
-        target = std::make_unique<FileTarget>(input, policy.header, 0, namer, options);
-    } else {
-        target = std::make_unique<FilterTarget>(options.filter, input.cancellation());
-    }
+    const std::unique_ptr<PieceTarget> target = make_target(input, policy.header, 0, namer, options);
+    const StoppableInput stoppable(input, *target);
     target->prepare({}, {});
     // Plain files are written as fast as a stream can be read.
     const bool is_plain = makes_files(options) && options.compression.format == Compression::kNone;
     const unsigned threads = is_plain ? 1 : threads_within(options.threads, kDescriptorsOfFilter);
     InOrder report(options);
-    const auto feed =
-        make_feed(*target, threads, [&](const Piece& piece, const std::string& path) { report.finished(piece, path); });
-    StreamSink sink(policy.header, namer, *feed, options.meter);
-    const Findings findings = cut_stream(input, dialect, machine, policy, sink);
-    input.throw_if_changed();
-    accept(findings);  // before commands are waited for that have got a malformed piece
-    feed->finish();
+    write_to(*target, [&] {
+        const auto feed = make_feed(*target, threads,
+                                    [&](const Piece& piece, const std::string& path) { report.finished(piece, path); });
+        StreamSink sink(policy.header, namer, *feed, options.meter);
+        const Findings findings = cut_stream(input, dialect, machine, policy, sink);
+        input.throw_if_changed();
+        accept(findings);
+        sink.end_last();
+        feed->finish();
+    });
     conclude(*target, options);
 } catch (const std::exception&) {
     input.rethrow();

@@ -3,14 +3,19 @@
 
   filter_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 """
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
+import uuid
 
-from harness import contents, drip, expect_exit, finish, kill_group, main, need, read
+from harness import contents, drip, expect_exit, finish, kill_group, main, need, read, write
 
 
 def lines_of(path):
@@ -157,6 +162,281 @@ def malformed_streams_end_them_too(bench):
     need(not any(is_running(pid) for pid in lines_of(pids)), "a command is still there")
 
 
+# How the commands of a failed run end. A witness gives the piece its name only if it has read the end of its input.
+WITNESS = 'cat > "$FILE.part" && mv "$FILE.part" "$FILE"'
+SLOW_WITNESS = 'while dd bs=64K count=1 iflag=fullblock > "$FILE.now" 2> /dev/null; test -s "$FILE.now"; do sleep 0.05; ' \
+               'cat "$FILE.now" >> "$FILE.part"; done; mv "$FILE.part" "$FILE"'
+STUBBORN = "trap '' TERM INT HUP PIPE; "
+WITNESSES = [WITNESS, SLOW_WITNESS, STUBBORN + WITNESS,
+             'cat | sh -c "cat; sleep 0" | cat > "$FILE.part" && mv "$FILE.part" "$FILE"',
+             "exec 3<&0; (%s) <&3 & wait" % WITNESS,
+             "exec 3<&0; setsid sh -c '%s' <&3 & wait" % WITNESS,
+             "test $CLEAVE_PIECE = 1 || (setsid sleep 1000 &); " + WITNESS,
+             "test $CLEAVE_PIECE = 1 || (%ssleep 1000 &); exec bash -c 'tee >(%s) > /dev/null'" % (STUBBORN, WITNESS)]
+
+
+class Family:
+    """A run and all processes that come of it: these have its mark in their environment."""
+
+    def __init__(self, bench, args, feed=None, terminal=None, **more):
+        """Starts the command; `feed` is what it gets from a pipe that stays open."""
+        self.mark = uuid.uuid4().hex.encode()
+        env = bench.environment(FILTER_TEST_MARK=self.mark.decode())
+        if terminal is not None:
+            more["before"] = lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        self.process = bench.start(args, env=env, stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE, **more)
+        if feed is not None:
+            drip(self.process, feed, [1 << 16], keep_open=True)
+
+    def processes(self):
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if self.mark in read("/proc/%s/environ" % name) and is_running(name):
+                    found.append(int(name))
+        return found
+
+    def expect_none_left(self, within_s=5):
+        end = time.monotonic() + within_s
+        while self.processes():
+            need(time.monotonic() < end, "left after %d s: %s" % (within_s, [
+                read("/proc/%d/cmdline" % pid).replace(b"\0", b" ")[:60] for pid in self.processes()]))
+            time.sleep(0.02)
+
+    def wait(self, within_s=20):
+        """Its end, while what it reads from stays open."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(within_s)
+        return finish(self.process, 5)
+
+    def close(self):
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        kill_group(self.process)
+
+
+@contextlib.contextmanager
+def family(*args, **more):
+    started = Family(*args, **more)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+@contextlib.contextmanager
+def controlling_terminal():
+    master, slave = pty.openpty()
+    try:
+        yield master, slave
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def expect_only_whole(place, command):
+    """What has the name of a piece is that piece. Returns how many there are."""
+    found = {name: data for name, data in contents(place.out).items() if name in place.job.pieces}
+    wrong = [name for name, data in found.items() if data != place.job.pieces[name]]
+    need(not wrong, "an end of input was read before it was there: %s by %s" % (wrong, command))
+    return len(found)
+
+
+def begun(place):
+    return lambda: any(name.endswith((".part", ".now")) for name in os.listdir(place.out))
+
+
+def end_midway(bench, place, command, from_pipe, end, terminal=None):
+    """Starts a run, calls `end` with it when a command has begun, and judges what is left. Returns the Run."""
+    half = place.job.data[:len(place.job.data) // 2] if from_pipe else None
+    args = place.command("-j", "4", "--filter", command, source="-" if from_pipe else None)
+    with family(bench, args, feed=half, terminal=terminal) as run:
+        wait_until(begun(place), "no command began: %s" % command)
+        end(run)
+        ended = run.wait()
+        run.expect_none_left()
+    need(expect_only_whole(place, command) < len(place.job.pieces), "it was not ended midway: %s of %s" % (ended, command))
+    place.empty()
+    return ended
+
+
+def no_end_of_half_a_piece(bench):
+    """A signal: no command reads the end of a piece that is not whole, and no process is left"""
+    place = bench.place(6 << 20, "-n", 4)
+    stream = bench.place(6 << 20, "-C", 5 << 19)
+    for round_ in range(bench.rounds(1)):
+        for i, command in enumerate(WITNESSES):
+            sent = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)[(i + round_) % 4]
+            run = end_midway(bench, stream, command, True, lambda run: run.process.send_signal(sent))
+            need(run.code == -sent, "%s of signal %d" % (run, sent))
+        for sent in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
+                run = end_midway(bench, place, command, False, lambda run: run.process.send_signal(sent))
+                need(run.code == -sent, "%s of signal %d" % (run, sent))
+
+
+def no_valid_xz_of_half_a_piece(bench):
+    """TERM: no .xz file is valid and has less than its piece"""
+    xz = bench.need_tool("xz")
+    place = bench.place(6 << 20, "-n", 4)
+    for wait_s in (0.1, 0.3, 0.6):
+        args = place.command("-j", "4", "--filter", xz + ' -9e > "$FILE.xz"')
+        with family(bench, args) as run:
+            wait_until(lambda: os.listdir(place.out), "no command began")
+            time.sleep(wait_s)
+            run.process.send_signal(signal.SIGTERM)
+            ended = run.wait()
+            run.expect_none_left()
+        need(ended.code in (0, -signal.SIGTERM), "%s" % ended)
+        for name in contents(place.out):
+            done = subprocess.run([xz, "-dc", place.path(name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            whole = done.stdout == place.job.pieces[name[:-3]]
+            need(whole or done.returncode != 0, "%s is valid and has %d bytes" % (name, len(done.stdout)))
+        place.empty()
+
+
+def killed_itself(bench):
+    """KILL of cleave: no command reads the end of a piece that is not whole, and no process is left"""
+    place = bench.place(6 << 20, "-n", 4)
+    stream = bench.place(6 << 20, "-C", 5 << 19)
+    for command in WITNESSES:
+        end_midway(bench, stream, command, True, lambda run: run.process.kill())
+    for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
+        end_midway(bench, place, command, False, lambda run: run.process.kill())
+
+
+def killed_command(bench):
+    """KILL of a command: what it has started is ended before its input"""
+    place = bench.place(6 << 20, "-C", 5 << 19)
+    for command in ("exec 3<&0; (%s) <&3 & sleep 0.5; kill -9 $$" % WITNESS,
+                    "exec 3<&0; (%s%s) <&3 & sleep 0.5; exit 3" % (STUBBORN, WITNESS),
+                    "exec 3<&0; setsid sh -c '%s' <&3 & sleep 0.5; exit 0" % WITNESS):
+        run = end_midway(bench, place, "if test $CLEAVE_PIECE = 2; then %s; else %s; fi" % (command, WITNESS), True,
+                         lambda run: None if "exit 0" not in command else
+                         (time.sleep(1), run.process.send_signal(signal.SIGTERM)))
+        if "exit 0" not in command:
+            expect_exit(run, 1, "was ended by signal 9" if "kill" in command else "exited with status 3", "(piece 2, byte ")
+
+
+def killed_guard(bench):
+    """KILL of the process between cleave and a command: the run fails, and no piece is taken for whole"""
+    place = bench.place(6 << 20, "-n", 4)
+
+    def kill_one(run):
+        with open("/proc/%d/task/%d/children" % (run.process.pid, run.process.pid), encoding="ascii") as file:
+            children = [int(pid) for pid in file.read().split()]
+        others = [pid for pid in run.processes() if pid != run.process.pid and
+                  int(read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[1]) == run.process.pid]
+        os.kill((children or others)[0], signal.SIGKILL)
+    run = end_midway(bench, place, SLOW_WITNESS, False, kill_one)
+    expect_exit(run, 1, "was ended by signal 9")
+
+
+def closed_early(bench):
+    """A command that closes its input and stays is ended with the others"""
+    place = bench.place(6 << 20, "-C", 2 << 20)
+    for command in ("touch \"$FILE.now\"; exec <&-; sleep 1000",
+                    STUBBORN + "touch \"$FILE.now\"; exec < /dev/null; sleep 1000; sleep 1000"):
+        for sent in (signal.SIGTERM, signal.SIGKILL):
+            for from_pipe in (False, True):
+                end_midway(bench, place, command, from_pipe, lambda run: run.process.send_signal(sent))
+
+
+def on_a_terminal(bench):
+    """With a controlling terminal: the same, and Ctrl-C ends all of it"""
+    place = bench.place(6 << 20, "-C", 5 << 19)
+    for command in WITNESSES:
+        with controlling_terminal() as (master, slave):
+            run = end_midway(bench, place, command, True, lambda run: os.write(master, b"\3"), slave)
+            need(run.code == -signal.SIGINT, "Ctrl-C: %s" % run)
+        with controlling_terminal() as (master, slave):
+            end_midway(bench, place, command, True, lambda run: run.process.kill(), slave)
+
+
+def asks_for_a_password(bench):
+    """With a controlling terminal: a command can ask its user for a password"""
+    place = bench.place(1 << 18, "-n", 2)
+    command = 'cat > /dev/null; printf "Password: " > /dev/tty; read answer < /dev/tty; echo "$answer" > "$FILE"'
+    with controlling_terminal() as (master, slave):
+        with family(bench, place.command("-j", "1", "--filter", command), terminal=slave) as run:
+            for _ in range(2):
+                need(b"Password: " in os.read(master, 1000), "it did not ask")
+                os.write(master, b"secret\n")
+                time.sleep(0.1)
+            expect_exit(run.wait(), 0)
+            need(set(contents(place.out).values()) == {b"secret\n"}, "the answers are %s" % contents(place.out))
+
+
+def malformed_or_changed(bench):
+    """A malformed stream, or an input that has changed: the commands that still read are ended before their input"""
+    place = bench.place(6 << 20, "-C", 5 << 19)
+    last = list(place.job.pieces)[-1]
+    for threads in ("1", "4"):
+        run = bench.run(place.command("-j", threads, "--filter", WITNESS, source="-"), data=place.job.data + b'"open\n')
+        expect_exit(run, 3, "never closed")
+        need(last not in contents(place.out), "the malformed piece was taken for whole")
+        place.empty()
+    place = bench.place(6 << 20, "-n", 4)
+    for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
+        write(place.input, place.job.data)
+
+        def change(run):
+            with open(place.input, "r+b") as file:
+                file.write(b"ID")
+        expect_exit(end_midway(bench, place, command, False, change), 4)
+
+
+def output_that_fails(bench):
+    """An exception: names that cannot be printed end the commands that still read before their input"""
+    bench.need_tool("dd")
+    place = bench.place(6 << 20, "-n", 4)
+    command = "test $CLEAVE_PIECE != 1 || exec cat > /dev/null; " + SLOW_WITNESS
+    with open("/dev/full", "wb") as full, \
+            family(bench, place.command("-j", "4", "--print", "--filter", command), stdout=full) as run:
+        expect_exit(run.wait(), 1, "write error")
+        run.expect_none_left()
+    need(expect_only_whole(place, command) == 0, "it went on to the end")
+
+
+def silent_pipe(bench):
+    """A command that fails ends the run at once, also if the input is silent"""
+    place = bench.place(1 << 20, "-l", 2000)
+    for threads in ("1", "3"):
+        for fails in ("exit 7", "if test $CLEAVE_PIECE = 2; then read line; exit 7; fi; cat > /dev/null",
+                      "cat > /dev/null; test $CLEAVE_PIECE != 1 || { sleep 1; exit 7; }"):
+            args = place.command("-j", threads, "--filter", fails, source="-")
+            with family(bench, args, feed=place.job.data[:len(place.job.data) // 2]) as run:
+                expect_exit(run.wait(8), 1, "exited with status 7", "(piece %d, byte " % (2 if "2" in fails else 1))
+                run.expect_none_left(1)
+
+
+def left_behind(bench):
+    """After success: processes left behind are waited for, then ended; those that detach themselves stay"""
+    place = bench.place(1 << 18, "-n", 2)
+    for source, data in sources(place):
+        slow = 'exec 3<&0; (cat <&3 > "$FILE.part"; sleep 0.5; mv "$FILE.part" "$FILE") & exit 0'
+        expect_exit(bench.run(place.command("--filter", slow, source=source), data=data), 0)
+        need(contents(place.out) == place.job.pieces, "it did not wait for them")
+        place.empty()
+        for command in ("cat > /dev/null; sleep 1000 & exit 0", STUBBORN + "exec 3<&0; sleep 1000 <&3 & exit 0"):
+            with family(bench, place.command("--filter", command)) as run:
+                expect_exit(run.wait(8), 1, "left processes that did not end")
+                run.expect_none_left(1)
+        began = time.monotonic()
+        with family(bench, place.command("--filter", "cat > /dev/null; setsid sleep 1000 > /dev/null 2>&1 & exit 0")) as run:
+            expect_exit(run.wait(), 0)
+            need(len(run.processes()) == 2, "%d of 2 stay" % len(run.processes()))
+        need(time.monotonic() - began < 1.5, "it waited for them")
+
+
+def ignored_children(bench):
+    """A parent that ignores SIGCHLD: a command that fails is noticed all the same"""
+    place = bench.place(1 << 18, "-n", 2)
+    run = bench.run(place.command("--filter", "exit 7"), before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    expect_exit(run, 1, "exited with status 7")
+
+
 def settings_of(path):
     """The lines of the report, less the two signals that are the C library's own and ignored after its posix_spawn."""
     lines = []
@@ -237,7 +517,9 @@ def few_descriptors(bench):
 CHECKS = [every_piece_arrives_whole, the_environment_tells_of_the_piece, children_at_once, who_stops_reading_may,
           who_fails_is_named, the_others_are_ended, a_signal_ends_all, malformed_streams_end_them_too,
           they_begin_as_if_started_by_hand, a_call_fails, what_waits_is_bounded,
-          few_descriptors]
+          few_descriptors, no_end_of_half_a_piece, no_valid_xz_of_half_a_piece, killed_itself, killed_command,
+          killed_guard, closed_early, on_a_terminal, asks_for_a_password, malformed_or_changed, output_that_fails,
+          silent_pipe, left_behind, ignored_children]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))
