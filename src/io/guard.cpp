@@ -63,7 +63,7 @@ constexpr Milliseconds kForever{-1};
 
 struct Process {
     pid_t number, parent, session;
-    bool is_stopped;
+    char state;
 };
 
 // Nothing if the process is gone or only waits to be reaped. See proc_pid_stat(5).
@@ -88,7 +88,7 @@ std::optional<Process> process_of(pid_t number) noexcept {
         std::from_chars(text.data(), text.data() + text.size(), parsed);
         text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
     }
-    return Process{number, numbers[0], numbers[2], state == 'T' || state == 't'};
+    return Process{number, numbers[0], numbers[2], state};
 }
 
 // The process if it descends from `ancestor`.
@@ -283,9 +283,9 @@ private:
     static bool stop_all() noexcept {
         bool any = false;
         visit_descendants([&](const Process& process) {
-            if (process.is_stopped) return;
-            any = true;
+            if (process.state == 'T' || process.state == 't') return;
             send_signal(process, SIGSTOP);
+            any |= process.state != 'D';  // it stops before it leaves the system call: the parent in a vfork(2), say
         });
         return any;
     }
@@ -301,7 +301,7 @@ private:
     }
 
     static constexpr Milliseconds kStep{20};
-    static constexpr Milliseconds kStopTime{200};  // a process in a system call that cannot be interrupted stays
+    static constexpr Milliseconds kStopTime{1000};
 
     const GuardOrder& order_;
     int children_ = -1;  // a signalfd, readable when a child has ended

@@ -522,4 +522,5 @@ CHECKS = [every_piece_arrives_whole, the_environment_tells_of_the_piece, childre
           silent_pipe, left_behind, ignored_children]
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background job ignores it, and so would cleave
     sys.exit(main(__doc__, CHECKS))
