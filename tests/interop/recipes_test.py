@@ -78,12 +78,11 @@ class Kitchen:
         for _, name, text in self.blocks:
             if name:
                 write(self.path(name), text.encode())
-        outputs = []
-        for language, name, text in self.blocks:
-            if not name:
-                how = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}[language]
-                outputs.append(self.run(how + [text]))
-        return outputs
+        return [self.run(command) for command in self.commands()]
+
+    def commands(self):
+        how = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}
+        return [how[language] + [text] for language, name, text in self.blocks if not name]
 
     def pieces(self, number):
         """The bodies that `split -n` makes."""
@@ -282,6 +281,44 @@ CHECKS = [
 ]
 
 
+# Programs and modules that a recipe's program must find before it can miss its input.
+NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",)}
+MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
+           "Dask": ("dask.dataframe", "pandas")}
+RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*)$")
+
+
+def expect_failure(at, command):
+    done = finish(at.start(command, SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="16"), RUN_TIMEOUT_S)
+    need(done.code != 0, "exit 0 without an input: %s" % " ".join(command)[:120])
+    left = [name for name in os.listdir(at.directory) if RESULT.match(name)]
+    need(not left, "left without an input: %s" % left)
+
+
+def missing_input(bench):
+    """Without its input every recipe fails and leaves no result"""
+    judged = []
+    for heading in sections():
+        try:
+            for program in NEEDED.get(heading, ()):
+                bench.need_tool(program)
+            for name in MODULES.get(heading, ()):
+                common.module(name)
+        except common.harness.Skip as reason:
+            bench.note("%s: not judged: %s" % (heading, reason))
+            continue
+        with kitchen(bench, heading) as at:
+            os.unlink(at.path("big.csv"))
+            for _, name, text in at.blocks:
+                if name:
+                    write(at.path(name), text.encode())
+            scripts = [["bash", name] for _, name, _ in at.blocks if name.endswith(".sh")]
+            for command in scripts + at.commands():
+                expect_failure(at, command)
+            judged.append(heading)
+    need(len(judged) >= 5, "only these were judged: %s" % judged)
+
+
 def every_recipe(_):
     """Every recipe has a check, every check a recipe, and every block is run"""
     headings, names = list(sections()), [check.__doc__ for check in CHECKS]
@@ -294,4 +331,4 @@ def every_recipe(_):
 
 
 if __name__ == "__main__":
-    sys.exit(common.harness.main(__doc__, [every_recipe, *CHECKS]))
+    sys.exit(common.harness.main(__doc__, [every_recipe, missing_input, *CHECKS]))
