@@ -407,7 +407,8 @@ def silent_pipe(bench):
                       "cat > /dev/null; test $CLEAVE_PIECE != 1 || { sleep 1; exit 7; }"):
             args = place.command("-j", threads, "--filter", fails, source="-")
             with family(bench, args, feed=place.job.data[:len(place.job.data) // 2]) as run:
-                expect_exit(run.wait(8), 1, "exited with status 7", "(piece %d, byte " % (2 if "2" in fails else 1))
+                piece = {"exit 7": "(piece "}.get(fails, "(piece %d, byte " % (2 if "= 2" in fails else 1))
+                expect_exit(run.wait(8), 1, "exited with status 7", piece)
                 run.expect_none_left(1)
 
 
