@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .bench import Bench
-from .measure import OUT, Contestant
-from .split_rows import copier, writer
+from .measure import Contestant
+from .split_rows import COPIERS, copiers, writer
 
 READ_AHEADS = (128, 8192)  # KiB: what most machines have, and what suits one fast disk
 
@@ -65,11 +65,7 @@ def cold_with(bench: Bench, path: Path, what: str) -> None:
     race = bench.race(f"cold/count/{what}", f"counting a cold file, {what}", size, readers, before=before)
     for other in ("dd", "cat"):
         bench.compare_speed(race, f"count, cold, {what}, of the speed of {other}", "cleave count", other, ">= 1.0")
-    writers = [
-        writer(bench, path, "cleave split -n 10", "-n", 10),
-        copier(path),
-        Contestant("plain cp", ["cp", str(path), f"{OUT}/copy"]),
-    ]
+    writers = [writer(bench, path, "cleave split -n 10", "-n", 10), *copiers(path)]
     race = bench.race(f"cold/split/{what}", f"splitting a cold file, {what}", size, writers, before=before)
-    for other in ("cp", "plain cp"):
+    for other in COPIERS:
         bench.compare_time(race, f"split -n 10, cold, {what}, time of {other}", "cleave split -n 10", other, "<= 1.0")
