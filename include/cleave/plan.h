@@ -7,7 +7,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cleave/dialect.h"
@@ -62,10 +61,10 @@ struct Piece {
 // The header that is to be repeated in every piece is larger than the policy's size.
 class HeaderSizeError : public std::invalid_argument {
 public:
-    explicit HeaderSizeError(std::uint64_t header_size, std::optional<Findings> findings = std::nullopt)
+    explicit HeaderSizeError(std::uint64_t header_size, const std::optional<Findings>& findings = std::nullopt)
         : std::invalid_argument("the header of " + std::to_string(header_size) + " bytes does not fit a piece"),
           header_size_(header_size),
-          findings_(std::move(findings)) {}
+          findings_(findings) {}
 
     // In bytes.
     std::uint64_t header_size() const noexcept { return header_size_; }
