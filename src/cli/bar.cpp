@@ -29,8 +29,7 @@ bool prints(const Arguments& arguments) {
     switch (arguments.verb) {
         case Verb::kOffsets:
         case Verb::kCat: return true;
-        case Verb::kSplit:
-            return arguments.print_end || arguments.json || arguments.dry_run || !arguments.filter.empty();
+        case Verb::kSplit: return arguments.print || arguments.json || arguments.dry_run || !arguments.filter.empty();
         case Verb::kCount:
         case Verb::kCheck: break;
     }

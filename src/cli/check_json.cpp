@@ -82,16 +82,6 @@ Json sniffed_json(const CheckReport& report) {
     return json;
 }
 
-// Null for an input that is not compressed. The size is null where it is not known, as of a pipe.
-Json compression_json(const CheckReport& report) {
-    if (report.compression == Compression::kNone) return nullptr;
-    Json json;
-    json["format"] = compression_name(report.compression);
-    json["size"] = nullptr;
-    if (report.file_size > 0) json["size"] = report.file_size;
-    return json;
-}
-
 }  // namespace
 
 void print_json(StandardOutput& out, const CheckReport& report) {
@@ -103,7 +93,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["records"] = report.records();
     json["header"] = report.header_records() > 0;
     json["bom"] = report.bom;
-    json["compression"] = compression_json(report);
+    json["compression"] = compression_json(report.compression, report.file_size);
     json["dialect"] = dialect_json(report.sniffed.dialect);
     json["sniffed"] = sniffed_json(report);
     json["fields"] = report.examination.fields;

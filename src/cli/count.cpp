@@ -1,22 +1,72 @@
 // cleave count: records, the header not among them.
+#include "cli/plan_json.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
+namespace {
 
-std::uint64_t count_input(Context& context, const std::string& path, StandardOutput& out) {
-    Findings findings;
+// `size` is in bytes, decompressed. `file_size` is that of a compressed file, 0 if it is not known.
+struct Count {
+    std::uint64_t records = 0;
+    std::uint64_t size = 0;
+    bool has_header = false;
+    Compression compression = Compression::kNone;
+    std::uint64_t file_size = 0;
+};
+
+Count count_of(Context& context, const std::string& path) {
+    Count count;
     with_input(context, path, nullptr, [&](OpenInput& opened) {
-        findings = scan(opened.input, opened.dialect, context.arguments.machine);
+        const Findings findings = scan(opened.input, opened.dialect, context.arguments.machine);
         Judge(context).take(findings);
+        count.records = findings.records - context.header_records;
+        count.size = findings.size;
+        count.has_header = context.header_records > 0;
+        count.compression = opened.input.compression();
+        count.file_size = opened.input.identity().size;
     });
-    const std::uint64_t records = findings.records - context.header_records;
-    if (context.arguments.inputs.size() == 1) {
-        out.print("{}\n", records);
+    return count;
+}
+
+std::string json_text(const std::string& path, const Count& count) {
+    Json json;
+    json["path"] = path;
+    json["size"] = count.size;
+    json["records"] = count.records;
+    json["header"] = count.has_header;
+    json["compression"] = compression_json(count.compression, count.file_size);
+    return json.text();
+}
+
+}  // namespace
+
+void count_input(Context& context, const std::string& path, StandardOutput& out, CountTotal& total) {
+    const Arguments& arguments = context.arguments;
+    const Count count = count_of(context, path);
+    if (arguments.json) {
+        out.print("{}\n", json_text(path, count));
+    } else if (arguments.inputs.size() == 1) {
+        out.print("{}{}", count.records, line_end(arguments));
     } else {
-        out.print("{} {}\n", records, path);
+        out.print("{} {}{}", count.records, path, line_end(arguments));
     }
     out.flush();
-    return records;
+    ++total.inputs;
+    total.records += count.records;
+    total.size += count.size;
+}
+
+void print_total(const Arguments& arguments, const CountTotal& total, StandardOutput& out) {
+    if (arguments.json) {
+        Json json;
+        Json& sums = json["total"];
+        sums["inputs"] = total.inputs;
+        sums["size"] = total.size;
+        sums["records"] = total.records;
+        out.print("{}\n", json.text());
+    } else {
+        out.print("{} total{}", total.records, line_end(arguments));
+    }
 }
 
 }  // namespace cleave::cli

@@ -99,17 +99,18 @@ int guarded(const Context& context, const Work& work) noexcept {
 // Several inputs are independent: one that fails does not keep the others from being read. The worst exit code counts.
 int run_inputs(Context& context) {
     StandardOutput out;
-    std::uint64_t total = 0;
+    CountTotal total;
     int worst = kDone;
     for (const std::string& path : context.arguments.inputs) {
         const int code = guarded(context, [&] {
             if (context.arguments.verb == Verb::kCheck) return check_input(context, path, out) ? kDone : kMalformed;
-            total += count_input(context, path, out);
+            count_input(context, path, out, total);
             return kDone;
         });
         worst = std::max(worst, code);
     }
-    if (context.arguments.verb == Verb::kCount && context.arguments.inputs.size() > 1) out.print("{} total\n", total);
+    const bool has_total = context.arguments.verb == Verb::kCount && context.arguments.inputs.size() > 1;
+    if (has_total) print_total(context.arguments, total, out);
     out.flush();
     return worst;
 }

@@ -15,6 +15,7 @@ constexpr unsigned kAll = kAllVerbs;
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kOffsets = bit(Verb::kOffsets);
 constexpr unsigned kCat = bit(Verb::kCat);
+constexpr unsigned kCount = bit(Verb::kCount);
 constexpr unsigned kCheck = bit(Verb::kCheck);
 constexpr unsigned kPlans = kSplit | kOffsets;
 constexpr unsigned kPieces = kPlans | kCat;
@@ -22,10 +23,9 @@ constexpr unsigned kReports = kAll & ~kPieces;
 
 constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat", "count", "check"};
 
-}  // namespace
-
-const std::vector<OptionRow>& option_table() {
-    static const std::vector<OptionRow> kRows = {
+// The rows of the groups "How to cut" and "Header".
+std::vector<OptionRow> cut_rows() {
+    return {
         {"records", 'l', "N", "N records a piece", kPlans, "How to cut"},
         {"size", 'C', "SIZE", "at most SIZE bytes a piece (64K, 1.5G, 10MB)", kPlans, "How to cut"},
         {"pieces", 'n', "N", "exactly N pieces of nearly equal size", kPlans, "How to cut"},
@@ -36,6 +36,12 @@ const std::vector<OptionRow>& option_table() {
         {"header", 0, "WHERE", "there is one; no effect here: {choices}", kReports, "Header",
          choice_names(kHeaderModes)},
         {"no-header", 'H', nullptr, "the first record is like any other", kAll, "Header"},
+    };
+}
+
+// The rows of the group "Output".
+std::vector<OptionRow> output_rows() {
+    return {
         {"output", 'o', "TEMPLATE", "names: {stem} {ext} {i} {i:05} {n} {start} {record} [{stem}.{i}{ext}]", kSplit,
          "Output", kPath},
         {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
@@ -46,6 +52,7 @@ const std::vector<OptionRow>& option_table() {
         {"manifest", 0, "FILE", "a JSON list of the pieces, written after them", kSplit, "Output", kPath},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
         {"null", '0', nullptr, "print them, each ended by NUL", kSplit, "Output"},
+        {"null", '0', nullptr, "end lines with NUL instead of a line feed", kCount, "Output"},
         {"dry-run", 0, nullptr, "print names and sizes of the pieces, write nothing", kSplit, "Output"},
         {"compress", 0, "FORMAT", "compress each piece (zstd:19 is a level): {choices}", kSplit, "Output",
          choice_names(kCompressions)},
@@ -54,9 +61,16 @@ const std::vector<OptionRow>& option_table() {
          choice_names(kFormats)},
         {"json", 0, nullptr, "print what happens as JSON, one event a line", kSplit, "Output"},
         {"json", 0, nullptr, "print JSON, one object for each input", kCheck, "Output"},
+        {"json", 0, nullptr, "print JSON, one object for each input and one with the total", kCount, "Output"},
         {"clone", 0, "WHEN", "share input blocks: {choices} [never]", kSplit, "Output", choice_names(kCloneModes)},
         {"clone", 0, "WHEN", "cut for shared blocks: {choices} [never]", kOffsets | kCat, "Output",
          choice_names(kCloneModes)},
+    };
+}
+
+// The rows of the groups "Dialect" and "Malformed input".
+std::vector<OptionRow> dialect_rows() {
+    return {
         {"dialect", 0, "NAME", "as a reader does: {choices}", kAll, "Dialect", joined(dialect_presets())},
         {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll, "Dialect"},
         {"quote", 'q', "BYTE", "around fields [\"]", kAll, "Dialect"},
@@ -72,6 +86,12 @@ const std::vector<OptionRow>& option_table() {
         {"strict", 0, nullptr, "an error if the two quote rules cut differently", kAll & ~kCheck, "Malformed input"},
         {"strict", 0, nullptr, "not sound if the two quote rules cut differently", kCheck, "Malformed input"},
         {"strict-size", 0, nullptr, "an error if a record is larger than -C SIZE", kPlans, "Malformed input"},
+    };
+}
+
+// The rows of the groups "Machine" and "Other".
+std::vector<OptionRow> other_rows() {
+    return {
         {"threads", 'j', "N", "worker threads [the cores there are]", kAll, "Machine"},
         {"kernel", 0, "NAME", "{choices} [the first that runs]", kAll, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes a worker takes at a time [1M]", kAll, "Machine"},
@@ -82,6 +102,18 @@ const std::vector<OptionRow>& option_table() {
         {"version", 'V', nullptr, "the version and the kernels", kGeneral, "Other"},
         {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},
     };
+}
+
+}  // namespace
+
+const std::vector<OptionRow>& option_table() {
+    static const std::vector<OptionRow> kRows = [] {
+        std::vector<OptionRow> rows;
+        for (const auto& part : {cut_rows(), output_rows(), dialect_rows(), other_rows()}) {
+            rows.insert(rows.end(), part.begin(), part.end());
+        }
+        return rows;
+    }();
     return kRows;
 }
 

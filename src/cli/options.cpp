@@ -133,15 +133,13 @@ void take_output(const Given& given, Arguments& arguments) {
             throw UsageError("--manifest: '" + *manifest + "' names no file");
         arguments.manifest = *manifest == "-" ? "/dev/stdout" : *manifest;
     }
-    if (given.has("print")) arguments.print_end = '\n';
-    if (given.has("null")) arguments.print_end = '\0';
+    arguments.null = given.has("null");
+    arguments.print = given.has("print") || arguments.null;
     arguments.dry_run = given.has("dry-run");
     arguments.json = given.has("json");
-    if (arguments.verb == Verb::kSplit) {
-        for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
-    }
+    for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
     const std::string* manifest = given.text("manifest");
-    if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print_end)) {
+    if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print)) {
         throw UsageError("--manifest - goes with none of --print, --null and --json, which use standard output too");
     }
     if (given.has("every")) arguments.format = Format::kStarts;

@@ -47,7 +47,8 @@ struct Arguments {
     bool resume = false;
     bool sync = false;
     std::string manifest;            // empty: none; "/dev/stdout" for "-"
-    std::optional<char> print_end;   // --print: '\n', with -0 '\0'
+    bool print = false;              // names of pieces
+    bool null = false;               // lines end with NUL, see line_end()
     std::optional<CloneMode> clone;  // policy.alignment goes with it
     CompressionWish compression;     // of pieces; `output` has its suffix
     std::string filter;              // empty: none
@@ -60,6 +61,9 @@ struct Arguments {
     bool strict = false;
     bool strict_size = false;
 };
+
+// What ends a line of text on standard output.
+inline char line_end(const Arguments& arguments) { return arguments.null ? '\0' : '\n'; }
 
 // The value of --completion. Throws UsageError.
 Shell parse_shell(const std::string& name);

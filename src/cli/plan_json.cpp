@@ -78,6 +78,15 @@ Json input_json(const InputFacts& facts) {
     return json;
 }
 
+Json compression_json(Compression compression, std::uint64_t file_size) {
+    if (compression == Compression::kNone) return nullptr;
+    Json json;
+    json["format"] = compression_name(compression);
+    json["size"] = nullptr;
+    if (file_size > 0) json["size"] = file_size;
+    return json;
+}
+
 Json header_json(const InputFacts& facts) {
     Json json;
     json["start"] = 0;

@@ -40,6 +40,9 @@ private:
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
 Json input_json(const InputFacts& facts);
+// The format and the size of a compressed file in bytes, which is null if `file_size` is 0: it is not known then, as of
+// a pipe. Null for an input that is not compressed.
+Json compression_json(Compression compression, std::uint64_t file_size);
 Json header_json(const InputFacts& facts);
 // `name` is that of the piece's file, if it has one.
 Json piece_json(const Piece& piece, const std::optional<std::string>& name = std::nullopt);

@@ -87,8 +87,8 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
             Json event = make_event("piece");
             add_piece(event, piece, path);
             print_event(out, event);
-        } else if (arguments.print_end) {
-            out.print("{}{}", path, *arguments.print_end);
+        } else if (arguments.print) {
+            out.print("{}{}", path, line_end(arguments));
             out.flush();
         }
     };

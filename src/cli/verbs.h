@@ -13,8 +13,17 @@ void run_cat(Context& context);
 
 // Verbs of many inputs, which fail one by one. `out` is flushed.
 
-// Prints and returns the number of records.
-std::uint64_t count_input(Context& context, const std::string& path, StandardOutput& out);
+// The sums over the inputs that were counted; the size in bytes, decompressed.
+struct CountTotal {
+    std::uint64_t inputs = 0;
+    std::uint64_t size = 0;
+    std::uint64_t records = 0;
+};
+
+// Prints the number of records and adds the input to `total`.
+void count_input(Context& context, const std::string& path, StandardOutput& out, CountTotal& total);
+// Prints the last line of several inputs. Does not flush `out`.
+void print_total(const Arguments& arguments, const CountTotal& total, StandardOutput& out);
 // Prints a report and returns whether the input is sound.
 bool check_input(Context& context, const std::string& path, StandardOutput& out);
 
