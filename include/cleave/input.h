@@ -19,6 +19,9 @@ struct FileIdentity {
     std::uint64_t inode = 0;
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
+    // The lower nine bits of the mode of a regular file: no set-id bits, no sticky bit. 0666 for pipes, devices, and
+    // files in /proc. Input::identity() alone fills it in.
+    std::uint32_t permissions = 0666;
 
     bool is_same_file(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
 };

@@ -1,6 +1,9 @@
 #include "cleave/input.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +53,13 @@ struct Input::Impl {
     std::unique_ptr<Decoder> decoder;
     std::vector<std::uint8_t> raw_buffer;     // what the decoder takes
     std::span<const std::uint8_t> raw_bytes;  // and has not taken yet
+
+    // Of the files in /proc, which pretend to be empty, the permissions are not the content's.
+    bool has_permissions() const {
+        struct statfs system;
+        return S_ISREG(status.st_mode) &&
+               (status.st_size > 0 || ::fstatfs(file.get(), &system) != 0 || system.f_type != PROC_SUPER_MAGIC);
+    }
 
     // Maps what is there; leaves the input a stream if that cannot be done.
     void map() {
@@ -146,6 +156,7 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
     // What has to be decoded is read in order.
     if (impl->mapping && compression_of(impl->mapping->bytes()) != Compression::kNone) impl->mapping.reset();
     impl->identity = identity_of(impl->status);
+    if (impl->has_permissions()) impl->identity.permissions = impl->status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
     if (!S_ISREG(impl->status.st_mode)) impl->identity.mtime_ns = 0;
     // What pretends to be empty makes no promise about its size and times.
     if (S_ISREG(impl->status.st_mode) && impl->status.st_size > 0) impl->version = std::move(version);

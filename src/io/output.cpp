@@ -23,8 +23,6 @@ namespace {
 // Written in one call, and between two looks at the cancellation.
 constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 
-constexpr mode_t kReadWriteForAll = 0666;  // less the umask
-
 // Copied by the system in one call; a server can do much in one.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
@@ -86,19 +84,21 @@ std::string Directory::path() const {
     return folder_.size() == 1 ? folder_ : folder_.substr(0, folder_.size() - 1);
 }
 
-std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, const std::string& name) {
+std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, const std::string& name,
+                                                    mode_t permissions) {
     const std::string folder = std::string("./").append(folder_of(name));
-    Fd fd(::openat(directory.descriptor(), folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kReadWriteForAll));
+    Fd fd(::openat(directory.descriptor(), folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, permissions));
     if (fd.is_open()) return TemporaryFile(directory, name, "", std::move(fd));
     // File systems without such files say EOPNOTSUPP, or EISDIR from before there were any.
     if (errno != EOPNOTSUPP && errno != EISDIR) throw_errno(directory.path_of(name));
     return std::nullopt;
 }
 
-TemporaryFile TemporaryFile::hidden(const Directory& directory, const std::string& name, std::string hidden_name) {
+TemporaryFile TemporaryFile::hidden(const Directory& directory, const std::string& name, std::string hidden_name,
+                                    mode_t permissions) {
     TemporaryFile file(directory, name, "", Fd());  // nothing may throw once the file is there
     file.fd_ = Fd(::openat(directory.descriptor(), hidden_name.c_str(),
-                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kReadWriteForAll));
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions));
     if (!file.fd_.is_open()) throw_errno(directory.path_of(name));
     file.hidden_name_ = std::move(hidden_name);
     return file;

@@ -1,6 +1,8 @@
 // Files that appear under their names only when they are complete. Knows no pieces.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,10 +62,13 @@ private:
 class TemporaryFile {
 public:
     // A file without a name, to be called `name`; nothing if the file system has no such files. Only where
-    // can_name_descriptors() it can be published.
-    static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name);
-    // A file under a hidden name, which lies beside `name`. Throws EEXIST if there is such a file.
-    static TemporaryFile hidden(const Directory& directory, const std::string& name, std::string hidden_name);
+    // can_name_descriptors() it can be published. Its mode is `permissions` less the umask; the descriptor can be read
+    // and written whatever the mode.
+    static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name,
+                                                mode_t permissions);
+    // A file under a hidden name, which lies beside `name`; the mode as above. Throws EEXIST if there is such a file.
+    static TemporaryFile hidden(const Directory& directory, const std::string& name, std::string hidden_name,
+                                mode_t permissions);
 
     TemporaryFile(TemporaryFile&& other) noexcept;
     TemporaryFile& operator=(TemporaryFile&&) = delete;

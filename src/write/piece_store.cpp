@@ -179,8 +179,9 @@ TemporaryFile PieceStore::create(const std::string& path) {
         const std::lock_guard lock(mutex_);
         make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
-    if (auto file = create_unnamed(*directory_, name)) return std::move(*file);
-    return create_hidden(name);
+    const mode_t permissions = input_.identity().permissions;
+    if (auto file = create_unnamed(*directory_, name, permissions)) return std::move(*file);
+    return create_hidden(name, permissions);
 }
 
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
@@ -276,16 +277,17 @@ bool PieceStore::judge_present(bool is_right, const std::string& path, const std
     throw OtherPieceError(path, "exists, and is not " + what + " of this plan");
 }
 
-std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name) const {
+std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name,
+                                                        mode_t permissions) const {
     if (!has_unnamed_files_) return std::nullopt;
-    return TemporaryFile::unnamed(directory, name);
+    return TemporaryFile::unnamed(directory, name, permissions);
 }
 
-TemporaryFile PieceStore::create_hidden(const std::string& name) {
+TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissions) {
     const std::lock_guard lock(mutex_);
     std::string hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
     marker_->note(hidden_name, name);
-    return TemporaryFile::hidden(*directory_, name, std::move(hidden_name));
+    return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);
 }
 
 // Under options.replace another path may lead to what this run has published. Such a file is never replaced.
@@ -341,9 +343,10 @@ std::optional<TemporaryFile> PieceStore::make_manifest() {
 
 // The marker tells of hidden files in its own directory only.
 TemporaryFile PieceStore::create_manifest() {
-    if (manifest_directory_ == &*directory_) return create_hidden(manifest_name_);
-    if (auto file = create_unnamed(*manifest_directory_, manifest_name_)) return std::move(*file);
-    return TemporaryFile::hidden(*manifest_directory_, manifest_name_, marker_->next_hidden_name());
+    constexpr mode_t kPermissions = 0666;  // a manifest holds no records of the input
+    if (manifest_directory_ == &*directory_) return create_hidden(manifest_name_, kPermissions);
+    if (auto file = create_unnamed(*manifest_directory_, manifest_name_, kPermissions)) return std::move(*file);
+    return TemporaryFile::hidden(*manifest_directory_, manifest_name_, marker_->next_hidden_name(), kPermissions);
 }
 
 void PieceStore::sync_manifest() const {

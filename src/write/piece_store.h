@@ -59,8 +59,8 @@ public:
     // Whether a file of that path has this content. Throws std::system_error, Cancelled.
     bool has(const std::string& path, Parts parts) const;
 
-    // A file that will have that path, for which check() was called, in a directory that is made if need be. Throws
-    // std::system_error.
+    // A file that will have that path, for which check() was called, in a directory that is made if need be. Its
+    // mode is FileIdentity::permissions of the input, less the umask. Throws std::system_error.
     TemporaryFile create(const std::string& path);
 
     // The file gets its name; but if check() was true for it, and the file that has it is the piece already, that one
@@ -84,8 +84,9 @@ private:
     void make_directories(int at, const std::string& folder);
     bool check_name(const Directory& directory, const std::string& name) const;
     bool judge_present(bool is_right, const std::string& path, const std::string& what) const;
-    std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name) const;
-    TemporaryFile create_hidden(const std::string& name);
+    std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name,
+                                                mode_t permissions) const;
+    TemporaryFile create_hidden(const std::string& name, mode_t permissions);
     void note_kept(const FileIdentity& file);
     void publish_in_turn(TemporaryFile file);
     void note_device(const FileIdentity& file, const std::string& folder);

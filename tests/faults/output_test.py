@@ -553,18 +553,20 @@ def narrow_counter(bench):
 
 
 def modes(bench):
-    """Modes of pieces are the umask's, of temporary files too; those of the input do not matter"""
+    """Pieces, and temporary files too, have the input's permissions less the umask, and no set-id bits"""
     place = bench.place(size=4 << 20)
-    os.chmod(place.input, 0o6755)
-    for umask in (0o022, 0o077, 0o027, 0o777):
-        for options in ([], ["--force"]):
-            process, seen = bench.start(place.command(*options), umask=umask), set()
+    for permissions, umask in [(0o7755, 0o022), (0o640, 0o022), (0o600, 0o022), (0o444, 0o022), (0o644, 0o077),
+                               (0o666, 0o027), (0o7777, 0o777)]:
+        os.chmod(place.input, permissions)
+        for options, lacking in ([], ""), (["--force"], ""), ([], "" if bench.sanitized else "tmpfile"):
+            env = bench.shimmed(lacks=lacking) if lacking else None
+            process, seen = bench.start(place.command(*options), umask=umask, env=env), set()
             while process.poll() is None:
-                for name in os.listdir(place.out):
+                for name in filter(lambda name: not is_marker(name), os.listdir(place.out)):
                     with contextlib.suppress(FileNotFoundError):
                         seen.add((is_hidden(name), stat.S_IMODE(os.lstat(place.path(name)).st_mode)))
             expect_exit(finish(process), 0)
-            wanted = 0o666 & ~umask
+            wanted = permissions & 0o777 & ~umask
             wider = [oct(mode) for _, mode in seen if mode & ~wanted]
             need(not wider, "umask %o: %s was seen" % (umask, wider))
             wrong = [name for name in os.listdir(place.out)
@@ -573,6 +575,9 @@ def modes(bench):
             if os.geteuid() == 0:
                 expect_whole(place.job, place.out)
             place.empty()
+    os.chmod(place.input, 0o600)
+    expect_exit(bench.run(place.command(source="-"), data=place.job.data, umask=0o027), 0)
+    need(stat.S_IMODE(os.lstat(place.piece()).st_mode) == 0o640, "pieces of a pipe have other permissions than 0666 less the umask")
 
 
 # Reading.
