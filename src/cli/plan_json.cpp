@@ -25,9 +25,9 @@ std::string differing_member(const std::string& key, const Json& there, const Js
 
 }  // namespace
 
-void PlanJson::add(const Piece& piece, const std::optional<std::string>& name) {
+void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
     if (!pieces_.empty()) pieces_ += ',';
-    pieces_ += piece_json(piece, name).text();
+    pieces_ += piece_json(piece, file).text();
 }
 
 std::string PlanJson::text(const InputFacts& facts) const {
@@ -95,19 +95,21 @@ Json header_json(const InputFacts& facts) {
     return json;
 }
 
-Json piece_json(const Piece& piece, const std::optional<std::string>& name) {
+Json piece_json(const Piece& piece, const std::optional<PieceFile>& file) {
     Json json;
-    add_piece(json, piece, name);
+    add_piece(json, piece, file);
     return json;
 }
 
-void add_piece(Json& json, const Piece& piece, const std::optional<std::string>& name) {
+void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file) {
     json["piece"] = piece.number;
     json["start"] = piece.start;
     json["length"] = piece.length;
     json["first_record"] = piece.first_record;
     json["records"] = piece.records;
-    if (name) json["name"] = *name;
+    if (!file) return;
+    json["name"] = file->name;
+    json["size"] = file->size;
 }
 
 Json dialect_json(const Dialect& dialect) {

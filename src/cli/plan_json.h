@@ -24,10 +24,17 @@ struct InputFacts {
     CompressionWish piece_compression;             // where there are files
 };
 
-// Takes the pieces first, in order, as the facts may be known only after them. About 120 bytes of memory a piece.
+// The file of a piece, or what a command gets in place of one. `size` is the plain bytes in it, those of the header
+// included.
+struct PieceFile {
+    std::string name;
+    std::uint64_t size = 0;
+};
+
+// Takes the pieces first, in order, as the facts may be known only after them. About 140 bytes of memory a piece.
 class PlanJson {
 public:
-    void add(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
+    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
 
     // All of it, on one line, with a line feed.
     std::string text(const InputFacts& facts) const;
@@ -44,10 +51,10 @@ Json input_json(const InputFacts& facts);
 // a pipe. Null for an input that is not compressed.
 Json compression_json(Compression compression, std::uint64_t file_size);
 Json header_json(const InputFacts& facts);
-// `name` is that of the piece's file, if it has one.
-Json piece_json(const Piece& piece, const std::optional<std::string>& name = std::nullopt);
+// Without a file, for pieces that are only planned.
+Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
 // The same members, after those that the object has.
-void add_piece(Json& json, const Piece& piece, const std::optional<std::string>& name);
+void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file);
 Json dialect_json(const Dialect& dialect);
 
 // How a dialect's parts are called, on the command line and in JSON.

@@ -67,8 +67,11 @@ Json make_event(const char* name) {
 // It is worth telling of --clone for inputs of more than so many bytes.
 constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
 
+// How many plain bytes a piece has, with its header.
+using SizeOf = std::function<std::uint64_t(const Piece&)>;
+
 // Names are printed as the pieces are finished, so that a reader can begin with the first.
-SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judge& judge) {
+SplitOptions split_options(const Arguments& arguments, const SizeOf& size_of, StandardOutput& out, Judge& judge) {
     SplitOptions options;
     options.make_directories = arguments.make_directories;
     options.replace = arguments.force;
@@ -81,11 +84,11 @@ SplitOptions split_options(const Arguments& arguments, StandardOutput& out, Judg
     options.filter = arguments.filter;
     if (arguments.json) options.filter_output = STDERR_FILENO;  // standard output is for events
     options.meter = arguments.machine.meter;
-    options.finished = [&](const Piece& piece, const std::string& path) {
+    options.finished = [&, size_of](const Piece& piece, const std::string& path) {
         judge.take(piece);
         if (arguments.json) {
             Json event = make_event("piece");
-            add_piece(event, piece, path);
+            add_piece(event, piece, PieceFile{path, size_of(piece)});
             print_event(out, event);
         } else if (arguments.print) {
             out.print("{}{}", path, line_end(arguments));
@@ -158,11 +161,14 @@ void split_known(Context& context, const OpenInput& opened, bool is_file, Standa
         for (const Piece& piece : pieces) judge.take(piece);
     }
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
-    SplitOptions options = split_options(arguments, out, judge);
+    const SizeOf size_of = [&](const Piece& piece) {
+        return header_size_in(policy.header, piece.number, header_size) + piece.length;
+    };
+    SplitOptions options = split_options(arguments, size_of, out, judge);
     const auto facts = [&] { return facts_of(context, opened, index.findings().size, header_size); };
     options.manifest_text = [&] {
         PlanJson plan;
-        for (const Piece& piece : pieces) plan.add(piece, namer.name(piece));
+        for (const Piece& piece : pieces) plan.add(piece, PieceFile{namer.name(piece), size_of(piece)});
         return plan.text(facts());
     };
     options.is_same_plan = [&] {
@@ -198,7 +204,7 @@ void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
     const Policy& policy = arguments.policy;
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
     if (arguments.dry_run) {
-        const SplitOptions options = split_options(arguments, out, judge);
+        const SplitOptions options = split_options(arguments, {}, out, judge);
         const auto check = [&](std::span<const Piece> pieces) {
             check_split(opened.input, pieces, policy.header, 0, namer, options);
         };
@@ -209,15 +215,18 @@ void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
         judge.take(findings);
         return;
     }
-    SplitOptions options = split_options(arguments, out, judge);
     PlanJson plan;
     Findings found;
-    std::optional<std::uint64_t> header_size;
+    std::optional<std::uint64_t> header_size;  // known when the first piece is finished
+    const SizeOf size_of = [&](const Piece& piece) {
+        return header_size_in(policy.header, piece.number, *header_size) + piece.length;
+    };
+    SplitOptions options = split_options(arguments, size_of, out, judge);
     // Without a piece there is nothing but the header.
     const auto facts = [&] { return facts_of(context, opened, found.size, header_size.value_or(found.size)); };
     options.finished = [&, print = options.finished](const Piece& piece, const std::string& path) {
         if (!header_size) header_size = piece.start;
-        if (!arguments.manifest.empty()) plan.add(piece, path);
+        if (!arguments.manifest.empty()) plan.add(piece, PieceFile{path, size_of(piece)});
         print(piece, path);
     };
     options.manifest_text = [&] { return plan.text(facts()); };

@@ -182,9 +182,10 @@ def expect_manifest(job, text):
     except ValueError as error:
         raise Failure("the manifest is no JSON: %s" % error) from None
     need(manifest.get("cleave") == 1, "the manifest has another version")
-    named = [(os.path.basename(piece.get("name", "")), piece["start"], piece["start"] + piece["length"])
-             for piece in manifest["pieces"]]
-    wanted = [(name, start, end) for name, (start, end) in zip(job.pieces, job.ranges)]
+    named = [(os.path.basename(piece.get("name", "")), piece["start"], piece["start"] + piece["length"],
+              piece.get("size")) for piece in manifest["pieces"]]
+    wanted = [(name, start, end, len(data))
+              for (name, data), (start, end) in zip(job.pieces.items(), job.ranges)]
     need(named == wanted, "the manifest names other pieces: %s..." % named[:2])
 
 

@@ -25,7 +25,7 @@ std::string make_manifest(Choices& choices) {
     for (std::size_t left = choices.below(4); left > 0; --left) {
         piece.length = choices.number();
         if (choices.one_in(2)) {
-            plan.add(piece, choices.text(choices.below(8)));
+            plan.add(piece, cli::PieceFile{choices.text(choices.below(8)), choices.number()});
         } else {
             plan.add(piece);
         }
