@@ -225,6 +225,9 @@ TEST(Contract, AMovedFromInputIsRefused) {
     expect_refused(part, [&] { (void)moved.consumed(); });
     expect_refused(part, [&] { (void)moved.cancellation(); });
     expect_refused(part, [&] { (void)moved.is_mapped(); });
+    expect_refused(part, [&] { (void)moved.is_snapshot(); });
+    expect_refused(part, [&] { (void)moved.left_out(); });
+    expect_refused(part, [&] { moved.leave_out(0); });
     expect_refused(part, [&] { (void)moved.bytes(); });
     expect_refused(part, [&] { (void)moved.descriptor(); });
     expect_refused(part, [&] { (void)moved.descriptor_offset(); });
@@ -238,6 +241,18 @@ TEST(Contract, AMovedFromInputIsRefused) {
     moved = std::move(input);
     // NOLINTEND(bugprone-use-after-move)
     EXPECT_EQ(moved.bytes().size(), kText.size());
+}
+
+TEST(Contract, OnlyWhatASnapshotHasCanBeLeftOut) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", kText);
+    Input input = Input::open(path);
+    expect_refused("leave_out()", [&] { input.leave_out(0); });
+    input = Input::open_snapshot(path);
+    expect_refused("leave_out()", [&] { input.leave_out(kText.size() + 1); });
+    input.leave_out(kText.size());
+    EXPECT_EQ(input.left_out(), kText.size());
+    expect_refused("leave_out()", [&] { input.leave_out(1); });
 }
 
 TEST(Contract, APathWithANulByteIsRefused) {

@@ -130,6 +130,36 @@ TEST(RecordIndex, NamesTheByteAtWhichRulesPart) {
     }
 }
 
+// Where the last record starts if it is not complete, else the size: a byte after a complete record starts another one.
+std::uint64_t end_of_complete_records(const std::string& text, const Dialect& dialect) {
+    const Reading reading = read_by_rules(text, dialect);
+    const bool complete = read_by_rules(text + "x", dialect).starts.size() > reading.starts.size();
+    return complete || text.empty() ? text.size() : reading.starts.back();
+}
+
+TEST_P(IndexTest, WithoutAnIncompleteLastRecordIsThatOfTheBytesBefore) {
+    std::uint64_t cuts = 0;
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            std::string text = random_noise(random, alphabet_of(dialect), random.below(30));
+            if (seed % 2 == 0) text = random_text(random, dialect, random.below(400));
+            if (random.chance(20)) text = kByteOrderMark + text;
+            const std::uint64_t end = end_of_complete_records(text, dialect);
+            if (end < text.size()) ++cuts;
+            for (const std::size_t block_size : {1U, 2U, 7U, 64U, 100U}) {
+                const Machine machine{GetParam(), 1, block_size};
+                const RecordIndex index(bytes_of(text), dialect, machine, nullptr, LastRecord::kLeftOut);
+                const RecordIndex shorter(bytes_of(text).first(end), dialect, machine);
+                ASSERT_EQ(index.findings().size, end) << shown(text) << ", " << describe(dialect);
+                ASSERT_TRUE(index.has_same_records(shorter)) << shown(text) << ", " << describe(dialect);
+                ASSERT_EQ(Locator(index).at_or_after(end / 2), Locator(shorter).at_or_after(end / 2));
+            }
+        }
+    }
+    EXPECT_GT(cuts, 0U);
+}
+
 TEST(RecordIndex, OfNothing) {
     const IndexCheck check("", Dialect{});
     for (const unsigned threads : {1U, 4U}) check.expect_index({&default_kernel(), threads, 64});

@@ -43,6 +43,12 @@ public:
     InputChangedError() : InputChangedError("input changed while reading (touch looks the same)") {}
 };
 
+// Input::open_snapshot() cannot promise to read the input as it is now. `what()` says why: "it is compressed".
+class SnapshotError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 // A Cancellation was requested.
 class Cancelled : public std::runtime_error {
 public:

@@ -44,6 +44,14 @@ public:
     // waits for a stream by Cancelled. Throws std::system_error, and std::invalid_argument for a path with a NUL byte.
     static Input open(const std::string& path, const Cancellation* cancellation = nullptr);
 
+    // Opens a file that others append to, such as a log, to read it as it is now. The input is mapped, and bytes() has
+    // the size of the file at this moment; an empty file is mapped too. Growth is then no change: throw_if_changed()
+    // accepts new times and a larger size, and throws if the file is shorter than it was. So a write into the middle of
+    // the file is not noticed. The last record may be half written: index_records() and the functions that call it
+    // (scan(), examine(), plan()) leave out an incomplete last record. Throws as open(), and SnapshotError for a pipe,
+    // a device, a compressed file, a file that only pretends to be empty, and a file that cannot be mapped.
+    static Input open_snapshot(const std::string& path, const Cancellation* cancellation = nullptr);
+
     Input(Input&&) noexcept;
     Input& operator=(Input&&) noexcept;
     ~Input();
@@ -61,8 +69,15 @@ public:
     // An input that was moved from ignores it.
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
+    bool is_snapshot() const;
+    // Snapshots only: takes the last `size` bytes away from bytes(), `size` at most bytes().size(). Throws
+    // std::invalid_argument otherwise. Not while another thread uses the input.
+    void leave_out(std::uint64_t size);
+    // How many bytes leave_out() has taken away, in all.
+    std::uint64_t left_out() const;
+
     bool is_mapped() const;
-    // The whole input; mapped inputs only: spool() maps a stream. Valid as long as the input.
+    // The whole input, less what was left out; mapped inputs only: spool() maps a stream. Valid as long as the input.
     std::span<const std::uint8_t> bytes() const;
     // The descriptor behind bytes(), and where in it bytes() begins.
     int descriptor() const;
@@ -83,7 +98,7 @@ public:
     // Throws if what was read of a regular file may not be what was in it when it was opened: InputChangedError if the
     // file has been made shorter or longer, or written to since, as far as size and times tell; std::system_error if
     // the medium could not be read. A file that is replaced, renamed or removed is as good as before, and so is one
-    // that pretends to be empty. Any thread.
+    // that pretends to be empty. A snapshot may be longer and have other times. Any thread.
     void throw_if_changed() const;
     // Whether nothing has changed since the input was opened but the time of the last status change, as `touch -a`
     // does. Then the file as it is now counts from here on. It may have been written to all the same, by somebody who

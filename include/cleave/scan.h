@@ -18,6 +18,7 @@
 
 namespace cleave {
 
+class Rescanner;
 class Walker;
 
 // How the work is done. Results never depend on it. Every function that takes a machine throws std::invalid_argument if
@@ -63,6 +64,12 @@ struct Findings {
     bool operator==(const Findings&) const = default;
 };
 
+// What becomes of a last record that is not complete: it has no terminator, or a quote is open at its end.
+enum class LastRecord : std::uint8_t {
+    kKept,
+    kLeftOut,  // the index is that of the bytes before the record
+};
+
 // The boundaries of bytes that are all there, found block by block: the bytes are read once by all threads, and what is
 // kept is one entry a block. Immutable after construction, usable from any thread.
 class RecordIndex {
@@ -71,7 +78,7 @@ public:
     // Throws InputError as refuse_foreign(), Cancelled, InputChangedError if they are of an input that cannot be read
     // any more, and std::invalid_argument for a dialect with a fault or a bad machine.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
-                const Cancellation* cancellation = nullptr);
+                const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
 
     const Findings& findings() const noexcept { return findings_; }
     // Whether the other index, with the same block size, has the same findings, and in every block the same number of
@@ -92,7 +99,15 @@ private:
         bool operator==(const Entry&) const = default;
     };
 
+    struct Block;
+
+    std::size_t block_count() const;
     std::span<const std::uint8_t> block(std::size_t number) const;
+    std::vector<Block> summarise(const Machine& machine, const Cancellation* cancellation) const;
+    Block summarise_block(std::size_t number, Rescanner& rescanner) const;
+    void resolve(const std::vector<Block>& blocks, const Cancellation* cancellation);
+    bool is_last_record_complete() const;
+    void leave_out_last_record(std::vector<Block>& blocks, const Cancellation* cancellation);
     std::optional<Place> find_open_quote() const;
 
     std::span<const std::uint8_t> bytes_;
@@ -103,6 +118,11 @@ private:
     std::vector<Entry> entries_;
     Findings findings_;
 };
+
+// The records of a mapped input. Of a snapshot, a last record that is not complete is left out of the index and of
+// input.bytes(): see Input::left_out(). Throws as RecordIndex, and std::invalid_argument for an input that is not
+// mapped.
+RecordIndex index_records(Input& input, const Dialect& dialect, const Machine& machine);
 
 // Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
 // ascending order cost one more scan of the blocks they fall into, as far as they do, and the next record a few
@@ -152,10 +172,13 @@ private:
 };
 
 // Settles what the wish leaves open by the first bytes of the input and by its name, less the suffix of a compressed
-// file: "in.tsv.gz" means TAB. Throws as Input::peek(), and std::invalid_argument if what the wish names has a fault.
+// file: "in.tsv.gz" means TAB. A snapshot of at most kSniffSize bytes is judged without its incomplete last record,
+// which is left out as by index_records(). Throws as Input::peek() and, for such a snapshot, as index_records(); and
+// std::invalid_argument if what the wish names has a fault.
 SniffedDialect settle_dialect(const DialectWish& wish, Input& input);
 
-// Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Throws
+// Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Of a
+// snapshot an incomplete last record is left out. Throws
 // std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled, and
 // std::invalid_argument for a dialect with a fault, a bad machine, or a stream that was read before.
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine);

@@ -24,6 +24,9 @@ public:
     // What is behind the descriptor now. Throws std::system_error with `name`.
     FileVersion(int descriptor, const std::string& name);
 
+    // Of the file as it was then.
+    const struct stat& status() const noexcept { return status_; }
+
     // What has become of the file since, which is behind the descriptor still.
     FileChange change(int descriptor) const noexcept;
 

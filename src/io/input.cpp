@@ -44,6 +44,8 @@ struct Input::Impl {
     std::uint64_t offset = 0;            // where in the file the input begins
     std::optional<FileVersion> version;  // of a file that others can change
     std::optional<Mapping> mapping;
+    bool is_snapshot = false;
+    std::uint64_t left_out = 0;        // bytes at the end of a snapshot's mapping
     std::vector<std::uint8_t> buffer;  // a stream's bytes
     std::size_t peeked = 0;            // so many of which are yet to be handed out
     std::uint64_t consumed = 0;        // that were read of the file
@@ -61,9 +63,9 @@ struct Input::Impl {
                (status.st_size > 0 || ::fstatfs(file.get(), &system) != 0 || system.f_type != PROC_SUPER_MAGIC);
     }
 
-    // Maps what is there; leaves the input a stream if that cannot be done.
-    void map() {
-        status = stat_of(file.get(), name);
+    // Maps the file, whose status is `now`; leaves the input a stream if that cannot be done.
+    void map(const struct stat& now) {
+        status = now;
         if (S_ISDIR(status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), name);
         const auto size = static_cast<std::uint64_t>(status.st_size);
         if (S_ISREG(status.st_mode) && size > offset) mapping = Mapping::of(file.get(), offset, size);
@@ -71,8 +73,19 @@ struct Input::Impl {
         if (S_ISFIFO(status.st_mode)) std::ignore = ::fcntl(file.get(), F_SETPIPE_SZ, kPipeSize);
     }
 
+    bool has_faulted() const noexcept { return mapping && mapping->has_faulted(); }
+
+    // How the file has changed, as far as it matters. Bytes appended to the file of a snapshot do not, unless the
+    // snapshot could not be read: then the file has been shorter meanwhile.
+    FileChange change() const noexcept {
+        const FileChange change = version ? version->change(file.get()) : FileChange::kNone;
+        const bool may_be_append =
+            change == FileChange::kGrown || change == FileChange::kWritten || change == FileChange::kTouched;
+        return is_snapshot && may_be_append && !has_faulted() ? FileChange::kNone : change;
+    }
+
     Trust trust() const noexcept {
-        switch (version ? version->change(file.get()) : FileChange::kNone) {
+        switch (change()) {
             case FileChange::kShortened: return Trust::kShortened;
             case FileChange::kGrown: return Trust::kGrown;
             case FileChange::kWritten:
@@ -80,7 +93,7 @@ struct Input::Impl {
             case FileChange::kUnknown: return Trust::kUnreadable;
             case FileChange::kNone: break;
         }
-        return mapping && mapping->has_faulted() ? Trust::kUnreadable : Trust::kGood;
+        return has_faulted() ? Trust::kUnreadable : Trust::kGood;
     }
 
     std::size_t read_raw(std::span<std::uint8_t> into) {
@@ -127,6 +140,18 @@ struct Input::Impl {
         raw_buffer.swap(buffer);
         raw_bytes = std::span(raw_buffer).first(std::exchange(peeked, 0));
     }
+
+    // Throws SnapshotError unless the input, which is not mapped, is the end of a regular file.
+    void require_end_of_file() {
+        if (!S_ISREG(status.st_mode)) throw SnapshotError("it is not a file");
+        find_compression();
+        if (compression != Compression::kNone) throw SnapshotError("it is compressed");
+        if (static_cast<std::uint64_t>(status.st_size) > offset) throw SnapshotError("it cannot be mapped");
+        // A file may have grown since it was opened. One that pretends to be empty has no other size now.
+        if (peeked > 0 && stat_of(file.get(), name).st_size == status.st_size) {
+            throw SnapshotError("its size is not known");
+        }
+    }
 };
 
 Input::Input(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -151,8 +176,8 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
     } else if (offset < 0 && errno != ESPIPE) {  // a pipe is always at its place
         throw_errno(impl->name);
     }
-    FileVersion version(impl->file.get(), impl->name);  // before the size is taken: whatever happens after that counts
-    impl->map();
+    FileVersion version(impl->file.get(), impl->name);  // whatever happens after that counts
+    impl->map(version.status());
     // What has to be decoded is read in order.
     if (impl->mapping && compression_of(impl->mapping->bytes()) != Compression::kNone) impl->mapping.reset();
     impl->identity = identity_of(impl->status);
@@ -161,6 +186,17 @@ Input Input::open(const std::string& path, const Cancellation* cancellation) {
     // What pretends to be empty makes no promise about its size and times.
     if (S_ISREG(impl->status.st_mode) && impl->status.st_size > 0) impl->version = std::move(version);
     return Input(std::move(impl));
+}
+
+Input Input::open_snapshot(const std::string& path, const Cancellation* cancellation) {
+    Input input = open(path, cancellation);
+    Impl& impl = *input.impl_;
+    if (!impl.mapping) {
+        impl.require_end_of_file();
+        impl.mapping = Mapping::of_nothing();
+    }
+    impl.is_snapshot = true;
+    return input;
 }
 
 Input::Impl& Input::opened() const {
@@ -174,6 +210,8 @@ const Cancellation* Input::cancellation() const { return opened().cancellation; 
 void Input::set_cancellation(const Cancellation* cancellation) noexcept {
     if (impl_) impl_->cancellation = cancellation;
 }
+bool Input::is_snapshot() const { return opened().is_snapshot; }
+std::uint64_t Input::left_out() const { return opened().left_out; }
 bool Input::is_mapped() const { return opened().mapping.has_value(); }
 int Input::descriptor() const { return opened().file.get(); }
 std::uint64_t Input::descriptor_offset() const { return opened().offset; }
@@ -184,7 +222,16 @@ std::uint64_t Input::consumed() const { return opened().consumed; }
 std::span<const std::uint8_t> Input::bytes() const {
     const Impl& impl = opened();
     if (!impl.mapping) throw std::invalid_argument("bytes() of an input that is not mapped; see spool()");
-    return impl.mapping->bytes();
+    const auto all = impl.mapping->bytes();
+    return all.first(all.size() - impl.left_out);
+}
+
+void Input::leave_out(std::uint64_t size) {
+    Impl& impl = opened();
+    if (!impl.is_snapshot || size > bytes().size()) {
+        throw std::invalid_argument("leave_out() of an input that is no snapshot, or of more bytes than it has");
+    }
+    impl.left_out += size;
 }
 
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
@@ -230,7 +277,7 @@ void Input::spool(Meter* meter) {
     impl.file = std::move(temporary);
     impl.offset = 0;
     impl.buffer = {};
-    impl.map();
+    impl.map(stat_of(impl.file.get(), impl.name));
     if (!impl.mapping) {
         if (impl.status.st_size > 0) throw std::system_error(ENOMEM, std::generic_category(), impl.name);
         impl.mapping = Mapping::of_nothing();
@@ -241,7 +288,7 @@ bool Input::is_unchanged() const { return opened().trust() == Trust::kGood; }
 
 bool Input::accept_touch() const {
     Impl& impl = opened();
-    if (!impl.mapping || !impl.version || impl.mapping->has_faulted()) return false;
+    if (!impl.mapping || !impl.version || impl.has_faulted()) return false;
     // The new version first: whatever happens from here on is held against it.
     FileVersion version(impl.file.get(), impl.name);
     if (impl.version->change(impl.file.get()) != FileChange::kTouched) return false;

@@ -28,8 +28,8 @@ void check(const Policy& policy, const PlanOptions& options) {
     settle_dialect(options.dialect, {}, "");
 }
 
-void plan_mapped(const Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
-    const RecordIndex index(input.bytes(), plan.sniffed.dialect, machine, input.cancellation());
+void plan_mapped(Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
+    const RecordIndex index = index_records(input, plan.sniffed.dialect, machine);
     input.throw_if_changed();
     plan.findings = index.findings();
     plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });

@@ -41,12 +41,12 @@ Machine without_meter(Machine machine) {
 // Mapped bytes: the header, which says how many fields there should be, then the others by all threads.
 class MappedExaminer {
 public:
-    MappedExaminer(const Input& input, const Dialect& dialect, const Machine& machine)
-        : bytes_(input.bytes()),
-          cancellation_(input.cancellation()),
+    MappedExaminer(Input& input, const Dialect& dialect, const Machine& machine)
+        : cancellation_(input.cancellation()),
           machine_(machine),
           table_(checked(dialect)),
-          index_(bytes_, dialect, without_meter(machine), cancellation_),
+          index_(index_records(input, dialect, without_meter(machine))),
+          bytes_(input.bytes()),
           body_(Locator(index_).start_of(index_.findings().header_records)) {}
 
     Examination examine() const {
@@ -105,11 +105,11 @@ private:
         return excerpt_of(bytes_.subspan(from, to - from), place->offset - from);
     }
 
-    Bytes bytes_;
     const Cancellation* cancellation_;
     Machine machine_;
     ExaminerTable table_;
     RecordIndex index_;
+    Bytes bytes_;  // those of the index
     Boundary body_;
 };
 

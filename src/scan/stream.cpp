@@ -10,8 +10,8 @@
 namespace cleave {
 namespace {
 
-Findings scan_mapped(const Input& input, const Dialect& dialect, const Machine& machine) {
-    return RecordIndex(input.bytes(), dialect, machine, input.cancellation()).findings();
+Findings scan_mapped(Input& input, const Dialect& dialect, const Machine& machine) {
+    return index_records(input, dialect, machine).findings();
 }
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machine) {
@@ -34,7 +34,12 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machin
 }  // namespace
 
 SniffedDialect settle_dialect(const DialectWish& wish, Input& input) {
-    return settle_dialect(wish, input.peek(kSniffSize), without_compression_suffix(input.path()));
+    const auto head = input.peek(kSniffSize);
+    const SniffedDialect sniffed = settle_dialect(wish, head, without_compression_suffix(input.path()));
+    if (!input.is_snapshot() || input.bytes().size() > kSniffSize) return sniffed;
+    // The start of a record says little about it. Each turn leaves out bytes, so the recursion ends.
+    index_records(input, sniffed.dialect, Machine{});
+    return input.bytes().size() == head.size() ? sniffed : settle_dialect(wish, input);
 }
 
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
