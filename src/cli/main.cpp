@@ -67,6 +67,9 @@ int described(const Context& context, const Work& work) {
         return fail(context, kMalformed, about_input(error.what()));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
+    } catch (const SnapshotError& error) {
+        return fail(context, kUsage,
+                    about_input(std::string("--snapshot needs a plain regular file: ") + error.what()));
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
     } catch (const MissingDirectoryError& error) {

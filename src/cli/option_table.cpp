@@ -95,6 +95,7 @@ std::vector<OptionRow> other_rows() {
         {"threads", 'j', "N", "worker threads [the cores there are]", kAll, "Machine"},
         {"kernel", 0, "NAME", "{choices} [the first that runs]", kAll, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes a worker takes at a time [1M]", kAll, "Machine"},
+        {"snapshot", 0, nullptr, "read a growing file as it is when it is opened", kAll, "Other"},
         {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll, "Other", choice_names(kWhens)},
         {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},
         {"quiet", 0, nullptr, "no warnings and no bar", kAll, "Other"},

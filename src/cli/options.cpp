@@ -210,6 +210,7 @@ void take_talk(const Given& given, Arguments& arguments) {
 
 void take_inputs(const Given& given, Arguments& arguments) {
     arguments.inputs = given.inputs();
+    arguments.snapshot = given.has("snapshot");
     const bool many = arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck;
     if (!many && arguments.inputs.size() > 1) {
         throw UsageError(fmt::format("one input at a time, and '{}' is a second one", arguments.inputs[1]));

@@ -34,6 +34,7 @@ enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 struct Arguments {
     Verb verb = Verb::kCount;
     bool help = false;
+    bool snapshot = false;
     std::vector<std::string> inputs;  // "-" is standard input
     Policy policy;
     std::uint64_t cat_piece = 0;  // K of cat's K/N

@@ -64,10 +64,9 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
 }
 
 SniffedDialect settle(Context& context, Input& input) {
-    const auto head = input.peek(kSniffSize);
-    const auto foreign = foreign_format(head);
-    const SniffedDialect sniffed =
-        settle_dialect(context.arguments.dialect, head, without_compression_suffix(context.path));
+    const auto foreign = foreign_format(input.peek(kSniffSize));
+    SniffedDialect sniffed;
+    if (!foreign) sniffed = settle_dialect(context.arguments.dialect, input);
     if (input.accept_touch()) return settle(context, input);
     input.throw_if_changed();
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
@@ -75,6 +74,11 @@ SniffedDialect settle(Context& context, Input& input) {
         Judge(context).warn("there are quotes, but no delimiter explains where they stand; name it with --delimiter");
     }
     return sniffed;
+}
+
+std::string left_out_text(const Input& input) {
+    return fmt::format("left out {} {} from byte {} on: the last record is not complete", input.left_out(),
+                       input.left_out() == 1 ? "byte" : "bytes", input.bytes().size());
 }
 
 void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
@@ -102,7 +106,8 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     context.path = path;
     context.header_records = 0;
     start(context.meter);
-    Input input = Input::open(path, cancellation);
+    Input input =
+        context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
     Bar bar(context.arguments, context.meter, size_to_scan(input), !input.is_mapped());
     OpenInput opened{std::move(input), {}, {}, bar};
     context.opened = &opened;
@@ -122,6 +127,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
         opened.input.rethrow();
     }
     bar.end();
+    if (opened.input.left_out() > 0) Judge(context).remark(left_out_text(opened.input));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
     if (context.arguments.verbose) Judge(context).remark(summary(context, elapsed.count()));
 }
@@ -133,8 +139,8 @@ void spool(Context& context, OpenInput& opened) {
     opened.bar.resize(opened.input.bytes().size());
 }
 
-RecordIndex index_of(const Context& context, const OpenInput& opened) {
-    RecordIndex index(opened.input.bytes(), opened.dialect, context.arguments.machine, opened.input.cancellation());
+RecordIndex index_of(const Context& context, OpenInput& opened) {
+    RecordIndex index = index_records(opened.input, opened.dialect, context.arguments.machine);
     throw_if_changed(context, opened, index);
     return index;
 }

@@ -46,9 +46,9 @@ void spool(Context& context, OpenInput& opened);
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work);
 
-// The records of a mapped input, found again if nothing but the time of its last status change has changed meanwhile.
-// Throws as RecordIndex, and InputChangedError if the records are not the same then.
-RecordIndex index_of(const Context& context, const OpenInput& opened);
+// The records of a mapped input as index_records() finds them, found again if nothing but the time of its last status
+// change has changed meanwhile. Throws as RecordIndex, and InputChangedError if the records are not the same then.
+RecordIndex index_of(const Context& context, OpenInput& opened);
 // Throws as Input::throw_if_changed(), but if nothing but the time of the last status change is another: then
 // InputChangedError if a new scan does not find the same records.
 void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index);

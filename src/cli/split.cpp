@@ -149,7 +149,7 @@ void print_end(const Context& context, const InputFacts& facts, std::uint64_t re
 }
 
 // `is_file` if the input was not spooled.
-void split_known(Context& context, const OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
+void split_known(Context& context, OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index = index_of(context, opened);

@@ -230,6 +230,84 @@ class Tests:
     def appended_to(self):
         self.while_stopped(lambda path: self.write_at(path, os.path.getsize(path)), lambda run: run.expect(4, GREW))
 
+    # An input that grows, read as it was when it was opened.
+
+    def appended_to_a_snapshot(self):
+        """Every verb does what it does to a file that ends where the last complete record of the snapshot does."""
+        verbs = [["count"], ["check", "--lenient"], ["offsets", "-l", "20"], ["cat", "-n", "2/3"],
+                 ["split", "-H", "-C", "1M"], ["split", "-H", "-n", "3"], ["split", "-n", "3", "--dry-run"]]
+        path = make_input(self.path("in.csv"), SIZE)
+        with open(path, "r+b") as file:
+            end = read(path).rindex(b"\n%09d" % (SIZE // RECORD - 2)) + 1
+            file.truncate(end)
+        whole = read(path)
+        plain = {tuple(words): self.run(words[0], path, *words[1:]).expect(0).stdout for words in verbs}
+        said = "cleave: %s: left out %d bytes from byte %d on: the last record is not complete\n" % (
+            path, SIZE - end, end)
+
+        def judge(run):
+            run.expect(0)
+            words = tuple(word for word in run.words if word not in (path, "-o", self.path("out/{i:5}")))
+            words = words[:words.index("--snapshot")]
+            need(run.stderr == said, "%s: says %r" % (run.words, run.stderr))
+            need(run.stdout == plain[words], "%s: prints %r" % (run.words, run.stdout[:2000]))
+            if "-H" in words:
+                need(run.joined() == whole, "%s: the pieces are not whole" % (run.words,))
+
+        snapshots = [[*words, "--snapshot"] for words in verbs]
+        self.while_stopped(lambda path: self.write_at(path, os.path.getsize(path)), judge, verbs=snapshots)
+
+    def truncated_snapshot(self):
+        self.while_stopped(lambda path: os.truncate(path, SIZE - 1), lambda run: run.expect(4, TRUNCATED),
+                           verbs=[["count", "--snapshot"], ["split", "-l", "50", "--snapshot"]])
+
+    def appended_to_all_the_time(self):
+        """By bytes that begin and end anywhere. A snapshot has nothing but complete records, in order."""
+        size = 22   # of each record
+        text = b"id,text\n" + b"".join(b'%09d,"a\n""b,""c"\n' % i for i in range(1000000))
+        path, done = self.path("in.csv"), threading.Event()
+        with open(path, "wb") as file:
+            file.write(text[:2 * MIB])
+
+        def write():
+            chance, at = random.Random(3), 2 * MIB
+            with open(path, "ab", buffering=0) as file:
+                while not done.is_set() and at < len(text):
+                    at += file.write(text[at:at + chance.randrange(1, 3000)])
+                    time.sleep(0.0002)
+
+        def records(bytes_):
+            need(bytes_ == text[:len(bytes_)] and len(bytes_) % size == 8, "not the first records")
+            return len(bytes_) // size
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        grown = 0
+        try:
+            for i in range(self.rounds):
+                before = os.path.getsize(path)
+                words = (["count"], ["check"], ["offsets", "-H", "-n", "3"], ["cat", "-H", "-n", "1/1"],
+                         ["split", "-H", "-C", "50K"], ["split", "-H", "-n", "7"])[i % 6]
+                run = self.run(words[0], path, *words[1:], "--snapshot", "--quiet", "-j", "2").expect(0)
+                after = os.path.getsize(path)
+                grown += after > before
+                if words[0] == "count":
+                    count = int(run.stdout)
+                elif words[0] == "check":
+                    need(b"open quote   none" in run.stdout and b"ragged       none" in run.stdout, "not sound")
+                    continue
+                elif words[0] == "offsets":
+                    count = sum(int(row.split(b"\t")[4]) for row in run.stdout.splitlines()) - 1
+                else:
+                    count = records(run.joined() if words[0] == "split" else run.stdout)
+                need((before - 8) // size <= count <= (after - 8) // size,
+                     "%s: %d records of %d .. %d bytes" % (run.words, count, before, after))
+        finally:
+            done.set()
+            writer.join()
+        self.notes = "the input grew during %d of %d runs" % (grown, self.rounds)
+        need(grown > 0, "the input did not grow")
+
     def rewritten_in_place(self):
         self.expect_changed(lambda path: self.write_at(path, SIZE - MIB))
 
@@ -434,6 +512,7 @@ class Tests:
 
 
 CHECKS = [Tests.truncated_while_counted, Tests.truncated_while_split, Tests.truncated_and_then_odd, Tests.appended_to,
+          Tests.appended_to_a_snapshot, Tests.truncated_snapshot, Tests.appended_to_all_the_time,
           Tests.rewritten_in_place, Tests.rewritten_in_place_with_the_old_time, Tests.rewritten_all_the_time,
           Tests.changed_behind_standard_input, Tests.changed_where_it_cannot_be_mapped, Tests.replaced_by_rename,
           Tests.renamed, Tests.removed, Tests.other_mode, Tests.touched, Tests.another_link, Tests.medium_fails,
