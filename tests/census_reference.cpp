@@ -155,7 +155,9 @@ public:
         } else if (record >= header_records_ &&
                    (fields > result_.fields || (fields < result_.fields && !is_open(end)))) {
             if (census.ragged.count == 0) census.ragged.fields = fields;
-            add(census.ragged, fields > result_.fields ? surplus(begin) : content, record);
+            const Place place{fields > result_.fields ? surplus(begin) : content, record};
+            add(census.ragged, place.offset, record);
+            census.ragged.listed.push_back({place, fields});
         }
         for (std::size_t i = begin; i < content; ++i) count_byte(i, begin, content, record);
     }
@@ -208,7 +210,7 @@ private:
 
 }  // namespace
 
-CensusReference count_by_rules(std::string_view text, const Dialect& dialect) {
+CensusReference count_by_rules(std::string_view text, const Dialect& dialect, std::uint64_t max_listed) {
     const std::string roles = dialect.quoting == Quoting::kFieldStart ? roles_by_field_start(text, dialect)
                                                                       : roles_by_anywhere(text, dialect);
     CensusReference result;
@@ -219,6 +221,8 @@ CensusReference count_by_rules(std::string_view text, const Dialect& dialect) {
         counter.count(begin, end, record++);
         begin = end;
     }
+    std::vector<RaggedRecord>& listed = result.census.ragged.listed;
+    listed.resize(std::min<std::uint64_t>(listed.size(), max_listed));
     return result;
 }
 

@@ -16,8 +16,8 @@ struct CensusReference {
     RecordExtent header;
 };
 
-// The dialect has no fault.
-CensusReference count_by_rules(std::string_view text, const Dialect& dialect);
+// The dialect has no fault. Lists the first `max_listed` ragged records.
+CensusReference count_by_rules(std::string_view text, const Dialect& dialect, std::uint64_t max_listed);
 
 // The excerpt around the byte at `offset`, from text that is ASCII.
 Excerpt excerpt_by_rules(std::string_view text, std::uint64_t offset);

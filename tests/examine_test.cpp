@@ -21,10 +21,11 @@ constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 // What an examination of the text has to say.
 class ExamineCheck {
 public:
-    ExamineCheck(std::string text, const Dialect& dialect)
+    ExamineCheck(std::string text, const Dialect& dialect, std::uint64_t max_listed = kListedRagged)
         : text_(std::move(text)),
           dialect_(dialect),
-          expected_(count_by_rules(text_, dialect)),
+          max_listed_(max_listed),
+          expected_(count_by_rules(text_, dialect, max_listed)),
           reading_(read_by_rules(text_, dialect)) {}
 
     void expect_mapped(const Machine& machine) const {
@@ -38,7 +39,7 @@ public:
         }
         Input input = Input::open(directory_->path("in.csv"));
         EXPECT_EQ(input.is_mapped(), !text_.empty());
-        expect(examine(input, dialect_, machine));
+        expect(examine(input, dialect_, machine, max_listed_));
     }
 
     void expect_streamed(const std::vector<std::size_t>& part_sizes) const {
@@ -46,7 +47,7 @@ public:
         Pipe pipe(text_, part_sizes);
         Input input = Input::open(pipe.path());
         ASSERT_FALSE(input.is_mapped());
-        expect(examine(input, dialect_, Machine{}));
+        expect(examine(input, dialect_, Machine{}, max_listed_));
     }
 
 private:
@@ -97,6 +98,8 @@ private:
         expect_tally("stray quotes", census.stray_quotes, expected.stray_quotes);
         expect_tally("ragged", census.ragged, expected.ragged);
         EXPECT_EQ(census.ragged.fields, expected.ragged.fields);
+        EXPECT_EQ(census.ragged.listed.size(), expected.ragged.listed.size());
+        EXPECT_EQ(census.ragged.listed, expected.ragged.listed);
         EXPECT_EQ(census, expected);
     }
 
@@ -116,6 +119,7 @@ private:
     mutable std::optional<TemporaryDirectory> directory_;  // once a file is asked for
     std::string text_;
     Dialect dialect_;
+    std::uint64_t max_listed_;
     CensusReference expected_;
     Reading reading_;
 };
@@ -226,6 +230,39 @@ TEST(Examine, StreamsWithOneOddThing) {
             }
         }
     }
+}
+
+// However many blocks and parts they stand in.
+TEST(Examine, ListsTheFirstRaggedRecords) {
+    for (std::uint64_t seed = 0; seed < rounds(6); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed);
+            const std::string text = random_text(random, dialect, 1000) + random_text(random, dialect, 1000);
+            for (const std::uint64_t max_listed : {std::uint64_t{0}, std::uint64_t{1}, kListedRagged, UINT64_MAX}) {
+                const ExamineCheck check(text, dialect, max_listed);
+                for (const std::size_t block_size : {3U, 100U, 1U << 20}) check.expect_mapped({nullptr, 2, block_size});
+                check.expect_streamed({4096});
+            }
+            if (HasFailure()) FAIL() << "see above";
+        }
+    }
+}
+
+TEST(Examine, ListsTenRaggedRecordsUnlessToldOtherwise) {
+    std::string text = "a,b\n";
+    for (int i = 0; i < 25; ++i) text += i % 2 == 0 ? "1\n" : "1,2,3\n";
+    const TemporaryDirectory directory;
+    Input input = Input::open(directory.write("in.csv", text));
+    const Ragged ten = examine(input, Dialect{}, {nullptr, 2, 7}).census.ragged;
+    EXPECT_EQ(ten.count, 25U);
+    ASSERT_EQ(ten.listed.size(), 10U);
+    EXPECT_EQ(ten.listed[0], (RaggedRecord{{5, 1}, 1}));
+    EXPECT_EQ(ten.listed[1], (RaggedRecord{{9, 2}, 3}));
+    const Ragged all = examine(input, Dialect{}, {nullptr, 2, 7}, UINT64_MAX).census.ragged;
+    EXPECT_EQ(all.count, 25U);
+    ASSERT_EQ(all.listed.size(), 25U);
+    EXPECT_EQ(all.listed[24], (RaggedRecord{{text.size() - 1, 25}, 1}));
 }
 
 TEST(Examine, SamplesOfOneRecordAndLess) {

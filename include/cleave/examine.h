@@ -23,11 +23,20 @@ struct Tally {
     bool operator==(const Tally&) const = default;
 };
 
-// Records that do not have as many fields as the header record, empty ones not among them. One in which a quote is
-// left open counts only if it has too many. The place is the delimiter before the first field too many, or where a
-// record with too few ends: at its terminator, or at the end of the input.
+// A record that does not have as many fields as the header record. The place is the delimiter before the first field
+// too many, or where a record with too few ends: at its terminator, or at the end of the input.
+struct RaggedRecord {
+    Place place;
+    std::uint64_t fields = 0;
+
+    bool operator==(const RaggedRecord&) const = default;
+};
+
+// All ragged records. Empty records are not counted. One in which a quote is left open counts only if it has too many
+// fields.
 struct Ragged : Tally {
-    std::uint64_t fields = 0;  // of the first of them
+    std::uint64_t fields = 0;          // of the first of them
+    std::vector<RaggedRecord> listed;  // the first ones in the order of the input, as many as were asked for
 
     bool operator==(const Ragged&) const = default;
 };
@@ -100,8 +109,13 @@ struct Examination {
     bool operator==(const Examination&) const = default;
 };
 
-// Examines the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes, in
-// memory that does not grow with it. The same bytes give the same examination. Throws as scan().
-Examination examine(Input& input, const Dialect& dialect, const Machine& machine);
+constexpr std::uint64_t kListedRagged = 10;
+
+// Examines the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. The
+// same bytes give the same examination. Lists the first `max_listed` ragged records; UINT64_MAX lists all of them.
+// Memory does not grow with the input, but for the listed records: up to 100 bytes each. Of mapped bytes, each of at
+// most 4096 parts can list `max_listed` before the lists are joined. Throws as scan().
+Examination examine(Input& input, const Dialect& dialect, const Machine& machine,
+                    std::uint64_t max_listed = kListedRagged);
 
 }  // namespace cleave

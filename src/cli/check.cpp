@@ -24,7 +24,7 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
     with_input(context, path, nullptr, [&](OpenInput& opened) {
         report.sniffed = opened.sniffed;
         report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
-        report.examination = examine(opened.input, opened.dialect, arguments.machine);
+        report.examination = examine(opened.input, opened.dialect, arguments.machine, arguments.max_listed);
         report.compression = opened.input.compression();
         report.file_size = opened.input.identity().size;
     });

@@ -40,6 +40,10 @@ Json ragged_json(const CheckReport& report) {
     const Ragged& ragged = report.examination.census.ragged;
     Json json = tally_json(ragged, report);
     json["fields"] = ragged.count > 0 ? Json(ragged.fields) : Json(nullptr);
+    Json& records = json["records"] = Json::Array();
+    for (const RaggedRecord& record : ragged.listed) {
+        records.add(place_json(record.place, report))["fields"] = record.fields;
+    }
     return json;
 }
 

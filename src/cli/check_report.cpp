@@ -39,7 +39,10 @@ private:
     void print_problems() const;
     void print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                        const std::string& what) const;
+    void print_more_ragged() const;
+    std::string print_place(const Place& place, const std::string& what) const;
 
+    std::string ragged_problem(std::uint64_t fields) const;
     std::string fields_text() const;
     std::string ragged_text() const;
     std::string delimiter_text() const;
@@ -181,18 +184,38 @@ void TextReport::print_problems() const {
         print_problem(census().stray_quotes.first, examination().stray_quote,
                       "a stray quote: it neither begins a field nor ends a quoted one");
     }
-    print_problem(census().ragged.first, examination().ragged,
-                  fmt::format("{} where the {} has {}", numbered(census().ragged.fields, "field"),
-                              report_.has_header ? "header" : "first record", examination().fields));
+    print_problem(census().ragged.first, examination().ragged, ragged_problem(census().ragged.fields));
+    print_more_ragged();
+}
+
+std::string TextReport::ragged_problem(std::uint64_t fields) const {
+    return fmt::format("{} where the {} has {}", numbered(fields, "field"),
+                       report_.has_header ? "header" : "first record", examination().fields);
+}
+
+// The first ragged record is shown above, with its line; here a line for each of the others.
+void TextReport::print_more_ragged() const {
+    const Ragged& ragged = census().ragged;
+    for (std::size_t i = 1; i < ragged.listed.size(); ++i) {
+        print_place(ragged.listed[i].place, ragged_problem(ragged.listed[i].fields));
+    }
+    const std::uint64_t left = ragged.count - ragged.listed.size();
+    if (left > 0) out_.print("{}: {}; --all lists all of them\n", name_, numbered(left, "more ragged record"));
+}
+
+// "NAME: record N, byte B: WHAT". Returns what the record is called.
+std::string TextReport::print_place(const Place& place, const std::string& what) const {
+    const std::uint64_t number = record_number(place, report_.header_records());
+    std::string label = number == 0 ? "header" : std::to_string(number);
+    out_.print("{}: {}{}, byte {}: {}\n", name_, number == 0 ? "" : "record ", label, place.offset, what);
+    return label;
 }
 
 // As a compiler shows a mistake.
 void TextReport::print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                                const std::string& what) const {
     if (!place || !excerpt) return;
-    const std::uint64_t number = record_number(*place, report_.header_records());
-    const std::string label = number == 0 ? "header" : std::to_string(number);
-    out_.print("{}: {}{}, byte {}: {}\n", name_, number == 0 ? "" : "record ", label, place->offset, what);
+    const std::string label = print_place(*place, what);
     constexpr std::string_view kCut = "...";
     const PrintableData shown = printable_data(excerpt->text, excerpt->caret);
     const std::string_view before = excerpt->is_cut_before ? kCut : "";

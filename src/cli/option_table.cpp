@@ -62,6 +62,7 @@ std::vector<OptionRow> output_rows() {
         {"json", 0, nullptr, "print what happens as JSON, one event a line", kSplit, "Output"},
         {"json", 0, nullptr, "print JSON, one object for each input", kCheck, "Output"},
         {"json", 0, nullptr, "print JSON, one object for each input and one with the total", kCount, "Output"},
+        {"all", 0, nullptr, "list all ragged records, not only the first ten", kCheck, "Output"},
         {"clone", 0, "WHEN", "share input blocks: {choices} [never]", kSplit, "Output", choice_names(kCloneModes)},
         {"clone", 0, "WHEN", "cut for shared blocks: {choices} [never]", kOffsets | kCat, "Output",
          choice_names(kCloneModes)},

@@ -137,6 +137,7 @@ void take_output(const Given& given, Arguments& arguments) {
     arguments.print = given.has("print") || arguments.null;
     arguments.dry_run = given.has("dry-run");
     arguments.json = given.has("json");
+    if (given.has("all")) arguments.max_listed = UINT64_MAX;
     for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
     const std::string* manifest = given.text("manifest");
     if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print)) {

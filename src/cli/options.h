@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cleave/dialect.h"
+#include "cleave/examine.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
 #include "cleave/split.h"
@@ -43,6 +44,7 @@ struct Arguments {
     Format format = Format::kTsv;
     std::string output = "{stem}.{i}{ext}";
     std::uint64_t first_index = 1;
+    std::uint64_t max_listed = kListedRagged;  // ragged records of a report
     bool make_directories = false;
     bool force = false;
     bool resume = false;

@@ -2,6 +2,7 @@
 #include "cleave/examine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cleave/foreign.h"
 #include "dialect/contract.h"
@@ -41,9 +42,10 @@ Machine without_meter(Machine machine) {
 // Mapped bytes: the header, which says how many fields there should be, then the others by all threads.
 class MappedExaminer {
 public:
-    MappedExaminer(Input& input, const Dialect& dialect, const Machine& machine)
+    MappedExaminer(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed)
         : cancellation_(input.cancellation()),
           machine_(machine),
+          max_listed_(max_listed),
           table_(checked(dialect)),
           index_(index_records(input, dialect, without_meter(machine))),
           bytes_(input.bytes()),
@@ -53,12 +55,13 @@ public:
         Examination examination;
         examination.findings = index_.findings();
         if (bytes_.empty()) return examination;
-        Examiner head(table_, {}, bom_size(bytes_), std::nullopt);
+        Examiner head(table_, {}, bom_size(bytes_), std::nullopt, max_listed_);
         run(head, {}, body_);
         examination.fields = head.fields();
         examination.header = head.header();
         examination.head = head_of(start_of(bytes_), examination.header);
-        examination.census = compose(head.census(), examine_body(head.fields()));
+        examination.census = std::move(head).census();
+        examine_body(examination.fields, examination.census);
         examination.open_quote = excerpt(examination.findings.open_quote);
         examination.divergence = excerpt(examination.findings.divergence);
         examination.stray_quote = excerpt(examination.census.stray_quotes.first);
@@ -67,7 +70,8 @@ public:
     }
 
 private:
-    Census examine_body(std::uint64_t fields) const {
+    // Adds the records after the header to the census.
+    void examine_body(std::uint64_t fields, Census& census) const {
         const std::size_t blocks = (bytes_.size() - 1) / machine_.block_size + 1;
         const std::size_t chunk_size = machine_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
         std::vector<Census> chunks((bytes_.size() - 1) / chunk_size + 1);
@@ -76,13 +80,14 @@ private:
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
             if (begin.record >= end.record) return;
-            Examiner examiner(table_, begin, 0, fields);
+            Examiner examiner(table_, begin, 0, fields, max_listed_);
             run(examiner, begin, end);
-            chunks[i] = examiner.census();
+            chunks[i] = std::move(examiner).census();
         });
-        Census census;
-        for (const Census& chunk : chunks) census = compose(census, chunk);
-        return census;
+        for (Census& chunk : chunks) {
+            append(census, chunk, max_listed_);
+            chunk = {};  // frees its list
+        }
     }
 
     void run(Examiner& examiner, Boundary begin, Boundary end) const {
@@ -107,6 +112,7 @@ private:
 
     const Cancellation* cancellation_;
     Machine machine_;
+    std::uint64_t max_listed_;
     ExaminerTable table_;
     RecordIndex index_;
     Bytes bytes_;  // those of the index
@@ -115,7 +121,7 @@ private:
 
 // A stream: in one pass. Places that may turn out to be asked for, where a quote is open or the quote rules have
 // parted, are looked at while they are at hand.
-Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine) {
+Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed) {
     const Kernel& kernel = checked_kernel(machine);
     const Bytes peeked = start_of(input.peek(kSniffSize));
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());
@@ -123,7 +129,7 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
     const std::size_t bom = bom_size(start);
     const ExaminerTable table(checked(dialect));
     Walker walker(dialect, kernel, bom, true);
-    Examiner examiner(table, {}, bom, std::nullopt);
+    Examiner examiner(table, {}, bom, std::nullopt, max_listed);
     PassingExcerpts passing;
     PassingExcerpts::Slot open_quote;
     PassingExcerpts::Slot divergence;
@@ -138,17 +144,18 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
         if (bytes.empty()) examiner.finish();
         if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
         examination.findings = walker.findings();
-        examination.census = examiner.census();
+        const Census& census = examiner.census();
         passing.pass(bytes);
         const auto parted = walker.position().since;
         passing.take(open_quote, examination.findings.open_quote);
         passing.take(divergence, parted ? parted : examination.findings.divergence);
-        passing.take(stray_quote, examination.census.stray_quotes.first);
-        passing.take(ragged, examination.census.ragged.first);
+        passing.take(stray_quote, census.stray_quotes.first);
+        passing.take(ragged, census.ragged.first);
     } while (!bytes.empty());
     examination.findings.header_records = examiner.header_records();
     examination.fields = examiner.fields();
     examination.header = examiner.header();
+    examination.census = std::move(examiner).census();
     examination.head = head_of(start, examination.header);
     examination.open_quote = open_quote.of(examination.findings.open_quote);
     examination.divergence = divergence.of(examination.findings.divergence);
@@ -159,11 +166,11 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
 
 }  // namespace
 
-Examination examine(Input& input, const Dialect& dialect, const Machine& machine) {
+Examination examine(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed) {
     try {
-        Examination examination = input.is_mapped() ? MappedExaminer(input, dialect, machine).examine()
-                                                    : examine_stream(input, dialect, machine);
-        if (input.accept_touch() && MappedExaminer(input, dialect, machine).examine() != examination) {
+        Examination examination = input.is_mapped() ? MappedExaminer(input, dialect, machine, max_listed).examine()
+                                                    : examine_stream(input, dialect, machine, max_listed);
+        if (input.accept_touch() && MappedExaminer(input, dialect, machine, max_listed).examine() != examination) {
             throw InputChangedError();
         }
         input.throw_if_changed();

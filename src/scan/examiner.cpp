@@ -45,6 +45,14 @@ void add(Tally& sum, const Tally& next) {
     if (!sum.first) sum.first = next.first;
 }
 
+void add(Ragged& sum, const Ragged& next, std::uint64_t max_listed) {
+    if (sum.count == 0) sum.fields = next.fields;
+    add(static_cast<Tally&>(sum), next);
+    const std::uint64_t room = max_listed - std::min<std::uint64_t>(max_listed, sum.listed.size());
+    const auto taken = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(room, next.listed.size()));
+    sum.listed.insert(sum.listed.end(), next.listed.begin(), next.listed.begin() + taken);
+}
+
 }  // namespace
 
 ExaminerTable::ExaminerTable(const Dialect& dialect)
@@ -124,10 +132,12 @@ std::uint64_t ExaminerTable::roles_of(const std::uint8_t* bytes) const {
     return roles;
 }
 
-Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields)
+Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
+                   std::uint64_t max_listed)
     : table_(&table),
       bom_(bom),
       fields_(fields.value_or(kUnknown)),
+      max_listed_(max_listed),
       state_(static_cast<std::uint8_t>(State::kFieldStart)),
       offset_(begin.offset),
       done_(std::max(begin.offset, bom)),
@@ -244,10 +254,13 @@ void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     if (size == terminator_size + (start_.offset == 0 ? bom_ : 0)) {
         count(census_.empty, start_.offset);
     } else if (fields_here_ != fields_ && fields_ != kUnknown) {
-        note_surplus();
+        const Place place{fields_here_ > fields_ ? surplus_ : end - terminator_size, start_.record};
         Ragged& ragged = census_.ragged;
-        if (!ragged.first) ragged.first = Place{end - terminator_size, start_.record};
-        if (ragged.count++ == 0) ragged.fields = fields_here_;
+        if (ragged.count++ == 0) {
+            ragged.first = place;
+            ragged.fields = fields_here_;
+        }
+        if (ragged.listed.size() < max_listed_) ragged.listed.push_back({place, fields_here_});
     }
     start_ = {end, start_.record + 1};
     fields_here_ = 1;
@@ -275,21 +288,18 @@ void Examiner::finish() {
     end_record(offset_, 0);
 }
 
-Census compose(const Census& first, const Census& second) {
-    Census both = first;
-    both.records += second.records;
-    both.terminators.lf += second.terminators.lf;
-    both.terminators.crlf += second.terminators.crlf;
-    both.terminators.cr += second.terminators.cr;
-    both.terminators.none += second.terminators.none;
-    both.data_breaks += second.data_breaks;
-    both.quoted_breaks += second.quoted_breaks;
-    if (second.longest.size > both.longest.size) both.longest = second.longest;
-    add(both.empty, second.empty);
-    add(both.stray_quotes, second.stray_quotes);
-    if (both.ragged.count == 0) both.ragged.fields = second.ragged.fields;
-    add(both.ragged, second.ragged);
-    return both;
+void append(Census& census, const Census& next, std::uint64_t max_listed) {
+    census.records += next.records;
+    census.terminators.lf += next.terminators.lf;
+    census.terminators.crlf += next.terminators.crlf;
+    census.terminators.cr += next.terminators.cr;
+    census.terminators.none += next.terminators.none;
+    census.data_breaks += next.data_breaks;
+    census.quoted_breaks += next.quoted_breaks;
+    if (next.longest.size > census.longest.size) census.longest = next.longest;
+    add(census.empty, next.empty);
+    add(census.stray_quotes, next.stray_quotes);
+    add(census.ragged, next.ragged, max_listed);
 }
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
@@ -74,13 +75,14 @@ private:
     std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; one that has no role is one of those
 };
 
-// For one thread at a time. Memory: some hundred bytes.
+// For one thread at a time. Memory: some hundred bytes, and the ragged records that are listed.
 class Examiner {
 public:
     // At `begin`, where a record starts and, at the start of the input, `bom` bytes of byte order mark. Records should
     // have `fields` fields; if that is not known, as many as the header, and the input begins at `begin`. `table` must
-    // outlive the examiner.
-    Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields);
+    // outlive the examiner. The census lists at most `max_listed` ragged records.
+    Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
+             std::uint64_t max_listed);
 
     void feed(std::span<const std::uint8_t> bytes);
 
@@ -88,7 +90,8 @@ public:
     void finish();
 
     // Of all records that have ended; but the first place of every kind is known as soon as it has been fed.
-    const Census& census() const { return census_; }
+    const Census& census() const& { return census_; }
+    Census census() && { return std::move(census_); }
     // Once the input has ended: the header record, or the first record if all are empty; and the number of its fields.
     // An examiner that was given the number of fields does not look for the header.
     const RecordExtent& header() const { return header_; }
@@ -110,6 +113,7 @@ private:
     const ExaminerTable* table_;
     std::uint64_t bom_;
     std::uint64_t fields_;
+    std::uint64_t max_listed_;
     std::uint8_t state_;
     std::uint64_t offset_;  // of what comes next
     std::uint64_t done_;    // up to there the state has been moved; plain bytes follow
@@ -122,7 +126,7 @@ private:
     Census census_;
 };
 
-// The census of two runs of records, of which the second follows the first.
-Census compose(const Census& first, const Census& second);
+// Adds the census of the records that follow. At most `max_listed` ragged records stay listed.
+void append(Census& census, const Census& next, std::uint64_t max_listed);
 
 }  // namespace cleave
