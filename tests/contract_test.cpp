@@ -332,7 +332,9 @@ TEST_F(MappedContract, ACompressionLevelThatThereIsNotIsRefused) {
 TEST_F(MappedContract, AStreamIsRefused) {
     Pipe pipe(kText, {64});
     input_ = Input::open(pipe.path());
-    expect_split_refused("not mapped");
+    expect_refused("not mapped",
+                   [&] { split_mapped(input_, pieces_, HeaderMode::kRepeat, header_size_, namer_, options_); });
+    EXPECT_EQ(directory_.files().size(), 1U);
 }
 
 TEST_F(MappedContract, AMappedInputIsRefusedByStreams) {
