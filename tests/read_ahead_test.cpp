@@ -24,7 +24,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
 
 bool is_cached(int descriptor, std::uint64_t offset) {
-    std::uint8_t byte;
+    std::uint8_t byte = 0;
     iovec target{&byte, 1};
     return ::preadv2(descriptor, &target, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
 }

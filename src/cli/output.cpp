@@ -18,7 +18,7 @@ namespace {
 // "\xHH".
 struct Escape {
     std::array<char, 4> characters;
-    operator std::string_view() const { return {characters.data(), characters.size()}; }
+    std::string_view text() const { return {characters.data(), characters.size()}; }
 };
 
 Escape escaped(char byte) {
@@ -37,11 +37,11 @@ void append_printable(std::string_view text, const Append& append) {
         // The second block of control characters, U+0080 to U+009F, as UTF-8 has them.
         const bool is_wide_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
         if (byte < ' ' || byte == kDelete || is_wide_control) {
-            append(escaped(text[i]));
+            append(escaped(text[i]).text());
         } else {
             append(text.substr(i, 1));
         }
-        if (is_wide_control) append(escaped(text[++i]));
+        if (is_wide_control) append(escaped(text[++i]).text());
     }
 }
 
@@ -179,7 +179,7 @@ PrintableData printable_data(std::string_view text, std::size_t caret) {
     for (std::size_t i = 0; i < text.size();) {
         const Character character = character_at(text, i);
         const std::string_view bytes = text.substr(i, character.size);
-        const std::string printed = character.code ? printable(bytes) : std::string(escaped(bytes.front()));
+        const std::string printed = character.code ? printable(bytes) : std::string(escaped(bytes.front()).text());
         if (i + character.size > caret && i <= caret) shown.caret = columns;
         columns += printed == bytes ? columns_of(*character.code) : printed.size();
         shown.text += printed;
