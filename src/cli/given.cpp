@@ -65,10 +65,11 @@ po::options_description describe(Verb verb) {
 // "--records" of "--records=5".
 std::string without_value(const std::string& token) { return token.substr(0, token.find('=')); }
 
-// The option that the words end with, as it was typed.
-std::string last_option(const std::vector<std::string>& words) {
+// The option of the error as it was typed, if the words end with it: Boost gives the long name alone.
+std::string spelling_of(const po::invalid_command_line_syntax& error, const std::vector<std::string>& words) {
     const std::string& word = words.back();
-    return word.starts_with("--") ? without_value(word) : std::string{'-', word.back()};
+    const bool is_letters = word.size() > 1 && word.starts_with('-') && !word.starts_with("--");
+    return is_letters ? std::string{'-', word.back()} : error.get_option_name();
 }
 
 // What Boost alone would take for an input.
@@ -91,7 +92,7 @@ po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
         refuse_option(verb, without_value(error.get_option_name()));
     } catch (const po::invalid_command_line_syntax& error) {
         if (error.kind() == po::invalid_syntax::missing_parameter)
-            throw UsageError(fmt::format("{} needs a value", last_option(words)));
+            throw UsageError(fmt::format("{} needs a value", spelling_of(error, words)));
         const bool is_empty = error.kind() == po::invalid_syntax::empty_adjacent_parameter;
         throw UsageError(fmt::format("{} {} value", error.get_option_name(), is_empty ? "needs a" : "takes no"));
     } catch (const po::error& error) {

@@ -142,6 +142,8 @@ def a_signal_ends_all(bench):
                         drip(process, place.job.data[:1 << 20], [1 << 16], keep_open=True)
                     wait_until(lambda: os.path.exists(pids) and lines_of(pids), "no command began")
                     process.send_signal(sent)
+                    if pipe:  # the input ends after the process, for its end would let the run succeed
+                        wait_until(lambda: process.poll() is not None, "the signal does not end the run")
                     run = finish(process)
                 finally:
                     kill_group(process)
