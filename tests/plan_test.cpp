@@ -241,8 +241,8 @@ TEST(Shares, StartAtTheFirstBoundaryAfterTheirPart) {
     }
 }
 
-// Whether the records, one after the other, fit into so many pieces of at most `limit` bytes. The first piece begins
-// with `header` bytes.
+// Whether the records fit, in order, into `pieces` pieces of at most `limit` bytes. The first piece begins with
+// `header` bytes.
 bool fits(const std::vector<std::uint64_t>& records, std::uint64_t header, std::uint64_t pieces, std::uint64_t limit) {
     std::uint64_t filled = header;
     for (const std::uint64_t record : records) {

@@ -31,10 +31,10 @@ constexpr std::uint64_t kCloneAlignment = 4096;
 // When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
 // Functions that take a policy throw std::invalid_argument for one that breaks these rules.
 struct Policy {
-    std::optional<std::uint64_t> records;  // so many records a piece, at least 1
-    std::optional<std::uint64_t> size;     // at most so many bytes a piece, at least 1, header included where it is
-                                           // written; a record that does not fit stands alone
-    std::optional<std::uint64_t> pieces;   // exactly so many pieces of near-equal bytes, at least 1
+    std::optional<std::uint64_t> records;  // records in each piece, at least 1
+    std::optional<std::uint64_t> size;     // the most bytes of a piece, at least 1; a header that is written counts;
+                                           // a record that does not fit stands alone
+    std::optional<std::uint64_t> pieces;   // the number of pieces, of near-equal bytes; at least 1
     HeaderMode header = HeaderMode::kRepeat;
     // 0, or up to kMaxGridStep: what cuts by size or pieces are to be aligned to, usually kCloneAlignment: a piece
     // whose start is as far past a multiple of this as the header that is written before it can share blocks with the

@@ -38,7 +38,7 @@ struct SplitOptions {
     // reader.
     std::string manifest;
     std::function<std::string()> manifest_text;  // what is in it; called when all pieces are there
-    unsigned threads = 1;                        // at least 1; at most so many pieces are written at a time
+    unsigned threads = 1;                        // the most pieces that are written at a time; at least 1
     CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
     CompressionWish compression;
     // If not empty, a shell command: each piece becomes the standard input of `sh -c FILTER` instead of a file, at most

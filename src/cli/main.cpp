@@ -191,7 +191,7 @@ int print_help(const std::vector<std::string>& words) {
     return print(words.empty() ? general_help() : verb_help(verb_of(words[0])));
 }
 
-// A first word that begins with a dash and is none of the options that stand instead of a verb.
+// Refuses a first word that looks like an option, but is not one that can stand in place of a verb.
 [[noreturn]] void refuse_general_option(const std::string& word) {
     std::vector<std::string> names;
     for (const OptionRow& row : option_table()) {

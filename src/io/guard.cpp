@@ -7,9 +7,9 @@
 //
 // The guard is a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER): a process whose parent ends becomes a child of the
 // guard. So the processes of the command are the descendants of the guard, also those in other sessions and process
-// groups, and there is none left when the guard has no child. This changes nothing in the process that uses the
-// library, and the command stays in the process group of its user, who may be asked for a password on the terminal and
-// may press Ctrl-C and Ctrl-Z.
+// groups. When the guard has no child, all of them have ended. The process that uses the library is not changed. The
+// command stays in the process group of its user, who may be asked for a password on the terminal and may press Ctrl-C
+// and Ctrl-Z.
 //
 // The guard also holds the writing end of the pipe open. So no process reads the end of the input before the guard has
 // closed that end too: because the input is whole, or by its own end, when all processes of the command have ended. The

@@ -5,7 +5,7 @@
 
 namespace cleave {
 
-// Returns `policy`. Throws std::invalid_argument if it is none that cleave/plan.h allows.
+// Returns `policy`. Throws std::invalid_argument if cleave/plan.h does not allow it.
 const Policy& checked(const Policy& policy);
 
 }  // namespace cleave

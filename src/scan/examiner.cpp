@@ -266,7 +266,8 @@ void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     fields_here_ = 1;
 }
 
-// The record at hand is the header, if the byte that makes it one stands in it. The first record is taken until then.
+// The record that ends here is the header if it holds the first byte that is no line end. Until such a record is found,
+// the first record counts as the header.
 void Examiner::look_for_header(std::uint64_t end) {
     const bool is_header = finder_.is_found() && finder_.content() < end;
     if (is_header) fields_ = fields_here_;

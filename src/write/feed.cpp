@@ -65,7 +65,7 @@ public:
         target_.stop();
     }
 
-    // Starts at most that many threads; fewer where the system refuses one. False if there are none. Called once.
+    // Starts up to `threads` workers, fewer where the system refuses one. Returns whether any runs. To be called once.
     bool start(unsigned threads) {
         workers_.reserve(threads);
         try {
