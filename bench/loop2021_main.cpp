@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "cleave/input.h"
 #include "loop2021.h"
-#include "scan/parallel.h"
 
 namespace cleave {
 namespace {

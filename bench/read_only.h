@@ -8,8 +8,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/parallel.h"
 #include "cleave/scan.h"
-#include "scan/parallel.h"
 
 namespace cleave {
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole processes, side by side: every row of DESIGN.md section 6. See bench/README.md."""
+"""Whole processes, side by side: every row of bench/README.md."""
 
 import argparse
 import json

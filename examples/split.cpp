@@ -20,7 +20,9 @@ int main(int argc, char** argv) try {
     const cleave::Plan plan = cleave::plan(input, policy);
     const cleave::PieceNamer namer(argv[3], argv[1], 1, plan.pieces.size());
     cleave::SplitOptions options;
-    options.finished = [](const cleave::Piece&, const std::string& path) { std::cout << path << '\n'; };
+    options.finished = [](const cleave::Piece&, const std::string& path, const cleave::PieceResult&) {
+        std::cout << path << '\n';
+    };
     cleave::split_mapped(input, plan.pieces, plan.header, plan.header_size, namer, options);
 } catch (const std::exception& error) {
     std::cerr << argv[1] << ": " << error.what() << '\n';

@@ -1,5 +1,5 @@
-// What a text holds by the rules of DESIGN.md section 1, as reference.h: each byte is given its role by the grammar,
-// and everything is counted from the roles afterwards.
+// What a text holds, by the rules of doc/design.md, "What a record is". As in reference.h, the grammar gives each byte
+// its role; everything is counted from the roles afterwards.
 #pragma once
 
 #include <optional>

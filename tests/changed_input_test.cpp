@@ -11,65 +11,20 @@
 #include <filesystem>
 #include <thread>
 
+#include "changed_input.h"
 #include "cleave/error.h"
 #include "cleave/examine.h"
-#include "cleave/mapping_guard.h"
 #include "cleave/plan_file.h"
 #include "cleave/scan.h"
 #include "cleave/split.h"
 #include "inputs.h"
-#include "io/fd.h"
 #include "io/mapping.h"
 #include "pipe_input.h"
-#include "temporary_directory.h"
 
 namespace cleave::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kSize = 64 * kPage;
-constexpr char kTruncated[] = "input truncated while reading";
-constexpr char kChanged[] = "input changed while reading (touch looks the same)";
-constexpr char kGrew[] = "input grew while reading";
-
-std::string rows(std::size_t size) {
-    std::string text;
-    while (text.size() < size) text += "1,\"two\",3\n";
-    text.resize(size - 1);
-    return text + "\n";
-}
-
-// What the call throws says so.
-template <class Error, class Call>
-void expect_throw(const std::string& what, const Call& call) {
-    try {
-        call();
-        ADD_FAILURE() << "nothing was thrown, but should have been: " << what;
-    } catch (const Error& error) {
-        EXPECT_STREQ(error.what(), what.c_str());
-    }
-}
-
-void overwrite(const std::string& path, std::uint64_t offset, const std::string& text) {
-    const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    ASSERT_TRUE(file.is_open());
-    ASSERT_EQ(::pwrite(file.get(), text.data(), text.size(), static_cast<off_t>(offset)),
-              static_cast<ssize_t>(text.size()));
-}
-
-class ChangedInputTest : public testing::Test {
-protected:
-    std::string write(const std::string& text = rows(kSize)) const { return directory_.write("in.csv", text); }
-
-    TemporaryDirectory directory_;
-};
-
-class FaultTest : public ChangedInputTest {
-protected:
-    MappingGuard guard_;
-};
 
 using FaultDeathTest = ChangedInputTest;
 
@@ -79,7 +34,7 @@ TEST_F(FaultTest, WhatATruncationTookIsZerosToTheEnd) {
     fs::resize_file(path, 10 * kPage + 1);
     const auto bytes = input.bytes();
     EXPECT_EQ(bytes[20 * kPage + 5], 0);
-    EXPECT_TRUE(has_faulted(bytes));
+    EXPECT_THROW(input.blob().throw_if_lost(), InputChangedError);
     EXPECT_EQ(bytes[0], '1');
     fs::resize_file(path, 0);
     overwrite(path, 0, rows(kSize));
@@ -138,10 +93,10 @@ TEST_F(FaultTest, OneMappingFaultsAndTheOthersDoNot) {
         const Input input = Input::open(path);
         fs::resize_file(path, 0);
         EXPECT_EQ(input.bytes()[0], 0);
-        EXPECT_FALSE(has_faulted(other.bytes()));
+        EXPECT_NO_THROW(other.blob().throw_if_lost());
     }
     const Input again = Input::open(write());
-    EXPECT_FALSE(has_faulted(again.bytes()));
+    EXPECT_NO_THROW(again.blob().throw_if_lost());
     EXPECT_TRUE(again.is_unchanged() && other.is_unchanged());
 }
 
@@ -175,10 +130,10 @@ TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
     for (const bool early : {true, false}) {
         write();
         const Input input = Input::open(path);
-        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        const RecordIndex index(input.blob(), Dialect{}, Machine{});
         std::vector<Piece> pieces;
         const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
-        options.finished = [&](const Piece& piece, const std::string&) {
+        options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 3) fs::resize_file(path, 0);
         };
         if (early) fs::resize_file(path, 0);
@@ -298,24 +253,30 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
     const std::string path = write();
     Policy policy;
     policy.pieces = 4;
-    const auto split = [&](bool is_checkable, const auto& change) {
+    bool in_order = false;
+    const auto split = [&](bool is_checkable, const auto& change, bool checksum = false) {
         TemporaryDirectory out;
-        const Input input = Input::open(write());
-        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        Input input = Input::open(write());
+        const RecordIndex index(input.blob(), Dialect{}, Machine{});
         std::vector<Piece> pieces;
         const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
         SplitOptions options;
         if (is_checkable) {
             options.is_same_plan = [&] {
-                return RecordIndex(input.bytes(), Dialect{}, Machine{}).has_same_records(index);
+                return RecordIndex(input.blob(), Dialect{}, Machine{}).has_same_records(index);
             };
         }
-        options.finished = [&](const Piece& piece, const std::string&) {
+        options.checksum = checksum;
+        options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 3) change();
         };
         const PieceNamer namer(out.path("{i}"), "in.csv", 1, pieces.size());
         try {
-            split_mapped(input, pieces, policy.header, header, namer, options);
+            if (in_order) {
+                split_stream(input, {}, {}, policy, namer, options, [](const Findings&) {});
+            } else {
+                split_mapped(input, pieces, policy.header, header, namer, options);
+            }
         } catch (const InputChangedError&) {
         }
         return out.files().size();
@@ -327,77 +288,15 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
             fs::last_write_time(path, time);
         };
     };
-    EXPECT_EQ(split(true, [&] { touch(path); }), 4U);
-    EXPECT_EQ(split(false, [&] { touch(path); }), 0U);
-    EXPECT_EQ(split(true, rewrite("8")), 0U);   // the pieces have other bytes
-    EXPECT_EQ(split(true, rewrite("\n")), 0U);  // and there are other records
-}
-
-TEST_F(ChangedInputTest, ASnapshotMayGrowButNotShrink) {
-    const std::string path = write("h\n1\nha");
-    Input input = Input::open_snapshot(path);
-    EXPECT_TRUE(input.is_snapshot());
-    overwrite(path, 6, "lf\n2\n");
-    EXPECT_NO_THROW(input.throw_if_changed());
-    EXPECT_EQ(input.bytes().size(), 6U);
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 2U);
-    EXPECT_EQ(input.bytes().size(), 4U);
-    EXPECT_EQ(input.left_out(), 2U);
-    EXPECT_EQ(input.identity().size, 6U);
-    fs::resize_file(path, 5);
-    expect_throw<InputChangedError>(kTruncated, [&] { input.throw_if_changed(); });
-}
-
-TEST_F(ChangedInputTest, EveryReaderOfASnapshotLeavesOutTheIncompleteRecord) {
-    const std::string path = write("h\n1\n2\n\"3\n");
-    const auto snapshot = [&] { return Input::open_snapshot(path); };
-    Input input = snapshot();
-    EXPECT_EQ(index_records(input, Dialect{}, Machine{}).end(), (Boundary{6, 3}));
-    EXPECT_EQ(index_records(input, Dialect{}, Machine{}).end(), (Boundary{6, 3}));
-    EXPECT_EQ(input.left_out(), 3U);
-    EXPECT_EQ(scan(input = snapshot(), Dialect{}, Machine{}).open_quote, std::nullopt);
-    EXPECT_EQ(examine(input = snapshot(), Dialect{}, Machine{}).findings.size, 6U);
-    Policy policy;
-    policy.records = 1;
-    EXPECT_EQ(plan(input = snapshot(), policy).pieces.size(), 2U);
-}
-
-// In a short input every record weighs something.
-TEST_F(ChangedInputTest, TheIncompleteRecordDoesNotDecideTheDelimiter) {
-    const std::string path = write("a;b\n\"1,2,3,4,5,6,7\n,,,,,,\n,,,,,,\n");
-    EXPECT_EQ(settle_dialect({}, bytes_of("a;b\n"), "").dialect.delimiter, ';');
-    Input input = Input::open_snapshot(path);
-    EXPECT_EQ(settle_dialect({}, input).dialect.delimiter, ';');
-    EXPECT_EQ(input.bytes().size(), 4U);
-}
-
-TEST_F(ChangedInputTest, ASnapshotOfAnEmptyFileStaysEmpty) {
-    const std::string path = write("");
-    Input input = Input::open_snapshot(path);
-    overwrite(path, 0, "h\n1\n");
-    EXPECT_TRUE(input.bytes().empty());
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 0U);
-    EXPECT_EQ(examine(input, Dialect{}, Machine{}).findings.size, 0U);
-}
-
-TEST_F(FaultTest, ASnapshotThatWasShorterMeanwhileIsAnError) {
-    const std::string path = write();
-    Input input = Input::open_snapshot(path);
-    fs::resize_file(path, 0);
-    EXPECT_EQ(input.bytes()[kSize - 1], 0);
-    overwrite(path, 0, rows(2 * kSize));
-    expect_throw<InputChangedError>(kGrew, [&] { input.throw_if_changed(); });
-}
-
-TEST_F(ChangedInputTest, WhatHasNoSizeOrIsCompressedHasNoSnapshot) {
-    const auto refused = [](const std::string& why, const std::string& path) {
-        expect_throw<SnapshotError>(why, [&] { (void)Input::open_snapshot(path); });
-    };
-    const Pipe pipe("h\n1\n", {4});
-    refused("it is not a file", pipe.path());
-    refused("it is not a file", "/dev/null");
-    refused("its size is not known", "/proc/self/status");
-    refused("it is compressed", write("\x1f\x8b\x08 and so on"));
+    for (int i = 0; i < 2; ++i, in_order = true) {
+        EXPECT_EQ(split(true, [&] { touch(path); }), 4U);
+        EXPECT_EQ(split(false, [&] { touch(path); }), 0U);
+        EXPECT_EQ(split(
+                      true, [&] { touch(path); }, true),
+                  0U);                              // the checksums are not looked at again
+        EXPECT_EQ(split(true, rewrite("8")), 0U);   // the pieces have other bytes
+        EXPECT_EQ(split(true, rewrite("\n")), 0U);  // and there are other records
+    }
 }
 
 TEST_F(ChangedInputTest, ADifferentNameOwnerOrModeIsNoChange) {

@@ -16,13 +16,11 @@ BlockSummary summarise(const Kernel& kernel, const Dialect& dialect, std::string
 
 // What Kernel::mark has done.
 struct Marked {
-    std::size_t size;                   // so many bytes were marked
+    std::size_t size;                   // the number of bytes that were marked
     std::vector<std::uint64_t> starts;  // of those
-    Progress after;
+    Position after;
 };
-// Both readers in that state; `own` is the rule whose opening quotes count.
-Progress progress_from(Carry carry, Quoting own);
-Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules, Progress before);
+Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules, Position before);
 Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules,
             Carry before = kCarryAtStart);
 constexpr Rules kEachRules[] = {Rules::kFieldStart, Rules::kAnywhere, Rules::kBoth};
@@ -30,14 +28,14 @@ constexpr Rules kEachRules[] = {Rules::kFieldStart, Rules::kAnywhere, Rules::kBo
 // The state after the text as summaries take it: an escape acts wherever it may, every quote toggles.
 Carry carry_after(const Dialect& dialect, std::string_view text, Carry before);
 
-bool same(const Marked& a, const Marked& b, Rules rules);
+bool same(const Marked& a, const Marked& b);
 
 // Field by field, for EXPECT_EQ.
 std::string printed(const BlockSummary& summary);
 std::string printed(const Carry& carry);
-std::string printed(const Progress& progress, Rules rules);
+std::string printed(const Position& position);
 
-// DESIGN.md section 2: the summary of two blocks of which `b` follows `a`.
+// doc/design.md, "Two hypotheses": the summary of two blocks of which `b` follows `a`.
 BlockSummary compose(const BlockSummary& a, const BlockSummary& b);
 
 // Whether by the `anywhere` rule the kernel is right even where it is suspect.

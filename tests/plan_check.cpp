@@ -6,6 +6,7 @@
 #include <array>
 
 #include "pipe_input.h"
+#include "temporary_directory.h"
 
 namespace cleave::test {
 namespace {
@@ -105,6 +106,13 @@ Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Polic
     EXPECT_EQ(findings.header_records, header_records(text, dialect));
     EXPECT_EQ(findings.open_quote, reading.open_quote());
     return plan;
+}
+
+Plan plan_in_order(const std::string& text, const Dialect& dialect, const Policy& policy) {
+    const TemporaryDirectory directory;
+    Input input = Input::open(directory.write("in.csv", text));
+    EXPECT_TRUE(input.is_mapped());
+    return plan_of_stream(input, text, dialect, Machine{}, policy).plan;
 }
 
 void expect_single_pieces(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy) {
@@ -270,6 +278,15 @@ void PlanCheck::expect_aligned(const Plan& plan) const {
     if (policy_.pieces) {
         EXPECT_EQ(plan.pieces.size(), *policy_.pieces);
     }
+}
+
+Policy random_limits(Random& random, std::size_t largest_size) {
+    Policy policy;
+    policy.header = kHeaderModes[random.below(4)];
+    const std::size_t kind = random.below(3);
+    if (kind != 0) policy.records = 1 + random.below(random.chance(50) ? 4 : 100);
+    if (kind != 1) policy.size = 1 + random.below(random.chance(50) ? 100 : largest_size);
+    return policy;
 }
 
 }  // namespace cleave::test

@@ -35,12 +35,15 @@ StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect
 Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
                     std::vector<std::size_t> part_sizes);
 
+// By cut_stream, of an input that is a mapped file of the text. The text must not be empty.
+Plan plan_in_order(const std::string& text, const Dialect& dialect, const Policy& policy);
+
 // Of a policy by pieces: plan_piece gives each piece of the plan.
 void expect_single_pieces(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy);
 
 void expect_same(const Plan& of_stream, const Plan& of_bytes);
 
-// Judges plans by the rules of DESIGN.md section 4.
+// Judges plans by the rules of man/cleave.1, "How to cut".
 class PlanCheck {
 public:
     PlanCheck(const std::string& text, const Dialect& dialect, const Policy& policy)
@@ -77,5 +80,11 @@ private:
     Policy policy_;
     Boundary body_;
 };
+
+inline constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop,
+                                              HeaderMode::kNone};
+
+// Records or size or both.
+Policy random_limits(Random& random, std::size_t largest_size);
 
 }  // namespace cleave::test

@@ -1,5 +1,5 @@
-// The proof of DESIGN.md section 2 on all short texts: where nothing is suspect, the two quote rules find the same
-// records, and the kernel finds them.
+// The proof of doc/design.md, "The suspect bit", on all short texts: where nothing is suspect, the two quote rules find
+// the same records, and the kernel finds them.
 #include <gtest/gtest.h>
 
 #include "inputs.h"

@@ -8,13 +8,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "io/fd.h"
+#include "io/file_blob.h"
 #include "temporary_directory.h"
 
 namespace cleave {
@@ -39,7 +40,10 @@ protected:
         }
         ::fsync(file_.get());
         drop();
-        mapping_ = Mapping::of(file_.get(), 0, kSize);
+        source_.file = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+        source_.name = path_;
+        source_.status = stat_of(source_.file.get(), path_);
+        blob_ = make_file_blob(source_, Access::kMapped);
     }
 
     void drop() { ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED); }
@@ -49,14 +53,15 @@ protected:
     test::TemporaryDirectory directory_;
     std::string path_;
     Fd file_;
-    std::optional<Mapping> mapping_;
+    Source source_;
+    std::unique_ptr<FileBlob> blob_;
 };
 
 TEST_F(ReadAheadTest, BytesOfAColdFileAreCachedWhenTheWaitEnds) {
-    ASSERT_TRUE(mapping_);
+    ASSERT_TRUE(blob_);
     if (!can_be_cold()) GTEST_SKIP() << "the page cache of this file system cannot be emptied";
     drop();
-    ReadAhead ahead(mapping_->bytes());
+    ReadAhead ahead(*blob_, 0, kSize);
     for (std::uint64_t offset = 0; offset < kSize; offset += kMiB) {
         const std::uint64_t end = std::min(offset + kMiB, kSize);
         ahead.wait_for(end);
@@ -66,10 +71,10 @@ TEST_F(ReadAheadTest, BytesOfAColdFileAreCachedWhenTheWaitEnds) {
 }
 
 TEST_F(ReadAheadTest, GoesNoFurtherThanAWindowAheadOfTheReaders) {
-    ASSERT_TRUE(mapping_);
+    ASSERT_TRUE(blob_);
     if (!can_be_cold()) GTEST_SKIP() << "the page cache of this file system cannot be emptied";
     drop();
-    ReadAhead ahead(mapping_->bytes());
+    ReadAhead ahead(*blob_, 0, kSize);
     ahead.wait_for(kMiB);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     EXPECT_FALSE(is_cached(file_.get(), 80 * kMiB));
@@ -77,34 +82,34 @@ TEST_F(ReadAheadTest, GoesNoFurtherThanAWindowAheadOfTheReaders) {
 
 // Many readers, which come in any order: the last to say where it is may be the one that is furthest behind.
 TEST_F(ReadAheadTest, AReaderFarBehindTheOthersDoesNotHoldThemUp) {
-    ASSERT_TRUE(mapping_);
+    ASSERT_TRUE(blob_);
     drop();
-    ReadAhead ahead(mapping_->bytes());
+    ReadAhead ahead(*blob_, 0, kSize);
     std::jthread first([&] { ahead.wait_for(kSize); });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ahead.wait_for(kMiB);
 }
 
 TEST_F(ReadAheadTest, ATruncatedFileEndsTheWait) {
-    ASSERT_TRUE(mapping_);
+    ASSERT_TRUE(blob_);
     drop();
     ASSERT_EQ(::ftruncate(file_.get(), static_cast<off_t>(2 * kMiB)), 0);
-    ReadAhead(mapping_->bytes()).wait_for(kSize);
+    ReadAhead(*blob_, 0, kSize).wait_for(kSize);
 }
 
 TEST_F(ReadAheadTest, CanBeGivenUpAtAnyTime) {
-    ASSERT_TRUE(mapping_);
+    ASSERT_TRUE(blob_);
     for (int i = 0; i < 50; ++i) {
         drop();
-        ReadAhead ahead(mapping_->bytes());
+        ReadAhead ahead(*blob_, 0, kSize);
         if (i % 2 == 0) ahead.wait_for(static_cast<std::uint64_t>(i) * kMiB);
     }
 }
 
 TEST(ReadAhead, BytesOfNoFileAreNotWaitedFor) {
     const std::vector<std::uint8_t> bytes(20 * kMiB, 'x');
-    ReadAhead(bytes).wait_for(bytes.size());
-    ReadAhead({}).wait_for(0);
+    ReadAhead(MemoryBlob(bytes), 0, bytes.size()).wait_for(bytes.size());
+    ReadAhead(MemoryBlob({}), 0, 0).wait_for(0);
 }
 
 }  // namespace

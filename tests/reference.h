@@ -1,5 +1,5 @@
-// The rules of DESIGN.md section 1, followed by the letter and a byte at a time: what all other tests are judged by. It
-// shares no code and no idea with the library, and is as slow as it likes.
+// The rules of doc/design.md, "What a record is", followed by the letter and a byte at a time. All other tests are
+// judged by it. It shares no code and no idea with the library. Its speed does not matter.
 #pragma once
 
 #include <cstdint>

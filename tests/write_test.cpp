@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -30,7 +31,7 @@ std::string table(unsigned records, std::size_t width = 1) {
     return text;
 }
 
-// Pieces of at least so many bytes are written by several threads.
+// Pieces of at least this size are written by several threads.
 constexpr std::size_t kWide = 70'000;
 
 Policy by_records(std::uint64_t records, HeaderMode header = HeaderMode::kRepeat) {
@@ -40,22 +41,30 @@ Policy by_records(std::uint64_t records, HeaderMode header = HeaderMode::kRepeat
     return policy;
 }
 
-// Splits a text into the directory, as file or as stream. Both must do the same, but for the width of {i}.
-class WriteTest : public testing::TestWithParam<bool> {
-protected:
-    bool streams() const { return GetParam(); }
+enum class Way : std::uint8_t { kMapped, kStream, kInOrder };
 
+// Splits a text into the directory: a file by its plan, a stream, or a file as it is read. All must do the same, but
+// for the width of {i}.
+class WriteTest : public testing::TestWithParam<Way> {
+protected:
     void split(const std::string& text, const Policy& policy, const SplitOptions& options = {},
                const std::string& name_template = "piece{i:6}") const {
-        if (streams()) {
+        const TemporaryDirectory elsewhere;
+        if (GetParam() == Way::kStream) {
             Pipe pipe(text, {4096});
-            Input input = Input::open(pipe.path());
-            const PieceNamer namer(directory_.path(name_template), "-", 1, std::nullopt);
-            split_stream(input, Dialect{}, Machine{}, policy, namer, options, [](const Findings&) {});
+            split_in_order(pipe.path(), policy, options, name_template);
+        } else if (GetParam() == Way::kInOrder) {
+            split_in_order(elsewhere.write("in.csv", text), policy, options, name_template);
         } else {
-            const TemporaryDirectory elsewhere;
             split_file(elsewhere.write("in.csv", text), policy, options, name_template);
         }
+    }
+
+    void split_in_order(const std::string& path, const Policy& policy, const SplitOptions& options,
+                        const std::string& name_template) const {
+        Input input = Input::open(path);
+        const PieceNamer namer(directory_.path(name_template), "-", 1, policy.pieces);
+        split_stream(input, Dialect{}, Machine{}, policy, namer, options, [](const Findings&) {});
     }
 
     void split_file(const std::string& path, const Policy& policy, const SplitOptions& options = {},
@@ -72,7 +81,7 @@ protected:
 
     // Makes `options.finished` throw at that piece.
     static SplitOptions failing_at(std::uint64_t number, SplitOptions options = {}) {
-        options.finished = [number](const Piece& piece, const std::string&) {
+        options.finished = [number](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == number) throw std::runtime_error("failed on purpose");
         };
         return options;
@@ -83,8 +92,12 @@ protected:
     TemporaryDirectory directory_;
 };
 
-INSTANTIATE_TEST_SUITE_P(, WriteTest, testing::Bool(),
-                         [](const auto& parameter) { return std::string(parameter.param ? "Stream" : "Mapped"); });
+std::string name_of(const testing::TestParamInfo<Way>& way) {
+    constexpr std::array kNames = {"Mapped", "Stream", "InOrder"};
+    return kNames.at(static_cast<std::size_t>(way.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(, WriteTest, testing::Values(Way::kMapped, Way::kStream, Way::kInOrder), name_of);
 
 TEST_P(WriteTest, JoinedPiecesAreTheInput) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -137,7 +150,7 @@ TEST_P(WriteTest, ReportsPiecesInOrder) {
     std::vector<std::string> paths;
     SplitOptions options;
     options.threads = 4;
-    options.finished = [&](const Piece& piece, const std::string& path) {
+    options.finished = [&](const Piece& piece, const std::string& path, const PieceResult&) {
         EXPECT_TRUE(fs::exists(path));
         numbers.push_back(piece.number);
         paths.push_back(path);
@@ -167,7 +180,7 @@ TEST_P(WriteTest, FailureRemovesTheDirectoriesItMade) {
     options.make_directories = true;
     EXPECT_THROW(split(table(9), by_records(1), options, "there/made/{i}/deep/piece{i:6}"), std::runtime_error);
     EXPECT_EQ(files(), (Files{{"there/", ""}}));
-    options.finished = [](const Piece&, const std::string&) {};
+    options.finished = [](const Piece&, const std::string&, const PieceResult&) {};
     split("h\na\n", by_records(1), options, "there/made/piece{i:6}");
     EXPECT_EQ(files(), (Files{{"there/", ""}, {"there/made/", ""}, {"there/made/piece000001", "h\na\n"}}));
 }
@@ -278,6 +291,20 @@ TEST(CheckSplit, ThrowsAsASplitWouldAndTouchesNothing) {
     EXPECT_EQ(directory.files(), before);
 }
 
+TEST(SplitInOrder, FindsATakenNameBeforeItWrites) {
+    const TemporaryDirectory directory;
+    Input input = Input::open(directory.write("in.csv", table(100)));
+    const std::string taken = directory.write("piece4", "mine");
+    Policy policy;
+    policy.pieces = 4;
+    SplitOptions options;
+    options.finished = [](const Piece&, const std::string& path, const PieceResult&) { ADD_FAILURE() << path; };
+    const PieceNamer namer(directory.path("piece{i}"), "in.csv", 1, 4);
+    const auto split = [&] { split_stream(input, {}, {}, policy, namer, options, [](const Findings&) {}); };
+    EXPECT_THROW(split(), std::system_error);
+    EXPECT_EQ(directory.files(), (Files{{"in.csv", table(100)}, {"piece4", "mine"}}));
+}
+
 TEST(SplitMapped, StopsWhenCancelled) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", table(100));
@@ -287,7 +314,7 @@ TEST(SplitMapped, StopsWhenCancelled) {
     const RecordIndex index(input.bytes(), Dialect{}, Machine{});
     plan_pieces(index, by_records(1), [&](const Piece& piece) { pieces.push_back(piece); });
     SplitOptions options;
-    options.finished = [&](const Piece& piece, const std::string&) {
+    options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
         if (piece.number == 7) cancellation.request();
     };
     const PieceNamer namer(directory.path("piece{i}"), path, 1, pieces.size());
@@ -320,7 +347,7 @@ TEST(CopyBySystem, AppendsTheRange) {
         if (!file.is_open()) continue;
         fs::remove(target);
         write_all(file.get(), bytes_of("before"), target);
-        const std::uint64_t copied = copy_by_system(input, 12'345, 234'567, file.get(), target);
+        const std::uint64_t copied = copy_by_system(input.blob(), {12'345, 234'567}, file.get(), target, nullptr);
         std::string content(6 + copied + 1, '\0');
         ASSERT_EQ(::pread(file.get(), content.data(), content.size(), 0), static_cast<ssize_t>(6 + copied));
         content.pop_back();

@@ -5,12 +5,12 @@
 
 namespace cleave {
 
-// Long operations look at it between blocks and throw Cancelled; waiting for input ends at once.
+// Long operations check it between blocks and throw Cancelled. A wait for input ends at once.
 class Cancellation {
 public:
-    // A request for `outer`, if there is one, counts as a request for this one too, but not the other way round.
-    // `outer` must outlive this one and have no outer one itself. Throws std::system_error if the system has no
-    // descriptor left.
+    // A request for `outer`, if it is not null, counts for this one too. A request for this one does not count for
+    // `outer`. `outer` must outlive this one, and its own outer() must be null. Throws std::system_error if the system
+    // has no descriptor left.
     explicit Cancellation(const Cancellation* outer = nullptr);
     ~Cancellation();
     Cancellation(const Cancellation&) = delete;
@@ -23,8 +23,8 @@ public:
     }
     void throw_if_requested() const;
 
-    // An eventfd that becomes readable when a request is made for this one; for poll. A process that has inherited it
-    // may write to it: waits end then too, but requested() does not change.
+    // An eventfd, for poll. It becomes readable when this one is requested. A process that inherited the descriptor may
+    // write to it: that ends waits too, but requested() does not change.
     int descriptor() const noexcept { return descriptor_; }
     const Cancellation* outer() const noexcept { return outer_; }
 

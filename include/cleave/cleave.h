@@ -1,6 +1,7 @@
 // The whole library.
 #pragma once
 
+#include "cleave/blob.h"
 #include "cleave/cancel.h"
 #include "cleave/compression.h"
 #include "cleave/dialect.h"
@@ -16,4 +17,5 @@
 #include "cleave/plan_file.h"
 #include "cleave/scan.h"
 #include "cleave/split.h"
+#include "cleave/stream.h"
 #include "cleave/version.h"

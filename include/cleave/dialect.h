@@ -14,7 +14,7 @@ namespace cleave {
 // Where a quote opens a quoted section.
 enum class Quoting : std::uint8_t {
     kFieldStart,  // only as the first byte of a field; elsewhere it is plain data
-    kAnywhere,    // wherever it stands: every quote toggles
+    kAnywhere,    // anywhere: every quote opens or closes a section
 };
 
 // What ends a record, outside quotes.
@@ -53,7 +53,7 @@ struct Dialect {
 // What is wrong with the dialect (two roles for one byte, a line break in a role), or nothing.
 std::optional<std::string> dialect_fault(const Dialect& dialect);
 
-// A dialect of which parts may be left to the data.
+// A dialect whose delimiter and terminator may be sniffed.
 struct DialectWish {
     Dialect dialect;
     bool sniff_delimiter = true;
@@ -64,15 +64,15 @@ struct DialectWish {
 std::optional<DialectWish> dialect_preset(std::string_view name);
 std::vector<std::string_view> dialect_presets();
 
-// How many bytes of the input sniffing looks at.
+// Sniffing uses this many bytes of the input.
 constexpr std::size_t kSniffSize = std::size_t{64} << 10;
 
-// Why a delimiter was taken.
+// Why a delimiter was chosen.
 enum class DelimiterReason : std::uint8_t {
     kGiven,    // the wish names it
-    kName,     // the file's name does
+    kName,     // the file's name ends in .tsv or .tab
     kFit,      // it fits the head best, and most records of the head have several fields under it
-    kDefault,  // nothing tells
+    kDefault,  // neither the wish nor the data decide
 };
 
 // How a delimiter fits the head of an input.
@@ -86,7 +86,7 @@ struct DelimiterFit {
 
 struct SniffedDialect {
     Dialect dialect;
-    // There are quotes, and no delimiter was found under which they stand where quotes stand: the default was taken.
+    // There are quotes, and under no delimiter do they stand at the start and end of fields. The default was chosen.
     bool quotes_unexplained = false;
     DelimiterReason delimiter_reason = DelimiterReason::kGiven;
     DelimiterFit fit;  // where delimiter_reason is kFit or kDefault

@@ -18,7 +18,7 @@ struct Place {
     bool operator==(const Place&) const = default;
 };
 
-// The input is malformed or of a kind that is not supported. `what()` does not name the place.
+// The input is malformed or its format is not supported. `what()` does not name the place.
 class InputError : public std::runtime_error {
 public:
     explicit InputError(const std::string& what, std::optional<Place> place = std::nullopt)
@@ -36,7 +36,7 @@ public:
     explicit OpenQuoteError(Place place) : InputError("a quote is never closed", place) {}
 };
 
-// The input is not what it was when it was opened: what was learnt of it means nothing.
+// The input changed after it was opened: do not use results about it.
 class InputChangedError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

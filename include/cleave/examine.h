@@ -1,5 +1,5 @@
-// What there is in an input, and what is odd in it: every byte is looked at by the exact rules. Slower than scan(),
-// which only asks where records start. Knows no pieces.
+// Examines an input: what it contains, and what is odd in it. Every byte is read by the exact rules, so this is slower
+// than scan(), which only finds record starts. Knows no pieces.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace cleave {
 
-// How many of a kind there are, and the first of them.
+// A number of things, and the place of the first one.
 struct Tally {
     std::uint64_t count = 0;
     std::optional<Place> first;
@@ -99,8 +99,8 @@ struct Examination {
     // input is empty.
     RecordExtent header;
     std::uint64_t fields = 0;        // of that record; 0 if the input is empty
-    std::vector<std::uint8_t> head;  // that record, as far as it stands in the first kMaxHeadSize bytes of the input
-    // Around the places of that name.
+    std::vector<std::uint8_t> head;  // the part of that record in the first kMaxHeadSize bytes of the input
+    // Excerpts around the places of the same name.
     std::optional<Excerpt> open_quote;
     std::optional<Excerpt> divergence;
     std::optional<Excerpt> stray_quote;
@@ -111,9 +111,9 @@ struct Examination {
 
 constexpr std::uint64_t kListedRagged = 10;
 
-// Examines the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. The
+// Examines the whole input, by the way it is read: a blob over the machine's threads, a stream as it comes. The
 // same bytes give the same examination. Lists the first `max_listed` ragged records; UINT64_MAX lists all of them.
-// Memory does not grow with the input, but for the listed records: up to 100 bytes each. Of mapped bytes, each of at
+// Memory does not grow with the input, but for the listed records: up to 100 bytes each. Of a blob, each of at
 // most 4096 parts can list `max_listed` before the lists are joined. Throws as scan().
 Examination examine(Input& input, const Dialect& dialect, const Machine& machine,
                     std::uint64_t max_listed = kListedRagged);

@@ -17,7 +17,7 @@ struct ForeignFormat {
     bool operator==(const ForeignFormat&) const = default;
 };
 
-// The format that an input with this head has, or nothing if it may be CSV. `head` holds the first bytes of the input,
+// The format of an input with this head, or nothing if it may be CSV. `head` holds the first bytes of the input,
 // decompressed; kSniffSize of them are enough. A signature counts only if there is a control byte other than TAB, CR
 // and LF in the first 4 KiB: a CSV header may begin with "PAR1". UTF-16 and UTF-32 are known by their byte order mark
 // or, in a head of at least 64 bytes, by their NULs. Never fails. Any thread.

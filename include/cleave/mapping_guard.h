@@ -1,20 +1,20 @@
-// Mapped input that cannot be read any more: the file was made shorter, or the medium fails.
+// Survives reading a mapped input whose file became shorter or whose medium fails.
 #pragma once
 
 namespace cleave {
 
-// While it lives, SIGBUS does not end the process if it comes from the mapping of an Input, whichever thread reads it:
-// the rest of that mapping reads as zeros from then on, and Input::throw_if_changed() throws. Without a guard the
-// signal does what the process has made of it. One at a time.
+// While a guard exists, SIGBUS from the mapping of an Input does not end the process, whichever thread reads. The rest
+// of that mapping then reads as zeros, and Input::throw_if_changed() throws. Without a guard, SIGBUS keeps its current
+// action. At most one guard may exist.
 //
-// For programs, not for libraries: signals belong to the whole process. A SIGBUS that has another origin ends the
-// guard, and goes to what was installed before.
+// For programs, not for libraries: a signal handler belongs to the whole process. A SIGBUS from elsewhere ends the
+// guard and goes to the previous handler.
 class MappingGuard {
 public:
     MappingGuard() noexcept;
     MappingGuard(const MappingGuard&) = delete;
     MappingGuard& operator=(const MappingGuard&) = delete;
-    // Puts back what was installed before, unless something else has been installed since.
+    // Restores the previous handler, unless another one was installed since.
     ~MappingGuard();
 };
 

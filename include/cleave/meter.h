@@ -1,4 +1,4 @@
-// How far a long operation is, for another thread to look at.
+// The progress of a long operation, for other threads to read.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// Numbers only grow. Written by any thread of the operation, in no order with anything else.
+// Numbers only grow. Any thread of the operation writes them, without memory ordering.
 struct Meter {
     std::atomic<std::uint64_t> scanned{0};  // bytes of the file, as they lie there
     std::atomic<std::uint64_t> written{0};  // bytes of the pieces, plain

@@ -21,14 +21,16 @@ public:
     PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
                std::optional<std::uint64_t> count);
 
+    // Whether names depend on where a piece starts, and not on its number alone.
+    bool needs_place() const { return has(Field::kStart) || has(Field::kRecord); }
+
     // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count. Throws
     // std::overflow_error if the index has outgrown its width, which can only happen without a count.
     std::string name(const Piece& piece) const;
 
     // The directory that all names begin with, up to its slash: "out/" of "out/{i}.csv". Empty if there is none.
     std::string folder() const;
-    // What the names have in common below folder(), and where {i} starts: equal for runs that may be after the same
-    // names. Not meant to be read.
+    // Two runs that could create the same file in folder() return the same pattern. Used as a key only.
     std::string pattern() const;
 
 private:

@@ -1,4 +1,4 @@
-// Where to cut: policies, and the pieces they make. A plan is plain data. Knows nothing of writing.
+// Where to cut: policies, and the pieces they make. A plan is plain data. Knows nothing about writing.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ enum class HeaderMode : std::uint8_t {
     kNone,    // there is no header: all records are alike
 };
 
-// Blocks of so many bytes can be shared between files by those file systems that do it at all. Cuts never depend on
-// the file system at hand.
+// File systems that can share blocks between files share blocks of this size. Cuts never depend on the file system in
+// use.
 constexpr std::uint64_t kCloneAlignment = 4096;
 
 // When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
@@ -43,7 +43,7 @@ struct Policy {
     std::uint64_t alignment = 0;
 };
 
-// Whether the policy needs all of the input at hand: it is for plan_pieces, not for cut_stream.
+// Whether the policy needs an input that is all there; Input::spool() makes one of a stream.
 inline bool needs_whole_input(const Policy& policy) { return policy.pieces || policy.alignment != 0; }
 
 // A range of the input between two boundaries, header not included.
@@ -68,7 +68,7 @@ public:
 
     // In bytes.
     std::uint64_t header_size() const noexcept { return header_size_; }
-    // Of a stream that holds nothing but the header: what was found in it. A quote that is never closed may be why.
+    // The findings, if the input is a stream with nothing but the header. An open quote may be the cause.
     const std::optional<Findings>& findings() const noexcept { return findings_; }
 
 private:
@@ -93,8 +93,8 @@ std::uint64_t header_size(const RecordIndex& index, const Policy& policy);
 // number that is not in 1 .. pieces.
 Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number);
 
-// What becomes of the pieces of a stream, told in order: header() once, then for each piece begin(), body() any number
-// of times, end(). The bytes are valid during the call. What a member throws ends the cutting.
+// Receives the pieces of a stream in order: header() first, then for each piece begin(), body() any number of times,
+// end(). The bytes are valid during the call. An exception from a member ends the cutting.
 class PieceSink {
 public:
     PieceSink() = default;
@@ -104,19 +104,21 @@ public:
 
     // More of the header, or nothing if there is none. All of it comes before the first begin().
     virtual void header(std::span<const std::uint8_t> bytes) = 0;
-    // Number, start and first record are known.
+    // The number, start and first record of the piece are known.
     virtual void begin(const Piece& piece) = 0;
     virtual void body(std::span<const std::uint8_t> bytes) = 0;
-    // All of the piece is known.
+    // All members of the piece are known.
     virtual void end(const Piece& piece) = 0;
 };
 
-// Cuts a stream by records or size as it is read, with the same result as plan_pieces. Memory is bounded: of a record
+// Cuts an input as it is read, once and in order, with the same result as plan_pieces. Policies by pieces need an
+// input that is all there; policies with an alignment need plan_pieces. Memory is bounded: of a record
 // that may not fit the current piece, and of empty records before the header, at most 1 MiB is held; the rest waits in
 // an unlinked temporary file. Throws std::system_error, InputError as scan(), Cancelled and what the sink throws.
 // Throws HeaderSizeError before the sink's first begin().
-// Throws std::invalid_argument for a dialect with a fault, a bad machine or policy, a policy that needs the whole
-// input, a mapped input, or a stream that was read before.
+// Throws std::invalid_argument for a dialect with a fault, a bad machine or policy, a policy that the input cannot be
+// cut by, a snapshot (whose last record may have to be left out), or a stream that was read before. If others change a
+// file meanwhile, so may the result: see Input::throw_if_changed().
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink);
 

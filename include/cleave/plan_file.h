@@ -1,5 +1,5 @@
-// From a path to a plan, in one call: opens the input, settles its dialect, scans it and plans its pieces. Adds no rule
-// to the functions that it calls, and writes nothing.
+// From a path to a plan, in one call: opens the input, settles its dialect, scans it and plans its pieces.
+// Writes nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PlanOptions {
     bool accepts_open_quote = false;  // plan an input whose last quote is never closed; see Findings::open_quote
 };
 
-// What an input is, and the pieces of it. Plain data: it stays valid when the input is closed.
+// Facts about an input, and its pieces. Plain data: it stays valid when the input is closed.
 struct Plan {
     std::string path;       // as given, "-" included
     FileIdentity identity;  // of what was opened; its size is that of the file, compressed or not

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cleave/blob.h"
 #include "cleave/cancel.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
@@ -18,7 +19,8 @@
 
 namespace cleave {
 
-class Rescanner;
+class BlockSummariser;
+struct BlockReport;
 class Walker;
 
 // How the work is done. Results never depend on it. Every function that takes a machine throws std::invalid_argument if
@@ -28,7 +30,8 @@ struct Machine {
     const Kernel* kernel = nullptr;                 // nullptr: default_kernel()
     unsigned threads = 1;                           // at least 1
     std::size_t block_size = std::size_t{1} << 20;  // bytes a worker takes at a time, 1 .. kMaxBlockSize
-    Meter* meter = nullptr;                         // told of what has been scanned, if there is one
+    Meter* meter = nullptr;                         // receives the progress; may be null
+    BlockSummariser* summariser = nullptr;          // nullptr: the kernel, over the threads
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 
@@ -49,7 +52,7 @@ struct Grid {
     std::uint64_t phase = 0;  // below step
 };
 
-// What a scan learns beside the boundaries.
+// What a scan finds besides the boundaries.
 struct Findings {
     std::uint64_t size = 0;
     std::uint64_t records = 0;  // header included
@@ -64,19 +67,22 @@ struct Findings {
     bool operator==(const Findings&) const = default;
 };
 
-// What becomes of a last record that is not complete: it has no terminator, or a quote is open at its end.
+// Whether a last record without a terminator, or with an open quote at its end, is kept.
 enum class LastRecord : std::uint8_t {
     kKept,
-    kLeftOut,  // the index is that of the bytes before the record
+    kLeftOut,  // the index covers the bytes before that record
 };
 
-// The boundaries of bytes that are all there, found block by block: the bytes are read once by all threads, and what is
-// kept is one entry a block. Immutable after construction, usable from any thread.
+// The boundaries of a blob, found block by block: all threads together read the bytes once, and one entry for
+// each block is kept. Immutable after construction, usable from any thread.
 class RecordIndex {
 public:
-    // Scans `bytes`, a whole input, which must outlive the index. If they change meanwhile, so may what is found.
-    // Throws InputError as refuse_foreign(), Cancelled, InputChangedError if they are of an input that cannot be read
-    // any more, and std::invalid_argument for a dialect with a fault or a bad machine.
+    // Scans a whole input, which must outlive the index. If its bytes change meanwhile, so may what is found. Throws
+    // InputError as refuse_foreign(), Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and
+    // std::invalid_argument for a dialect with a fault or a bad machine.
+    RecordIndex(const Blob& blob, const Dialect& dialect, const Machine& machine,
+                const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
+    // The same of bytes in memory, which must outlive the index.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
 
@@ -99,18 +105,23 @@ private:
         bool operator==(const Entry&) const = default;
     };
 
-    struct Block;
+    RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Machine& machine,
+                const Cancellation* cancellation, LastRecord last);
 
     std::size_t block_count() const;
-    std::span<const std::uint8_t> block(std::size_t number) const;
-    std::vector<Block> summarise(const Machine& machine, const Cancellation* cancellation) const;
-    Block summarise_block(std::size_t number, Rescanner& rescanner) const;
-    void resolve(const std::vector<Block>& blocks, const Cancellation* cancellation);
+    std::uint64_t block_end(std::size_t number) const;
+    std::span<const std::uint8_t> block(std::size_t number, std::vector<std::uint8_t>& buffer) const;
+    void summarise(std::size_t first, std::span<BlockReport> out, const Machine& machine,
+                   const Cancellation* cancellation) const;
+    void resolve(const std::vector<BlockReport>& blocks, const Cancellation* cancellation);
+    std::uint64_t find_header() const;
     bool is_last_record_complete() const;
-    void leave_out_last_record(std::vector<Block>& blocks, const Cancellation* cancellation);
+    void leave_out_last_record(std::vector<BlockReport>& blocks, const Machine& machine,
+                               const Cancellation* cancellation);
     std::optional<Place> find_open_quote() const;
 
-    std::span<const std::uint8_t> bytes_;
+    std::shared_ptr<const Blob> blob_;
+    std::uint64_t size_;  // of the blob, as far as it is indexed
     std::uint64_t bom_;
     Dialect dialect_;
     const Kernel* kernel_;
@@ -119,9 +130,8 @@ private:
     Findings findings_;
 };
 
-// The records of a mapped input. Of a snapshot, a last record that is not complete is left out of the index and of
-// input.bytes(): see Input::left_out(). Throws as RecordIndex, and std::invalid_argument for an input that is not
-// mapped.
+// The records of an input that is no stream. Of a snapshot, a last record that is not complete is left out of the index
+// and of input.blob(): see Input::left_out(). Throws as RecordIndex, and std::invalid_argument for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Machine& machine);
 
 // Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
@@ -141,7 +151,7 @@ public:
     Boundary at_or_after(std::uint64_t offset);
     Boundary at_or_before(std::uint64_t offset);
 
-    // The first and the last record start on the grid in [from, to), if there is one; the end of the input is none.
+    // The first and the last record start on the grid in [from, to), if there is one; the end of input does not count.
     // Looks only at offsets of the grid, nearest first, and so only into the blocks up to the answer. Both throw
     // std::invalid_argument if a member of the grid is out of range.
     std::optional<Boundary> first_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
@@ -164,10 +174,10 @@ private:
 
     const RecordIndex* index_;
     std::unique_ptr<Walker> walker_;
-    std::size_t block_;                   // the block at hand, or SIZE_MAX
-    std::span<const std::uint8_t> left_;  // what is yet to be walked of it
-    std::vector<std::uint64_t> starts_;   // the record starts of what was walked, a bit a byte
-    std::vector<std::uint32_t> ranks_;    // how many bits are set before every 64th word
+    std::size_t block_;                  // the current block, or SIZE_MAX
+    std::vector<std::uint8_t> buffer_;   // of what is lent of it
+    std::vector<std::uint64_t> starts_;  // the record starts of what was walked, a bit a byte
+    std::vector<std::uint32_t> ranks_;   // how many bits are set before every 64th word
     Cursor cursor_;
 };
 
@@ -177,7 +187,7 @@ private:
 // std::invalid_argument if what the wish names has a fault.
 SniffedDialect settle_dialect(const DialectWish& wish, Input& input);
 
-// Scans the whole input, by the way it is read: mapped bytes over the machine's threads, a stream as it comes. Of a
+// Scans the whole input, by the way it is read: a blob over the machine's threads, a stream as it comes. Of a
 // snapshot an incomplete last record is left out. Throws
 // std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled, and
 // std::invalid_argument for a dialect with a fault, a bad machine, or a stream that was read before.

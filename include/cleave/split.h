@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -18,8 +19,14 @@ namespace cleave {
 // Whether pieces share blocks with the input where they can: their cuts are to be aligned to kCloneAlignment.
 enum class CloneMode : std::uint8_t {
     kNever,
-    kAuto,    // what cannot be shared is copied
-    kAlways,  // pieces that have whole blocks and cannot share them are an error
+    kAuto,    // share where possible, copy elsewhere
+    kAlways,  // a piece that has whole blocks and cannot share them is an error
+};
+
+// What is known of a piece when it is finished.
+struct PieceResult {
+    std::optional<std::uint64_t> stored;  // bytes of the file, if the piece is compressed
+    std::optional<std::uint32_t> crc32c;  // of the piece before compression, header included, under options.checksum
 };
 
 // The functions below throw std::invalid_argument if a number is out of range, a function that is needed is empty, or a
@@ -41,6 +48,7 @@ struct SplitOptions {
     unsigned threads = 1;                        // the most pieces that are written at a time; at least 1
     CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
     CompressionWish compression;
+    bool checksum = false;  // make PieceResult::crc32c; bytes that are shared or copied by the system are read for that
     // If not empty, a shell command: each piece becomes the standard input of `sh -c FILTER` instead of a file, at most
     // `threads` at a time. The command's environment describes the piece: FILE (the name), CLEAVE_PIECE (its number),
     // CLEAVE_START (the byte it starts at) and CLEAVE_RECORD (its first record). The options about files, from
@@ -51,15 +59,17 @@ struct SplitOptions {
     std::string filter;
     int filter_output = 1;  // the descriptor that becomes the standard output of the commands
     // Called when all pieces are made and nothing of the input has changed but the time of its last status change:
-    // whether a new scan of input.bytes() gives the same pieces. The files are then compared with the input, byte for
-    // byte. If it is not set, or pieces are compressed or given to a filter, such a change is an InputChangedError.
+    // whether a new scan of input.blob() gives the same pieces. The files are then compared with the input, byte for
+    // byte. If it is not set, or pieces are compressed, given to a filter or have checksums, such a change is an
+    // InputChangedError.
     std::function<bool()> is_same_plan;
     Meter* meter = nullptr;
-    // Called in piece order, from any thread but never from two at once, when a piece has its name. What it throws
-    // fails the split.
-    std::function<void(const Piece& piece, const std::string& path)> finished = [](const Piece&, const std::string&) {};
-    // Called once, when all pieces and the manifest are in place. What it throws fails the split, and everything is
-    // taken back. After it has returned nothing can fail.
+    // Called in piece order when a piece has its name; from any thread, but never from two at once. An exception fails
+    // the split.
+    std::function<void(const Piece& piece, const std::string& path, const PieceResult& result)> finished =
+        [](const Piece&, const std::string&, const PieceResult&) {};
+    // Called once, when all pieces and the manifest are in place. An exception fails the split, and everything is taken
+    // back. After it has returned, nothing can fail.
     std::function<void()> concluded = [] {};
 };
 
@@ -69,7 +79,7 @@ public:
     OutputError(const std::string& path, const std::string& what) : std::runtime_error(path + ": " + what) {}
 };
 
-// A file has the name of a piece or of the manifest, and is another one than this run would make.
+// A file has the name of a piece or of the manifest, and its content is not what this run would make.
 class OtherPieceError : public OutputError {
 public:
     using OutputError::OutputError;
@@ -81,7 +91,7 @@ public:
     using std::invalid_argument::invalid_argument;
 };
 
-// Where a piece is cut, it cannot share blocks with the input.
+// A piece cannot share blocks with the input, because of where it is cut.
 class CloneError : public std::runtime_error {
 public:
     CloneError(const std::string& path, const std::string& why)
@@ -100,18 +110,20 @@ public:
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options);
 
-// Writes the planned pieces of a mapped input, numbered 1, 2, 3 in order; the input's first `header_size` bytes go
-// where `header` says. Nothing is written if a name is taken or a piece cannot be cloned. Throws std::system_error,
-// OutputError, std::invalid_argument (two pieces of one name, a piece with the name of the manifest, a missing
-// directory, an input that is not mapped, pieces or a header that do not fit the input), CloneError, FilterError,
+// Writes the planned pieces of an input that is no stream, numbered 1, 2, 3 in order; the input's first `header_size`
+// bytes go where `header` says. Nothing is written if a name is taken or a piece cannot be cloned. Throws
+// std::system_error, OutputError, std::invalid_argument (two pieces of one name, a piece with the name of the manifest,
+// a missing directory, a stream, pieces or a header that do not fit the input), CloneError, FilterError,
 // InputChangedError, Cancelled and what options.finished throws; then nothing that was made here is left.
 void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                   const PieceNamer& namer, const SplitOptions& options);
 
-// Whether a file of that path could share blocks with a mapped input. Tried with one block and a file without a name.
+// Whether a file of that path could share blocks with the input, which is no stream. Tried with one block and a file
+// without a name.
 bool can_clone(const Input& input, const std::string& path);
 
-// Cuts and writes a stream; options.clone is not used, and options.threads only to compress and for filters. `accept`
+// Cuts and writes an input as it is read, once and in order: a stream, or a mapped input, as is best for a file that
+// does not fit into memory. options.clone is not used, and options.threads only to compress and for filters. `accept`
 // judges what was found before the last piece ends and the pieces are final, and may throw. Throws as split_mapped()
 // and cut_stream().
 void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,

@@ -47,7 +47,7 @@ std::size_t terminal_width() {
     return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultWidth;
 }
 
-// Drops it rather than wait for a terminal that is held up.
+// Drops the text if the terminal does not accept it at once.
 void put(std::string_view text) noexcept {
     pollfd terminal{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
@@ -71,7 +71,7 @@ std::string size_text(double bytes) {
     constexpr double kTen = 10;
     constexpr double kHundred = 100;
     std::size_t unit = 0;
-    // What would be rounded up to 1000 is one of the next unit.
+    // A number that rounds up to 1000 is 1 of the next unit.
     for (; bytes >= kThousand - 0.5 && unit + 1 < kUnits.size(); ++unit) bytes /= kThousand;
     if (unit == 0) return fmt::format("{:.0f} B", bytes);
     if (bytes < kTen) return fmt::format("{:.2f} {}", bytes, kUnits.at(unit));
@@ -139,7 +139,7 @@ void Bar::end() noexcept {
     if (is_drawn_) put("\r\x1b[K");
 }
 
-// Where memory is short, there is no bar: the run itself may get by.
+// Without memory there is no bar; the run itself may still have enough.
 void Bar::run(const std::stop_token& stop) noexcept {
     try {
         draw_until(stop);

@@ -1,4 +1,4 @@
-// How far a run is, on a line of the terminal that goes away when it ends.
+// A progress line on the terminal. It goes away when the run ends.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace cleave::cli {
 
-// What the line tells of one stage of a run.
+// What the line shows about one stage of a run.
 struct Stage {
     const char* name;                     // "scanning"
     std::uint64_t bytes;                  // so far
@@ -23,28 +23,28 @@ struct Stage {
     double seconds;                       // since it began
 };
 
-// In at most `width` columns: what there is no room for is left out, the bar first.
+// At most `width` columns. Parts without room are left out, the bar first.
 std::string stage_text(const Stage& stage, std::size_t width);
 
 // "1.5 GB", in powers of 1000.
 std::string size_text(double bytes);
 
-// Drawn by a thread of its own ten times a second, if the arguments want it; in doubt, if standard error is a terminal,
-// nothing else is printed on the terminal meanwhile, and the run takes longer than half a second. The cursor stays at
-// the start of the line, so that messages overwrite it.
+// A separate thread draws the bar ten times a second. --progress decides whether there is a bar. By default there is
+// one if standard error is a terminal, standard output prints nothing on that terminal, and the run takes longer than
+// half a second. The cursor stays at the start of the line, so messages overwrite the bar.
 class Bar {
 public:
-    // Arguments and meter must outlive the bar; `size` is that of the file to scan, if it is known. A stream is written
-    // as it is scanned, other input after that.
+    // Arguments and meter must outlive the bar. `size` is the size of the file to scan, if it is known. A stream is
+    // scanned and written in one stage, a mapped input in two.
     Bar(const Arguments& arguments, const Meter& meter, std::optional<std::uint64_t> size, bool is_stream);
     Bar(const Bar&) = delete;
     Bar& operator=(const Bar&) = delete;
     ~Bar() { end(); }
 
-    // There is no stream any more, but so many bytes to scan.
+    // The stream was copied to a file of this size, which is scanned next.
     void resize(std::uint64_t size);
 
-    // Clears the line. No more is drawn.
+    // Clears the line. Nothing is drawn afterwards.
     void end() noexcept;
 
 private:

@@ -18,8 +18,9 @@ void print_piece(Context& context, OpenInput& opened) {
     const std::uint64_t written_header =
         header_size_in(arguments.policy.header, wanted.number, header_size(index, arguments.policy));
     throw_if_changed(context, opened, index);
-    StandardOutput().write(opened.input.bytes().first(written_header));
-    copy_range(opened.input, wanted.start, wanted.length, STDOUT_FILENO, "write error");
+    const Input& input = opened.input;
+    copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, "write error", input.cancellation());
+    copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, "write error", input.cancellation());
     throw_if_changed(context, opened, index);
 }
 

@@ -7,7 +7,7 @@
 namespace cleave::cli {
 namespace {
 
-// What readers of the input would stumble over, by the options.
+// Whether the input is sound, by the options.
 bool is_sound(const Examination& examination, const Arguments& arguments) {
     if (examination.findings.divergence && arguments.strict) return false;
     return arguments.lenient || (!examination.findings.open_quote && examination.census.ragged.count == 0);

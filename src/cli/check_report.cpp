@@ -88,7 +88,7 @@ void TextReport::print_records() const {
                       : fmt::format("{}, the first {}", numbered(empty.count, "record"), place(*empty.first)));
 }
 
-// How many, and their names as far as a line goes.
+// How many fields, and as many of their names as fit on a line.
 std::string TextReport::fields_text() const {
     constexpr std::size_t kMaxSize = 60;
     std::string names;

@@ -1,4 +1,4 @@
-// What `check` says of an input, for people and for machines.
+// The report of `check`, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -15,18 +15,18 @@ struct CheckReport {
     bool has_header = true;  // if there is a record
     bool bom = false;
     Compression compression = Compression::kNone;
-    std::uint64_t file_size = 0;  // of the compressed file, 0 if that is not known
+    std::uint64_t file_size = 0;  // of the compressed file; 0 if it is not known
     SniffedDialect sniffed;
     bool terminator_given = false;
     Examination examination;
     bool sound = true;
 
-    // How many records the header takes up.
+    // How many records belong to the header.
     std::uint64_t header_records() const { return has_header ? examination.findings.header_records : 0; }
     std::uint64_t records() const { return examination.findings.records - header_records(); }
 };
 
-// The names in the header; none if there is no header, or it is longer than what is kept of it.
+// The names in the header. Empty if there is no header, or if it is longer than the part that is kept.
 std::vector<std::string> column_names(const CheckReport& report);
 
 void print_text(StandardOutput& out, const CheckReport& report, bool colour);

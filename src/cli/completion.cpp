@@ -77,7 +77,7 @@ _cleave() {
     for ((i = 2; i < COMP_CWORD; ++i)); do
         [[ ${COMP_WORDS[i]} == -- ]] && return
     done
-    # COMP_WORDBREAKS says whether an equals sign is a word of its own.
+    # COMP_WORDBREAKS says whether an equals sign is a separate word.
     if [[ $word == '=' ]]; then
         word=''
     elif [[ $option == '=' ]]; then
@@ -192,7 +192,7 @@ std::string fish_script() {
     }
     std::string text = R"(# Completions of cleave for fish, made by: cleave --completion fish
 
-# Whether the first word after the command is one of those given; "" is none.
+# Whether the first word after the command is one of those given; "" means that there is no such word.
 function __cleave_verb_is
     set -l words (commandline -opc)
     contains -- "$words[2]" $argv

@@ -1,11 +1,11 @@
-// cleave count: records, the header not among them.
+// cleave count: the number of records, without the header.
 #include "cli/plan_json.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
 namespace {
 
-// `size` is in bytes, decompressed. `file_size` is that of a compressed file, 0 if it is not known.
+// `size` is in bytes, after decompression. `file_size` is the size of a compressed file; 0 if it is not known.
 struct Count {
     std::uint64_t records = 0;
     std::uint64_t size = 0;

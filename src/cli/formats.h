@@ -1,4 +1,4 @@
-// How `offsets` prints pieces: one class a format.
+// How `offsets` prints pieces: one class for each format.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The words of a command line, sorted by option. It knows which options a verb has, and not what they mean.
+// The words of a command line, sorted by option. Knows which options a verb has, but not what they mean.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace cleave::cli {
 // --verbose) the last one counts too, and has() says that the other was not given.
 class Given {
 public:
-    // Throws UsageError: an option that the verb does not have, a value that is missing or not wanted.
+    // Throws UsageError for an option that the verb does not have, a missing value, and a value for a switch.
     Given(Verb verb, const std::vector<std::string>& words);
 
     bool has(const char* name) const { return options_.contains(name); }

@@ -35,7 +35,7 @@ std::string option_spelling(const OptionRow& row) {
     return text;
 }
 
-// The beginning of a line and a text that may go on in the lines below, at the same column: where `beginning` ends.
+// `beginning`, then the text. Further lines of the text are indented by the length of `beginning`.
 std::string wrapped(std::string beginning, std::string_view text) {
     constexpr std::size_t kColumns = 80;
     const std::size_t indent = beginning.size();
@@ -77,7 +77,7 @@ std::string general_help() {
     for (const VerbRow& verb : kVerbs) text += wrapped(fmt::format("  cleave {:<30} ", verb.usage), verb.summary);
     text +=
         "\nHOW is -l RECORDS, -C SIZE, both, or -n PIECES.\n"
-        "cleave VERB --help lists a verb's options, man cleave tells the whole story.\n"
+        "cleave VERB --help lists the options of a verb. man cleave has everything.\n"
         "Instead of a verb:\n";
     for (const OptionRow& option : option_table()) {
         if ((option.verbs & kGeneral) != 0) text += option_lines(option);

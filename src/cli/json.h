@@ -1,6 +1,6 @@
-// A JSON value, to be built, printed and compared. nlohmann's library parses texts and writes scalars. Its own arrays
-// and objects ask for memory when they are destroyed, which ends the process where memory is short, so arrays and
-// objects are kept here. Functions throw std::bad_alloc, and nothing else unless they say so.
+// A JSON value: can be built, printed and compared. nlohmann's library parses texts and writes scalars. Arrays and
+// objects are kept here, because those of nlohmann allocate memory in their destructors; that ends the process if there
+// is no memory. Functions throw std::bad_alloc, and nothing else unless they say so.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// The command: parses, runs a verb, and turns what it throws into a message and an exit code.
+// The command: parses the words, runs a verb, and turns exceptions into messages and exit codes.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
 constexpr int kChanged = 4;
 
-// What fails once the pieces are there to stay is a warning.
+// After the commit every failure is a warning.
 int fail(const Context& context, int code, std::string_view text) noexcept {
     if (context.is_committed) {
         print_warning(text);
@@ -49,10 +49,10 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
     return code;
 }
 
-// The options that help where a name is taken. With -f, what has the name can not be replaced.
+// Names the options that help if a name is taken. No option helps under -f: that file cannot be replaced.
 std::string hint(const Arguments& arguments, const std::error_code& code) {
     if (code != std::errc::file_exists || arguments.verb != Verb::kSplit || arguments.force) return "";
-    return arguments.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is right";
+    return arguments.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
 
 // Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
@@ -89,7 +89,7 @@ int described(const Context& context, const Work& work) {
     }
 }
 
-// The same, but throws nothing: there may be too little memory for `work`, or for the message about another error.
+// The same, without std::bad_alloc: `work`, or the message about another error, may need more memory than there is.
 template <class Work>
 int guarded(const Context& context, const Work& work) noexcept {
     try {
@@ -99,7 +99,7 @@ int guarded(const Context& context, const Work& work) noexcept {
     }
 }
 
-// Several inputs are independent: one that fails does not keep the others from being read. The worst exit code counts.
+// Several inputs are independent: if one fails, the others are still read. Returns the largest exit code.
 int run_inputs(Context& context) {
     StandardOutput out;
     CountTotal total;
@@ -118,7 +118,7 @@ int run_inputs(Context& context) {
     return worst;
 }
 
-// The directory, or where it would be made if it is missing.
+// The directory, or if it is missing, the nearest existing one above it.
 std::string nearest_directory(std::string path) {
     while (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
         path.resize(path.find_last_not_of('/') + 1);
@@ -134,6 +134,9 @@ Permissions permissions_of(const Arguments& arguments) {
         permissions.read.push_back(arguments.manifest);  // --resume compares it
         return permissions;
     }
+    if (arguments.policy.pieces) {  // available_memory() decides how
+        permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
+    }
     const PieceNamer namer(arguments.output, arguments.inputs.front(), arguments.first_index, 1);
     permissions.write.push_back(nearest_directory(namer.folder()));
     if (leads_to_stream(arguments.manifest)) {
@@ -145,7 +148,7 @@ Permissions permissions_of(const Arguments& arguments) {
 }
 
 int run_verb(Context& context) {
-    // A command of the user's may do what the user may do.
+    // A filter command keeps the rights of its user.
     if (context.arguments.filter.empty()) confine(permissions_of(context.arguments));
     switch (context.arguments.verb) {
         case Verb::kSplit: {
@@ -169,7 +172,7 @@ int print(const std::string& text) {
     return kDone;
 }
 
-// The shell that --completion names, as the next word or after an equals sign, or nothing if it is not that.
+// The shell that --completion names, as the next word or after an equals sign. Nothing for another first word.
 std::optional<Shell> completion_wish(const std::vector<std::string>& words) {
     constexpr std::string_view kOption = "--completion";
     if (words[0].starts_with(std::string(kOption) + "=") && words.size() == 1)
@@ -185,13 +188,13 @@ Verb verb_of(const std::string& word) {
     throw UsageError(fmt::format("unknown command '{}'{}", word, did_you_mean(word, names)));
 }
 
-// `words` are what stands after --help.
+// `words` are the words after --help.
 int print_help(const std::vector<std::string>& words) {
     if (words.size() > 1) throw UsageError("help takes one command");
     return print(words.empty() ? general_help() : verb_help(verb_of(words[0])));
 }
 
-// Refuses a first word that looks like an option, but is not one that can stand in place of a verb.
+// Refuses a first word that looks like an option, but is not --help, --version or --completion.
 [[noreturn]] void refuse_general_option(const std::string& word) {
     std::vector<std::string> names;
     for (const OptionRow& row : option_table()) {
@@ -208,7 +211,7 @@ int run(const std::vector<std::string>& words, Context& context) {
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     if (first == "help" || first == "--help" || first == "-h") return print_help(rest);
     if (first == "--version" || first == "-V") {
-        if (!rest.empty()) throw UsageError(fmt::format("{} stands alone", first));
+        if (!rest.empty()) throw UsageError(fmt::format("{} takes no further words", first));
         return print(version_text());
     }
     if (const auto shell = completion_wish(words)) return print(completion_script(*shell));
@@ -219,8 +222,8 @@ int run(const std::vector<std::string>& words, Context& context) {
     return context.arguments.help ? print(verb_help(verb)) : run_verb(context);
 }
 
-// Opens descriptors 0 to 2 if they are closed, the wrong way round: no piece may get one of them, and using them still
-// fails as it would have.
+// Opens descriptors 0 to 2 on /dev/null if they are closed, so that no piece gets one of them. They are opened for the
+// wrong direction: using them still fails.
 void occupy_standard_descriptors() {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
         if (::fcntl(descriptor, F_GETFD) >= 0) continue;
@@ -231,7 +234,7 @@ void occupy_standard_descriptors() {
 
 int main(std::span<char*> words) {
     occupy_standard_descriptors();
-    std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // the file size limit is an error like any other
+    std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails with EFBIG
     const MappingGuard mapping_guard;
     Context context{};
     return guarded(context, [&] { return run({words.begin(), words.end()}, context); });

@@ -41,7 +41,7 @@ void print_offsets(Context& context, OpenInput& opened) {
     const auto writer = make_offsets_writer(arguments.format, out);
     InputFacts facts{context.path,  0, input.identity().mtime_ns, opened.dialect,
                      policy.header, 0, input.compression(),       {}};
-    if (input.is_mapped()) {
+    if (!input.is_stream()) {
         const RecordIndex index = index_of(context, opened);
         judge.take(index.findings());
         facts.size = index.findings().size;

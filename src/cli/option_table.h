@@ -18,7 +18,7 @@ struct OptionRow {
     unsigned verbs;     // the bits of the verbs that take it, or kGeneral
     const char* group;  // heading in the help
 
-    // What the value can be: names with a blank between two, kPath, or nothing that can be listed.
+    // The possible values: names separated by blanks, or kPath, or empty if they cannot be listed.
     std::string choices = {};
 };
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
@@ -30,11 +30,11 @@ constexpr const char* kPath = "/";
 // they agree in the letter, in the choices and in whether there is a value.
 const std::vector<OptionRow>& option_table();
 
-// Names with a blank between two, as OptionRow::choices has them.
+// The names separated by blanks, as in OptionRow::choices.
 std::string joined(const std::vector<std::string_view>& names);
 
 const char* verb_name(Verb verb);
-// The names of the verbs that have one of the bits, as joined() makes them.
+// The names of the verbs whose bit is set, separated by blanks.
 std::string verb_names(unsigned bits);
 std::optional<Verb> verb_by_name(const std::string& name);
 

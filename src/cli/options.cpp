@@ -28,7 +28,7 @@ void take_policy(const Given& given, Arguments& arguments) {
     policy.size = given.size("size");
     if (const auto every = given.count("every", 1)) {
         for (const char* other : {"records", "size", "pieces"}) given.refuse_both("every", other);
-        policy.records = every;  // each start is that of a piece of so many records
+        policy.records = every;  // the starts are those of pieces of `every` records
     }
     if (const std::string* pieces = given.text("pieces")) {
         if (arguments.verb == Verb::kCat) {
@@ -92,7 +92,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
         wish.sniff_terminator = !terminator->has_value();
         if (terminator->has_value()) wish.dialect.terminator = **terminator;
     }
-    // A delimiter that is yet to be found cannot be at fault.
+    // A delimiter that is sniffed later cannot be wrong here.
     Dialect dialect = wish.dialect;
     if (wish.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
     if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
@@ -103,10 +103,10 @@ void take_machine(const Given& given, Arguments& arguments) {
     constexpr std::uint64_t kMaxThreads = 1024;
     machine.threads = static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
     if (const auto size = given.size("block-size")) {
-        // The index holds some 65 bytes a block: smaller blocks would need more memory than their bytes.
+        // The scan needs some 65 bytes of memory a block: smaller blocks would need more than the input.
         constexpr std::size_t kLeastBlockSize = 64;
         if (*size < kLeastBlockSize || *size > kMaxBlockSize) {
-            throw UsageError(fmt::format("--block-size: {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
+            throw UsageError(fmt::format("--block-size: it must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
         }
         machine.block_size = static_cast<std::size_t>(*size);
     }
@@ -123,7 +123,7 @@ void take_output(const Given& given, Arguments& arguments) {
     arguments.first_index = given.count("first-index", 0).value_or(1);
     constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
     if (arguments.first_index > kMaxFirstIndex)
-        throw UsageError(fmt::format("--first-index: at most {}", kMaxFirstIndex));
+        throw UsageError(fmt::format("--first-index: the largest value is {}", kMaxFirstIndex));
     arguments.make_directories = given.has("mkdir");
     arguments.force = given.has("force");
     arguments.resume = given.has("resume");
@@ -137,18 +137,22 @@ void take_output(const Given& given, Arguments& arguments) {
     arguments.print = given.has("print") || arguments.null;
     arguments.dry_run = given.has("dry-run");
     arguments.json = given.has("json");
+    arguments.checksum = given.has("checksum");
     if (given.has("all")) arguments.max_listed = UINT64_MAX;
     for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
     const std::string* manifest = given.text("manifest");
     if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print)) {
-        throw UsageError("--manifest - goes with none of --print, --null and --json, which use standard output too");
+        throw UsageError(
+            "--manifest - cannot be combined with --print, --null or --json, which use standard output too");
     }
+    if (arguments.checksum && manifest == nullptr && !arguments.json)
+        throw UsageError("--checksum needs --manifest or --json");
     if (given.has("every")) arguments.format = Format::kStarts;
     if (const auto format = given.choice("format", kFormats)) arguments.format = *format;
     given.refuse_both("every", "format");
 }
 
-// A name that ends as those of compressed files do, for pieces that are not compressed, would mislead.
+// Refuses names of compressed files for pieces that are not compressed.
 void refuse_plain_pieces(const Given& given) {
     struct Suffix {
         const char* suffix;
@@ -160,7 +164,7 @@ void refuse_plain_pieces(const Given& given) {
     for (const auto& [suffix, format] : kSuffixes) {
         if (!given.text("output")->ends_with(suffix)) continue;
         const std::string way = format != nullptr ? fmt::format("--compress {}", format) : "--filter";
-        throw UsageError(fmt::format("{}: names end with {}, but the pieces are plain; {} compresses them",
+        throw UsageError(fmt::format("{}: the names end with {}, but the pieces are not compressed; {} compresses them",
                                      given.spelling("output"), suffix, way));
     }
 }
@@ -196,11 +200,11 @@ void take_filter(const Given& given, Arguments& arguments) {
     if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --filter exclude each other");
     for (const char* other : {"compress", "force", "manifest", "mkdir", "resume", "sync"}) {
         if (given.has(other))
-            throw UsageError(fmt::format("{} is about files, and --filter makes none", given.spelling(other)));
+            throw UsageError(fmt::format("{} is for files, and --filter makes none", given.spelling(other)));
     }
 }
 
-// What is said on standard error, beside errors.
+// What is printed on standard error, except errors.
 void take_talk(const Given& given, Arguments& arguments) {
     arguments.quiet = given.has("quiet");
     arguments.verbose = given.has("verbose");
@@ -214,7 +218,8 @@ void take_inputs(const Given& given, Arguments& arguments) {
     arguments.snapshot = given.has("snapshot");
     const bool many = arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck;
     if (!many && arguments.inputs.size() > 1) {
-        throw UsageError(fmt::format("one input at a time, and '{}' is a second one", arguments.inputs[1]));
+        throw UsageError(fmt::format("{} takes one input, and '{}' is a second one", verb_name(arguments.verb),
+                                     arguments.inputs[1]));
     }
     if (!arguments.inputs.empty()) return;
     if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat)

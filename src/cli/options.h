@@ -1,4 +1,4 @@
-// The command line as the verbs see it: what the options come to.
+// The parsed command line.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStar
 // Shells that there are completions for.
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
-// A parsed command line. Fields that the verb has no option for keep their defaults.
+// The values of the options. A field without an option of the verb keeps its default.
 struct Arguments {
     Verb verb = Verb::kCount;
     bool help = false;
@@ -52,9 +52,10 @@ struct Arguments {
     std::string manifest;            // empty: none; "/dev/stdout" for "-"
     bool print = false;              // names of pieces
     bool null = false;               // lines end with NUL, see line_end()
-    std::optional<CloneMode> clone;  // policy.alignment goes with it
+    std::optional<CloneMode> clone;  // sets policy.alignment too
     CompressionWish compression;     // of pieces; `output` has its suffix
-    std::string filter;              // empty: none
+    bool checksum = false;
+    std::string filter;  // empty: none
     bool dry_run = false;
     bool json = false;
     bool quiet = false;

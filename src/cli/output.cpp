@@ -75,7 +75,7 @@ private:
     std::size_t used_ = 0;
 };
 
-// A character of UTF-8, or one byte that is none.
+// A character of UTF-8, or one byte that does not belong to one.
 struct Character {
     std::size_t size = 1;
     std::optional<char32_t> code;
@@ -84,7 +84,7 @@ struct Character {
 Character character_at(std::string_view text, std::size_t i) {
     struct Form {
         unsigned mask, lead;  // of the first byte
-        char32_t least;       // what needs so many bytes
+        char32_t least;       // the least code of this length
     };
     static constexpr std::array<Form, 4> kForms = {
         {{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}}};
@@ -105,8 +105,8 @@ Character character_at(std::string_view text, std::size_t i) {
     return {};
 }
 
-// How many columns a terminal has for the character, as far as whole blocks of Unicode tell: combining marks none, the
-// wide ones of East Asia and emoji two.
+// How many columns a character takes on a terminal, judged by its Unicode block: combining marks 0, wide characters of
+// East Asia and emoji 2, others 1.
 std::size_t columns_of(char32_t code) {
     struct Range {
         char32_t first, last;

@@ -15,7 +15,7 @@
 
 namespace cleave::cli {
 
-// Buffered standard output. What was not flushed is lost, so that a failed run prints no half result.
+// Buffered standard output. The destructor discards what was not flushed: a failed run prints no partial result.
 class StandardOutput {
 public:
     // `cancellation`, if any, ends waits for the reader by Cancelled, and must outlive this.
@@ -27,7 +27,7 @@ public:
         if (buffer_.size() >= kBufferSize) flush();
     }
 
-    // The numbers with the separator between them, on a line: many times as fast as print().
+    // Prints the numbers on a line, with the separator between them. Many times as fast as print().
     void print_row(std::span<const std::uint64_t> numbers, char separator);
 
     void write(std::span<const std::uint8_t> bytes);
@@ -44,34 +44,33 @@ private:
 // Whether the descriptor is a terminal that understands the usual escape sequences.
 bool is_terminal(int descriptor);
 
-// Control characters as \xHH: names and data of others never reach the terminal raw.
+// Control characters as \xHH, so that names and data cannot control the terminal.
 std::string printable(std::string_view text);
 
-// The same for data, with bytes that are no UTF-8 as \xHH too; and the column, from 0, in which text[caret] stands
-// then, or the end of it. A terminal has two columns for a wide character of East Asia and for an emoji.
+// The same for data. Bytes that are not UTF-8 become \xHH too. Also returns the column, from 0, of text[caret] or of
+// the end of the text. Wide characters of East Asia and emoji take two columns.
 struct PrintableData {
     std::string text;
     std::size_t caret = 0;
 };
 PrintableData printable_data(std::string_view text, std::size_t caret);
 
-// Whether what is written to the descriptor may be coloured: it is a terminal that can do that, and NO_COLOR is not set
+// Whether text for the descriptor may be coloured: it is a terminal with colours, and NO_COLOR is not set
 // (https://no-color.org).
 bool wants_colour(int descriptor);
 
-// How an input is called in messages.
+// The name of an input in messages.
 std::string display_name(const std::string& path);
 
-// The number of the record that holds the place: from 1, or 0 if it is one of the records that the header takes up.
+// The number of the record with the place: from 1, or 0 in the header.
 std::uint64_t record_number(const Place& place, std::uint64_t header_records);
 
-// "(byte N, line L, record K)" or "(byte N, line L, in the header)", with lines counted from 1. Without the line if it
-// is not known.
+// "(byte N, line L, record K)" or "(byte N, line L, in the header)". Lines count from 1. Without the line if it is not
+// known.
 std::string describe_place(const Place& place, std::uint64_t header_records,
                            std::optional<std::uint64_t> line = std::nullopt);
 
-// Prints "cleave: TEXT" on standard error, over a bar if one is there. Asks for no memory. What cannot be written is
-// lost.
+// Prints "cleave: TEXT" on standard error, over a bar if there is one. Allocates no memory. Ignores write errors.
 void print_message(std::string_view text) noexcept;
 
 // The same with "cleave: warning: TEXT".

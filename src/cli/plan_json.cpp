@@ -23,6 +23,20 @@ std::string differing_member(const std::string& key, const Json& there, const Js
     return fmt::format("'{}'", key);
 }
 
+void add_result(Json& json, const PieceResult& result) {
+    if (result.stored) json["stored"] = *result.stored;
+    if (result.crc32c) json["crc32c"] = fmt::format("{:08x}", *result.crc32c);
+}
+
+// Two elements of 'pieces', which may be anybody's.
+bool is_same_plan(Json there, Json wanted) {
+    for (Json* piece : {&there, &wanted}) {
+        if (piece->object() == nullptr) continue;
+        for (const char* member : {"stored", "crc32c"}) piece->erase(member);
+    }
+    return there == wanted;
+}
+
 }  // namespace
 
 void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
@@ -63,7 +77,8 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
         if (pieces == nullptr || others == nullptr) return fmt::format("its '{}' differs", key);
         if (pieces->size() != others->size())
             return fmt::format("it has {} pieces, not {}", others->size(), pieces->size());
-        const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces);
+        const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces, is_same_plan);
+        if (piece == others->end()) continue;
         return fmt::format("its piece {} is another one", piece - others->begin() + 1);
     }
     return std::nullopt;
@@ -110,6 +125,7 @@ void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& f
     if (!file) return;
     json["name"] = file->name;
     json["size"] = file->size;
+    add_result(json, file->result);
 }
 
 Json dialect_json(const Dialect& dialect) {

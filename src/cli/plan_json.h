@@ -8,11 +8,12 @@
 
 #include "cleave/dialect.h"
 #include "cleave/plan.h"
+#include "cleave/split.h"
 #include "cli/json.h"
 
 namespace cleave::cli {
 
-// What is said of the input as a whole.
+// Facts about the whole input.
 struct InputFacts {
     std::string path;
     std::uint64_t size = 0;
@@ -24,14 +25,14 @@ struct InputFacts {
     CompressionWish piece_compression;             // where there are files
 };
 
-// The file of a piece, or what a command gets in place of one. `size` is the plain bytes in it, those of the header
-// included.
+// The file of a piece, or the input of a command in its place. `size` counts its plain bytes with the header.
 struct PieceFile {
     std::string name;
     std::uint64_t size = 0;
+    PieceResult result = {};
 };
 
-// Takes the pieces first, in order, as the facts may be known only after them. About 140 bytes of memory a piece.
+// Takes the pieces first, in order: the facts may be known only after them. Needs about 140 bytes of memory a piece.
 class PlanJson {
 public:
     void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
@@ -43,12 +44,13 @@ private:
     std::string pieces_;  // with commas between them
 };
 
-// What first tells a manifest that is there from the one that is wanted, in words; nothing if they say the same.
+// The first difference between an existing manifest and the one of this run, in words. Nothing if they are equal. The
+// members of PieceResult are not compared: they are known only when a piece is finished.
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
 Json input_json(const InputFacts& facts);
-// The format and the size of a compressed file in bytes, which is null if `file_size` is 0: it is not known then, as of
-// a pipe. Null for an input that is not compressed.
+// The format and the size of a compressed file. A `file_size` of 0 means that the size is not known, as for a pipe, and
+// is written as null. Null for an input that is not compressed.
 Json compression_json(Compression compression, std::uint64_t file_size);
 Json header_json(const InputFacts& facts);
 // Without a file, for pieces that are only planned.
@@ -57,7 +59,7 @@ Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::
 void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file);
 Json dialect_json(const Dialect& dialect);
 
-// How a dialect's parts are called, on the command line and in JSON.
+// The names of a dialect's parts, on the command line and in JSON.
 const char* name_of(Quoting quoting);
 const char* name_of(Terminator terminator);
 const char* name_of(EscapeScope scope);

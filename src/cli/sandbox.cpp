@@ -14,18 +14,18 @@
 namespace cleave::cli {
 namespace {
 
-// Of the third version of Landlock; this header may be older.
+// From the third version of Landlock; the system's header may be older.
 constexpr std::uint64_t kTruncate = 1ULL << 14;
 
 constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
-// A link that is replaced gets another name meanwhile, which is to make one.
+// --force renames a link that it replaces, which needs the right to make links.
 constexpr std::uint64_t kWrite = kRead | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                  LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                  LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
-// All rights that the kernel knows, of its version; 0 if there is no Landlock.
+// All rights that this kernel knows; 0 if it has no Landlock.
 std::uint64_t known_rights() {
     const std::int64_t version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) return 0;
@@ -33,7 +33,7 @@ std::uint64_t known_rights() {
     return kFirst | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) | (version >= 3 ? kTruncate : 0);
 }
 
-// Rules for what is not there cannot be made, and are not needed.
+// A path that does not exist needs no rule.
 void permit(int ruleset, const std::string& path, std::uint64_t rights) {
     const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat status;

@@ -1,5 +1,5 @@
-// What the process may do from here on, by Landlock: the kernel refuses the rest, whatever a bug in the reading of
-// hostile input might make of the process. (https://docs.kernel.org/userspace-api/landlock.html)
+// Limits what the process may open from here on, by Landlock. The kernel refuses everything else, even if hostile input
+// exploits a bug. (https://docs.kernel.org/userspace-api/landlock.html)
 #pragma once
 
 #include <string>
@@ -13,10 +13,9 @@ struct Permissions {
     std::vector<std::string> write;
 };
 
-// Takes every other right to open files from this process and its threads, and the right to gain privileges by running
-// a program. What is open already stays open. A path that does not exist permits nothing. Where the kernel has no
-// Landlock, or is told not to use it, only the second is done: this protects from bugs, and no run fails for lack of
-// it.
+// This process and its threads lose every other right to open files, and the right to gain privileges by running a
+// program. Open files stay open. A path that does not exist permits nothing. Without Landlock in the kernel, only the
+// right to gain privileges is lost, and the run goes on.
 void confine(const Permissions& permissions);
 
 }  // namespace cleave::cli

@@ -17,24 +17,32 @@ namespace {
 
 constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
 
-// The line that holds the byte at `offset`, from 1: one more than the line ends before it. A line ends with LF, with CR
-// if records end with CR, and with LF, CRLF and a lone CR if records may end with any of these; quotes make no
-// difference. Nothing for a stream, whose bytes are gone.
+// The number of the line with the byte at `offset`, from 1. A line ends with LF; with CR if records end with CR; with
+// LF, CRLF and a lone CR if records may end with any of these. Line ends inside quotes count too. Nothing for a stream:
+// its bytes are gone.
 std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offset) {
-    if (context.opened == nullptr || !context.opened->input.is_mapped()) return std::nullopt;
-    const auto all = context.opened->input.bytes();
-    const auto before = all.first(static_cast<std::size_t>(offset));
+    if (context.opened == nullptr || context.opened->input.is_stream()) return std::nullopt;
+    const Blob& blob = context.opened->input.blob();
     const Terminator terminator = context.opened->dialect.terminator;
-    auto ends = std::ranges::count(before, terminator == Terminator::kCr ? '\r' : '\n');
-    if (terminator == Terminator::kAny) {
-        for (std::size_t i = 0; i < before.size(); ++i) {
-            if (before[i] == '\r' && (i + 1 == all.size() || all[i + 1] != '\n')) ++ends;
+    std::vector<std::uint8_t> buffer;
+    std::uint64_t ends = 0;
+    for (std::uint64_t begin = 0; begin < offset;) {
+        constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
+        const auto size = static_cast<std::size_t>(std::min(offset - begin, kPartSize));
+        // With the byte that follows, if there is one.
+        const auto has_next = static_cast<std::size_t>(begin + size < blob.size());
+        const auto bytes = blob.lend(begin, size + has_next, buffer);
+        ends += static_cast<std::uint64_t>(
+            std::ranges::count(bytes.first(size), terminator == Terminator::kCr ? '\r' : '\n'));
+        for (std::size_t i = 0; terminator == Terminator::kAny && i < size; ++i) {
+            if (bytes[i] == '\r' && (i + 1 == bytes.size() || bytes[i + 1] != '\n')) ++ends;
         }
+        begin += size;
     }
-    return static_cast<std::uint64_t>(ends) + 1;
+    return ends + 1;
 }
 
-// Whether the shell takes the path as one word, and SQL and Python as it stands between quotes.
+// Whether the path needs no quoting as a word of a shell, and no escapes between quotes in SQL and Python.
 bool is_plain_word(std::string_view path) {
     return std::ranges::all_of(path, [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -42,7 +50,7 @@ bool is_plain_word(std::string_view path) {
     });
 }
 
-// What the input is, and a command that reads it. `outer` is the compression that the input has decoded.
+// Says what the input is, and gives a command that prints it as CSV. `outer` is the compression that was decoded.
 std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
     const bool is_pipe = context.path == "-";
     const bool is_word = is_plain_word(context.path) && !context.path.starts_with("-");
@@ -71,23 +79,24 @@ SniffedDialect settle(Context& context, Input& input) {
     input.throw_if_changed();
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     if (sniffed.quotes_unexplained) {
-        Judge(context).warn("there are quotes, but no delimiter explains where they stand; name it with --delimiter");
+        Judge(context).warn(
+            "there are quotes, but no known delimiter stands before and after them; name it with --delimiter");
     }
     return sniffed;
 }
 
 std::string left_out_text(const Input& input) {
     return fmt::format("left out {} {} from byte {} on: the last record is not complete", input.left_out(),
-                       input.left_out() == 1 ? "byte" : "bytes", input.bytes().size());
+                       input.left_out() == 1 ? "byte" : "bytes", input.blob().size());
 }
 
 void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
 
 std::optional<std::uint64_t> size_to_scan(const Input& input) {
-    if (input.is_mapped()) return input.bytes().size();
-    // A compressed file; pipes and what pretends to be empty have none.
+    if (!input.is_stream()) return input.blob().size();
+    // A compressed file has a size. A pipe and a file that pretends to be empty have none.
     const std::uint64_t size = input.identity().size;
-    return size > input.descriptor_offset() ? std::optional(size - input.descriptor_offset()) : std::nullopt;
+    return size > input.offset_in_file() ? std::optional(size - input.offset_in_file()) : std::nullopt;
 }
 
 std::string summary(const Context& context, double seconds) {
@@ -108,7 +117,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     start(context.meter);
     Input input =
         context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
-    Bar bar(context.arguments, context.meter, size_to_scan(input), !input.is_mapped());
+    Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
     OpenInput opened{std::move(input), {}, {}, bar};
     context.opened = &opened;
     const auto close = [&context](const OpenInput*) { context.opened = nullptr; };
@@ -133,10 +142,10 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
 }
 
 void spool(Context& context, OpenInput& opened) {
-    if (opened.input.is_mapped()) return;
+    if (!opened.input.is_stream()) return;
     opened.input.spool(&context.meter);
     start(context.meter);
-    opened.bar.resize(opened.input.bytes().size());
+    opened.bar.resize(opened.input.blob().size());
 }
 
 RecordIndex index_of(const Context& context, OpenInput& opened) {
@@ -147,7 +156,7 @@ RecordIndex index_of(const Context& context, OpenInput& opened) {
 
 void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index) {
     if (opened.input.accept_touch()) {
-        const RecordIndex again(opened.input.bytes(), opened.dialect, context.arguments.machine,
+        const RecordIndex again(opened.input.blob(), opened.dialect, context.arguments.machine,
                                 opened.input.cancellation());
         if (!again.has_same_records(index)) throw InputChangedError();
     }
@@ -172,7 +181,7 @@ std::string Judge::describe_oversize(const Piece& piece) const {
     const Place place{piece.start, piece.first_record - 1 + context_.header_records};
     const Policy& policy = context_.arguments.policy;
     const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
-    return fmt::format("a record of {} bytes does not fit a piece of {}{} {}", piece.length, *policy.size,
+    return fmt::format("a record of {} bytes does not fit a piece of {} bytes{} {}", piece.length, *policy.size,
                        has_header ? " with the header" : "", describe(place));
 }
 
@@ -180,32 +189,34 @@ void Judge::take(const Findings& findings) const {
     context_.header_records = context_.has_header() ? findings.header_records : 0;
     const Arguments& arguments = context_.arguments;
     if (findings.divergence && arguments.strict)
-        throw InputError(fmt::format("{} {}", kRulesDiffer, describe(*findings.divergence)));
+        throw InputError(fmt::format("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote && !arguments.lenient) {
         throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
     }
-    if (arguments.quiet) return;  // a line costs a walk through the input
+    if (arguments.quiet) return;  // to find a line number, the input is read again
     if (findings.divergence) warn(fmt::format("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }
 
 void Judge::take(const Piece& piece) {
     if (!piece.oversize) return;
-    if (context_.arguments.strict_size) throw InputError(describe_oversize(piece));
+    if (context_.arguments.strict_size) {
+        throw InputError(describe_oversize(piece) + "; without --strict-size it gets a piece to itself");
+    }
     if (oversize_count_++ == 0) first_oversize_ = piece;
 }
 
 void Judge::conclude() const {
     if (oversize_count_ == 0 || context_.arguments.quiet) return;
     std::string text = describe_oversize(first_oversize_);
-    if (oversize_count_ > 1) text += fmt::format(" and {} more do not", oversize_count_ - 1);
-    warn(text + "; each stands alone");
+    if (oversize_count_ > 1) text += fmt::format("; {} more do not fit either", oversize_count_ - 1);
+    warn(text + "; each gets a piece to itself");
 }
 
 std::string describe(const Context& context, const HeaderSizeError& error) {
     return fmt::format(
-        "the header of {} bytes does not fit a piece of {}; the least SIZE with room for a record is {}, or leave the "
-        "header out with --header drop",
+        "the header of {} bytes does not fit a piece of {} bytes; give -C at least {}, or leave the header out with "
+        "--header drop",
         error.header_size(), *context.arguments.policy.size, error.header_size() + 1);
 }
 

@@ -1,4 +1,4 @@
-// What the verbs share: an input with its dialect settled, and the judgement of what was found in it.
+// What the verbs share: an input with a settled dialect, and the decision what is an error or a warning.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ struct OpenInput;
 // An input that is being worked on. It outlives what is thrown about it, so that main can name it.
 struct Context {
     Arguments arguments;
-    std::string path;  // of the input at hand, as given; empty before there is one
-    Meter meter;       // of it too
-    // The pieces of a split are complete and stay: the run has succeeded, whatever fails now.
+    std::string path;  // of the current input, as given; empty before the first one
+    Meter meter;       // of the current input
+    // The pieces of a split are complete and stay. From here on the run has succeeded, even if something else fails.
     bool is_committed = false;
     const OpenInput* opened = nullptr;  // the input while it is open
-    // The records that the input's header takes up; 0 if it has no header, or is not scanned yet.
+    // How many records belong to the input's header; 0 if it has no header or is not scanned yet.
     std::uint64_t header_records = 0;
 
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
@@ -36,21 +36,21 @@ struct OpenInput {
     Bar& bar;
 };
 
-// Makes a stream's bytes be all there, if they are not.
+// Copies a stream to a temporary file and maps it. Does nothing for a mapped input.
 void spool(Context& context, OpenInput& opened);
 
-// Opens the input, settles its dialect, with a warning if the quotes make no sense, and calls `work` with it. Throws
-// InputError for encodings in which a byte is not a character, std::system_error, and what `work` throws. In place of
-// all that, if the input changed meanwhile or could not be read, it throws what Input::throw_if_changed() does; to look
-// at that before anything is told of the input is for `work`.
+// Opens the input, settles its dialect and calls `work` with it. Warns if no delimiter explains the quotes. Throws
+// InputError for an input that is not CSV, std::system_error, and what `work` throws. If the input changed meanwhile or
+// could not be read, throws what Input::throw_if_changed() throws instead. `work` must call throw_if_changed() before
+// it prints a result.
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work);
 
-// The records of a mapped input as index_records() finds them, found again if nothing but the time of its last status
-// change has changed meanwhile. Throws as RecordIndex, and InputChangedError if the records are not the same then.
+// The records of an input that is no stream, by index_records(). If only the time of the last status change is new
+// afterwards, scans again. Throws as RecordIndex, and InputChangedError if the second scan finds other records.
 RecordIndex index_of(const Context& context, OpenInput& opened);
-// Throws as Input::throw_if_changed(), but if nothing but the time of the last status change is another: then
-// InputChangedError if a new scan does not find the same records.
+// Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
+// InputChangedError if that finds other records.
 void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index);
 
 // Decides between error, warning and silence, by the options.
@@ -58,18 +58,17 @@ class Judge {
 public:
     explicit Judge(Context& context) : context_(context) {}
 
-    // Prints a remark or a warning about the input at hand, unless --quiet.
+    // Prints a remark or a warning about the current input. Prints nothing under --quiet.
     void remark(const std::string& text) const;
     void warn(const std::string& text) const { remark("warning: " + text); }
 
-    // Notes how many records the header takes up. Throws InputError, or warns. What is thrown names the place in its
-    // message.
+    // Notes how many records belong to the header. Throws InputError, with the place in its message, or warns.
     void take(const Findings& findings) const;
 
     // Throws InputError under --strict-size if the piece is too large.
     void take(const Piece& piece);
 
-    // Warns of the pieces that are too large.
+    // Warns about the pieces that are too large.
     void conclude() const;
 
 private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-// A handler can be told nothing but by globals.
+// A signal handler gets its data from globals only.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): see above
 std::atomic<Cancellation*> target{nullptr};
 std::atomic<int> caught{0};

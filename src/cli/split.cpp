@@ -15,6 +15,7 @@
 #include "cli/plan_json.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
+#include "io/page_cache.h"
 
 namespace cleave::cli {
 namespace {
@@ -64,7 +65,7 @@ Json make_event(const char* name) {
     return event;
 }
 
-// It is worth telling of --clone for inputs of more than so many bytes.
+// For inputs of more bytes than this, a message about --clone is useful.
 constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
 
 // How many plain bytes a piece has, with its header.
@@ -81,14 +82,15 @@ SplitOptions split_options(const Arguments& arguments, const SizeOf& size_of, St
     options.threads = arguments.machine.threads;
     options.clone = arguments.clone.value_or(CloneMode::kNever);
     options.compression = arguments.compression;
+    options.checksum = arguments.checksum;
     options.filter = arguments.filter;
     if (arguments.json) options.filter_output = STDERR_FILENO;  // standard output is for events
     options.meter = arguments.machine.meter;
-    options.finished = [&, size_of](const Piece& piece, const std::string& path) {
+    options.finished = [&, size_of](const Piece& piece, const std::string& path, const PieceResult& result) {
         judge.take(piece);
         if (arguments.json) {
             Json event = make_event("piece");
-            add_piece(event, piece, PieceFile{path, size_of(piece)});
+            add_piece(event, piece, PieceFile{path, size_of(piece), result});
             print_event(out, event);
         } else if (arguments.print) {
             out.print("{}{}", path, line_end(arguments));
@@ -130,11 +132,17 @@ void check_resumed(const std::string& manifest, const std::string& wanted) {
     }
 }
 
-// Whether the user should know of --clone, if it works here.
-bool is_worth_cloning(const Arguments& arguments, const Input& input) {
+bool makes_plain_files(const Arguments& arguments) {
+    return arguments.filter.empty() && arguments.compression.format == Compression::kNone;
+}
+
+// Says that --clone would work for a large file that was cut into these pieces.
+void remark_clone(const Arguments& arguments, const Input& input, std::span<const Piece> pieces,
+                  const PieceNamer& namer, const Judge& judge) {
     const bool can_be_aligned = arguments.policy.pieces || arguments.policy.size;
-    const bool is_plain = arguments.filter.empty() && arguments.compression.format == Compression::kNone;
-    return !arguments.clone && can_be_aligned && is_plain && input.bytes().size() > kWorthCloning;
+    if (arguments.clone || !can_be_aligned || !makes_plain_files(arguments)) return;
+    if (input.blob().size() <= kWorthCloning || !can_clone(input, namer.name(pieces.front()))) return;
+    judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
 }
 
 // The event that says that all pieces are in place. `records` counts the header too.
@@ -148,8 +156,25 @@ void print_end(const Context& context, const InputFacts& facts, std::uint64_t re
     print_event(out, event);
 }
 
-// `is_file` if the input was not spooled.
-void split_known(Context& context, OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
+// Whether the manifest has more of a piece than the plan.
+bool has_results(const Arguments& arguments) {
+    const bool is_compressed = arguments.compression.format != Compression::kNone;
+    return !arguments.manifest.empty() && (arguments.checksum || is_compressed);
+}
+
+RecordIndex scan_again(const Context& context, const OpenInput& opened) {
+    return RecordIndex(opened.input.blob(), opened.dialect, context.arguments.machine, opened.input.cancellation());
+}
+
+// Whether the policy gives these pieces of the index.
+bool has_pieces(const RecordIndex& index, const Policy& policy, const std::vector<Piece>& pieces) {
+    std::vector<Piece> planned;
+    plan_pieces(index, policy, [&](const Piece& piece) { planned.push_back(piece); });
+    return planned == pieces;
+}
+
+// Cuts an input that is all there by its index. `is_file` if it was not spooled.
+void split_by_index(Context& context, OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index = index_of(context, opened);
@@ -166,16 +191,26 @@ void split_known(Context& context, OpenInput& opened, bool is_file, StandardOutp
     };
     SplitOptions options = split_options(arguments, size_of, out, judge);
     const auto facts = [&] { return facts_of(context, opened, index.findings().size, header_size); };
+    std::vector<PieceResult> results;  // by piece; empty unless the manifest shows them
+    if (has_results(arguments)) {
+        results.resize(pieces.size());
+        options.finished = [&, print = options.finished](const Piece& piece, const std::string& path,
+                                                         const PieceResult& result) {
+            results[piece.number - 1] = result;
+            print(piece, path, result);
+        };
+    }
     options.manifest_text = [&] {
         PlanJson plan;
-        for (const Piece& piece : pieces) plan.add(piece, PieceFile{namer.name(piece), size_of(piece)});
+        for (const Piece& piece : pieces) {
+            const PieceResult result = results.empty() ? PieceResult{} : results[piece.number - 1];
+            plan.add(piece, PieceFile{namer.name(piece), size_of(piece), result});
+        }
         return plan.text(facts());
     };
     options.is_same_plan = [&] {
-        const RecordIndex again(opened.input.bytes(), opened.dialect, arguments.machine, opened.input.cancellation());
-        std::vector<Piece> now;
-        const std::uint64_t header = plan_pieces(again, policy, [&](const Piece& piece) { now.push_back(piece); });
-        return again.has_same_records(index) && header == header_size && now == pieces;
+        const RecordIndex again = scan_again(context, opened);
+        return again.has_same_records(index) && has_pieces(again, policy, pieces);
     };
     options.concluded = [&] { print_end(context, facts(), index.findings().records, out); };
     if (arguments.resume && !arguments.force && !arguments.manifest.empty()) {
@@ -192,17 +227,23 @@ void split_known(Context& context, OpenInput& opened, bool is_file, StandardOutp
     } else {
         split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
         context.is_committed = true;
-        if (is_file && is_worth_cloning(arguments, opened.input) &&
-            can_clone(opened.input, namer.name(pieces.front()))) {
-            judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
-        }
+        if (is_file) remark_clone(arguments, opened.input, pieces, namer, judge);
     }
 }
 
-void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
+// Whether a mapped input is cut as it is read: it does not fit into memory, and its pieces and their names do not
+// depend on what is found in it.
+bool is_cut_in_order(const Arguments& arguments, const Input& input) {
+    const Policy& policy = arguments.policy;
+    return policy.pieces && policy.alignment == 0 && makes_plain_files(arguments) && !arguments.resume &&
+           !arguments.dry_run && !input.is_snapshot() && is_too_large_to_cache(input.blob());
+}
+
+// Cuts a stream, or a mapped input as if it were one.
+void split_in_order(Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
-    const PieceNamer namer(arguments.output, context.path, arguments.first_index, std::nullopt);
+    const PieceNamer namer(arguments.output, context.path, arguments.first_index, policy.pieces);
     if (arguments.dry_run) {
         const SplitOptions options = split_options(arguments, {}, out, judge);
         const auto check = [&](std::span<const Piece> pieces) {
@@ -216,6 +257,7 @@ void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
         return;
     }
     PlanJson plan;
+    std::vector<Piece> pieces;  // of a mapped input
     Findings found;
     std::optional<std::uint64_t> header_size;  // known when the first piece is finished
     const SizeOf size_of = [&](const Piece& piece) {
@@ -224,12 +266,20 @@ void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
     SplitOptions options = split_options(arguments, size_of, out, judge);
     // Without a piece there is nothing but the header.
     const auto facts = [&] { return facts_of(context, opened, found.size, header_size.value_or(found.size)); };
-    options.finished = [&, print = options.finished](const Piece& piece, const std::string& path) {
+    options.finished = [&, print = options.finished](const Piece& piece, const std::string& path,
+                                                     const PieceResult& result) {
         if (!header_size) header_size = piece.start;
-        if (!arguments.manifest.empty()) plan.add(piece, PieceFile{path, size_of(piece)});
-        print(piece, path);
+        if (!opened.input.is_stream()) pieces.push_back(piece);
+        if (!arguments.manifest.empty()) plan.add(piece, PieceFile{path, size_of(piece), result});
+        print(piece, path, result);
     };
     options.manifest_text = [&] { return plan.text(facts()); };
+    if (!opened.input.is_stream()) {
+        options.is_same_plan = [&] {
+            const RecordIndex again = scan_again(context, opened);
+            return again.findings() == found && has_pieces(again, policy, pieces);
+        };
+    }
     options.concluded = [&] { print_end(context, facts(), found.records, out); };
     split_stream(opened.input, opened.dialect, arguments.machine, policy, namer, options,
                  [&](const Findings& findings) {
@@ -237,12 +287,13 @@ void split_unknown(Context& context, OpenInput& opened, StandardOutput& out, Jud
                      found = findings;
                  });
     context.is_committed = true;
+    if (!opened.input.is_stream()) remark_clone(arguments, opened.input, pieces, namer, judge);
 }
 
 // Pieces stay from the return of split_mapped() and split_stream() on. What fails after that is a warning, see
 // Context::is_committed.
 void split_input(Context& context, OpenInput& opened) {
-    const bool is_file = opened.input.is_mapped();
+    const bool is_file = !opened.input.is_stream();
     if (context.arguments.clone == CloneMode::kAlways && !is_file && !opened.input.peek(1).empty()) {
         const bool is_compressed = opened.input.compression() != Compression::kNone;
         throw CloneError(display_name(context.path), is_compressed ? "compressed" : "not a regular file");
@@ -259,10 +310,10 @@ void split_input(Context& context, OpenInput& opened) {
         event["dialect"] = dialect_json(facts.dialect);
         print_event(out, event);
     }
-    if (opened.input.is_mapped()) {
-        split_known(context, opened, is_file, out, judge);
+    if (!opened.input.is_stream() && !is_cut_in_order(context.arguments, opened.input)) {
+        split_by_index(context, opened, is_file, out, judge);
     } else {
-        split_unknown(context, opened, out, judge);
+        split_in_order(context, opened, out, judge);
     }
     if (context.arguments.dry_run) out.flush();
     judge.conclude();

@@ -1,4 +1,4 @@
-// What the user may have meant by a word that is not known.
+// Suggests what the user may have meant by an unknown word.
 #pragma once
 
 #include <string>

@@ -69,7 +69,8 @@ std::uint64_t parse_count(const std::string& option, const std::string& text, st
     std::string_view rest = text;
     const std::uint64_t number = take_digits(option, rest, text);
     if (!rest.empty()) throw UsageError(fmt::format("{}: '{}' is not a number", option, text));
-    if (number < least) throw UsageError(fmt::format("{}: at least {}", option, least));
+    if (number < least)
+        throw UsageError(fmt::format("{}: '{}' is too small; the least value is {}", option, text, least));
     return number;
 }
 
@@ -79,21 +80,22 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     const std::string_view decimals = take_decimals(option, rest, text);
     const std::optional<std::uint64_t> unit = unit_of(rest);
     if (!unit || (*unit == 1 && !decimals.empty())) {
-        throw UsageError(fmt::format("{}: '{}' has no suffix that is known (K, M, G, KB, KiB...)", option, text));
+        throw UsageError(fmt::format("{}: '{}' has no known suffix (K, M, G, KB, KiB...)", option, text));
     }
     std::uint64_t size = 0;
     const bool is_too_large =
         __builtin_mul_overflow(whole, *unit, &size) || __builtin_add_overflow(size, share_of(decimals, *unit), &size);
     if (is_too_large) throw UsageError(fmt::format("{}: '{}' is too large", option, text));
-    if (size == 0) throw UsageError(fmt::format("{}: at least 1 byte", option));
+    if (size == 0) throw UsageError(fmt::format("{}: '{}' is too small; the least value is 1 byte", option, text));
     return size;
 }
 
 Share parse_share(const std::string& option, const std::string& text) {
     const std::size_t slash = text.find('/');
-    if (slash == std::string::npos) throw UsageError(fmt::format("{}: '{}' is not K/N", option, text));
+    if (slash == std::string::npos) throw UsageError(fmt::format("{}: '{}' is not K/N, such as 3/8", option, text));
     const Share share{parse_count(option, text.substr(0, slash), 1), parse_count(option, text.substr(slash + 1), 1)};
-    if (share.number > share.count) throw UsageError(fmt::format("{}: there is no piece {}", option, text));
+    if (share.number > share.count)
+        throw UsageError(fmt::format("{}: there is no piece {} of {}", option, share.number, share.count));
     return share;
 }
 

@@ -35,7 +35,7 @@ struct Choice {
     T value;
 };
 
-// The names with a blank between two, as in OptionRow.
+// The names separated by blanks, as in OptionRow.
 template <class T, std::size_t kCount>
 std::string choice_names(const Choice<T> (&choices)[kCount]) {
     std::string names = choices[0].name;
@@ -46,10 +46,10 @@ std::string choice_names(const Choice<T> (&choices)[kCount]) {
 // The names one by one.
 std::vector<std::string> separate(const std::string& names);
 
-// Such names for people to read: "never, auto, always".
+// The same names with commas: "never, auto, always".
 std::string with_commas(const std::string& names);
 
-// Throws UsageError: `text` is not in `names`, which have a blank between two.
+// Throws UsageError: `text` is not one of `names`, which are separated by blanks.
 [[noreturn]] void refuse_choice(const std::string& option, const std::string& text, const std::string& names);
 
 template <class T, std::size_t kCount>

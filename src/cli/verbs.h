@@ -1,4 +1,4 @@
-// The verbs. Each does its work for parsed arguments; errors are thrown.
+// The verbs. Each takes parsed arguments and throws its errors.
 #pragma once
 
 #include "cleave/cancel.h"
@@ -11,9 +11,9 @@ void run_split(Context& context, const Cancellation& cancellation);
 void run_offsets(Context& context);
 void run_cat(Context& context);
 
-// Verbs of many inputs, which fail one by one. `out` is flushed.
+// Verbs that take several inputs. An input that fails does not stop the others. These functions flush `out`.
 
-// The sums over the inputs that were counted; the size in bytes, decompressed.
+// Sums over the inputs that were counted. The size is in bytes, after decompression.
 struct CountTotal {
     std::uint64_t inputs = 0;
     std::uint64_t size = 0;

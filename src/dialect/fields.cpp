@@ -13,7 +13,7 @@ std::vector<std::string> field_values(std::span<const std::uint8_t> record, cons
     for (const std::uint8_t byte : record) {
         const Transition& transition = machine.step(state, byte);
         const State next = transition.next;
-        if (next == State::kRecordStart || next == State::kCarriageReturn) {
+        if (is_past_record(next)) {
             if (byte == '\n' && after_return) values.back().pop_back();
             break;
         }

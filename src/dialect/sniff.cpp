@@ -120,7 +120,7 @@ void settle_terminator(SniffedDialect& sniffed, Bytes head, bool head_is_all) {
     State state = State::kFieldStart;
     for (std::size_t i = roles.next(head, 0, state); i < head.size(); i = roles.next(head, i + 1, state)) {
         state = machine.step(state, head[i]).next;
-        if (state != State::kRecordStart && state != State::kCarriageReturn) continue;
+        if (!is_past_record(state)) continue;
         sniffed.terminator_offset = i;
         if (state == State::kRecordStart) return;
         const auto after = std::ranges::find_if(head.subspan(i), [](std::uint8_t byte) { return byte != '\r'; });

@@ -1,5 +1,5 @@
-// The rules of DESIGN.md section 1, a byte at a time. This is the exact reading of a record; the kernels are its fast
-// equivalent wherever they say that nothing is suspect.
+// The rules of doc/design.md, "What a record is", a byte at a time: the exact reading of a record. Where a kernel calls
+// nothing suspect, it gives the same result.
 #pragma once
 
 #include <array>
@@ -24,6 +24,8 @@ constexpr std::size_t kStateCount = 8;
 
 constexpr bool is_quoted(State state) { return state == State::kQuoted || state == State::kEscapeInQuoted; }
 constexpr bool is_escape(State state) { return state == State::kEscape || state == State::kEscapeInQuoted; }
+// Just past a record's last byte; but of a CRLF that may be the CR.
+constexpr bool is_past_record(State state) { return state == State::kRecordStart || state == State::kCarriageReturn; }
 
 struct Transition {
     State next;

@@ -69,7 +69,7 @@ Child::Child(const std::string& command, const Surroundings& surroundings, std::
     if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno(name_);
     const Fd input(ends[0]);
     input_ = Fd(ends[1]);
-    // The reading end has an open file description of its own, which goes on to block.
+    // The reading end has another open file description, which stays in blocking mode.
     if (::fcntl(input_.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(name_);
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno(name_);
     control_ = Fd(ends[0]);

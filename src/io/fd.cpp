@@ -66,7 +66,7 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
     // something to read; what is there already is taken without asking first, where the system can do that.
     iovec target{into.data(), into.size()};
     ssize_t size = ::preadv2(descriptor, &target, 1, -1, RWF_NOWAIT);
-    // The signal that ends a pipeline also ends its writer: an end of the bytes that comes with it is none.
+    // The signal that ends a pipeline also ends its writer. An end of input that comes with it is not the real end.
     if (cancellation != nullptr) cancellation->throw_if_requested();
     if (size >= 0) return static_cast<std::size_t>(size);
     for (;;) {

@@ -16,7 +16,7 @@ namespace {
 
 using PathBuffer = std::array<char, PATH_MAX>;
 
-// Where the file stands now; empty if the system does not tell.
+// The path of the file now; empty if the system does not know it.
 std::string_view path_behind(int descriptor, PathBuffer& buffer) noexcept {
     char link[32] = "/proc/self/fd/";
     char* end = std::to_chars(link + std::strlen(link), std::end(link) - 1, descriptor).ptr;
@@ -42,7 +42,7 @@ FileChange FileVersion::change(int descriptor) const noexcept {
     if (now.st_size < status_.st_size) return FileChange::kShortened;
     if (now.st_size > status_.st_size) return FileChange::kGrown;
     if (!is_same(now.st_mtim, status_.st_mtim)) return FileChange::kWritten;
-    // Who writes can put the time of the last write back, but not that of the last change.
+    // A writer can reset the time of the last write, but not that of the last change.
     if (is_same(now.st_ctim, status_.st_ctim) || is_explained(descriptor, now)) return FileChange::kNone;
     return FileChange::kTouched;
 }

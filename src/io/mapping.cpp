@@ -17,8 +17,6 @@ struct Slot {
     std::atomic<bool> faulted;
     std::atomic<std::uintptr_t> begin;  // 0: nowhere yet
     std::atomic<std::uintptr_t> end;
-    std::atomic<int> descriptor;
-    std::atomic<std::uint64_t> offset;  // in the file, of `begin`
 
     bool holds(std::uintptr_t address) const noexcept {
         const std::uintptr_t first = begin.load();
@@ -26,11 +24,9 @@ struct Slot {
     }
 };
 
-// A signal handler can be told nothing but by globals.
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): see above
+// A signal handler gets its data from globals only.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
 constinit std::array<Slot, Mapping::kMaxCount> slots{};
-constinit std::atomic<bool> any_faulted{false};  // in the life of the process
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uintptr_t>::is_always_lock_free);
 
 std::uintptr_t page_size() noexcept { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
@@ -61,8 +57,6 @@ std::optional<Mapping> Mapping::of(int descriptor, std::uint64_t offset, std::ui
     }
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     slots[i].end.store(begin + (end - start));
-    slots[i].descriptor.store(descriptor);
-    slots[i].offset.store(start);
     slots[i].begin.store(begin);
     return Mapping{{static_cast<const std::uint8_t*>(address), end - start}, offset - start, i};
 }
@@ -90,23 +84,6 @@ Mapping::~Mapping() {
 
 bool Mapping::has_faulted() const noexcept { return slot_ != kMaxCount && slots[slot_].faulted.load(); }
 
-bool has_faulted(std::span<const std::uint8_t> bytes) noexcept {
-    if (!any_faulted.load(std::memory_order_relaxed)) return false;
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    for (const Slot& slot : slots) {
-        if (slot.holds(address)) return slot.faulted.load();
-    }
-    return false;
-}
-
-FileBehind file_behind(std::span<const std::uint8_t> bytes) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    for (const Slot& slot : slots) {
-        if (slot.holds(address)) return {slot.descriptor.load(), slot.offset.load() + (address - slot.begin.load())};
-    }
-    return {};
-}
-
 bool lay_zeros(const void* address) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (Slot& slot : slots) {
@@ -118,7 +95,6 @@ bool lay_zeros(const void* address) noexcept {
                                             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
         if (laid == -1) return false;
         slot.faulted.store(true);
-        any_faulted.store(true);
         return true;
     }
     return false;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/file_blob.h"
 #include "io/read_ahead.h"
 
 namespace cleave {
@@ -182,24 +183,25 @@ bool can_name_descriptors(const Directory& directory, int descriptor, const std:
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
-std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name,
-                                         std::span<const std::span<const std::uint8_t>> parts,
-                                         const Cancellation* cancellation) {
+std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name, const Blob& blob,
+                                         std::span<const BlobRange> parts, const Cancellation* cancellation) {
     std::uint64_t size = 0;
-    for (const auto& part : parts) size += part.size();
+    for (const BlobRange& part : parts) size += part.size;
     const Fd file = open_if_of_size(directory, name, size);
     if (!file.is_open()) return std::nullopt;
-    std::vector<std::uint8_t> buffer(static_cast<std::size_t>(std::min(size, kWriteSize)));
+    std::vector<std::uint8_t> there(static_cast<std::size_t>(std::min(size, kWriteSize)));
+    std::vector<std::uint8_t> buffer;
     std::uint64_t offset = 0;
-    for (auto part : parts) {
-        while (!part.empty()) {
+    for (BlobRange part : parts) {
+        while (part.size > 0) {
             if (cancellation != nullptr) cancellation->throw_if_requested();
-            const auto read = std::span(buffer).first(std::min(buffer.size(), part.size()));
+            const auto read = std::span(there).first(std::min<std::uint64_t>(there.size(), part.size));
             if (read_at(file.get(), offset, read, directory.path_of(name)) < read.size() ||
-                std::memcmp(read.data(), part.data(), read.size()) != 0) {
+                std::memcmp(read.data(), blob.lend(part.offset, read.size(), buffer).data(), read.size()) != 0) {
                 return std::nullopt;
             }
-            part = part.subspan(read.size());
+            part.offset += read.size();
+            part.size -= read.size();
             offset += read.size();
         }
     }
@@ -226,14 +228,27 @@ void PublishedFile::keep() noexcept {
     name_.clear();
 }
 
-std::uint64_t copy_by_system(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor,
-                             const std::string& name) {
+void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancellation,
+                   const std::function<void(std::span<const std::uint8_t>)>& take) {
+    std::vector<std::uint8_t> buffer;
+    while (range.size > 0) {
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        const std::uint64_t size = std::min(range.size, kWriteSize);
+        take(blob.lend(range.offset, size, buffer));
+        range.offset += size;
+        range.size -= size;
+    }
+}
+
+std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
+                             const Cancellation* cancellation) {
+    const FileBehind file = file_behind(blob);
     std::uint64_t done = 0;
-    while (done < size) {
-        if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
-        auto source = static_cast<off64_t>(input.descriptor_offset() + offset + done);
-        const std::uint64_t part = std::min(size - done, kCopySize);
-        const ssize_t copied = ::copy_file_range(input.descriptor(), &source, descriptor, nullptr, part, 0);
+    while (file.descriptor >= 0 && done < range.size) {
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        auto source = static_cast<off64_t>(file.offset + range.offset + done);
+        const std::uint64_t part = std::min(range.size - done, kCopySize);
+        const ssize_t copied = ::copy_file_range(file.descriptor, &source, descriptor, nullptr, part, 0);
         if (copied > 0) {
             done += static_cast<std::uint64_t>(copied);
         } else if (copied == 0 || must_copy_by_hand(errno)) {
@@ -245,31 +260,38 @@ std::uint64_t copy_by_system(const Input& input, std::uint64_t offset, std::uint
     return done;
 }
 
-void copy_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor, const std::string& name) {
-    const std::uint64_t end = offset + size;
-    if (size >= kWriteSize && is_remote(input.descriptor())) {
-        offset += copy_by_system(input, offset, size, descriptor, name);
+void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
+                const Cancellation* cancellation) {
+    if (range.size >= kWriteSize && is_remote(file_behind(blob).descriptor)) {
+        const std::uint64_t copied = copy_by_system(blob, range, descriptor, name, cancellation);
+        range = {range.offset + copied, range.size - copied};
     }
-    const std::uint64_t begin = offset;
-    ReadAhead ahead(input.bytes().subspan(begin, end - begin));
-    while (offset < end) {
-        const std::uint64_t part = std::min(end - offset, kWriteSize);
-        ahead.wait_for(offset - begin + part);
-        write_all(descriptor, input.bytes().subspan(offset, part), name, input.cancellation());
-        offset += part;
-    }
+    ReadAhead ahead(blob, range.offset, range.offset + range.size);
+    std::uint64_t done = 0;
+    for_each_part(blob, range, cancellation, [&](std::span<const std::uint8_t> bytes) {
+        done += bytes.size();
+        ahead.wait_for(done);
+        write_all(descriptor, bytes, name, cancellation);
+    });
 }
 
-std::error_code clone_range(const Input& input, std::uint64_t offset, std::uint64_t size, int descriptor,
-                            const std::string& name) {
+bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept {
+    const FileBehind file = file_behind(blob);
+    return file.descriptor >= 0 && file.offset % block_size == 0;
+}
+
+std::error_code clone_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
+                            const Cancellation* cancellation) {
+    const FileBehind file = file_behind(blob);
+    if (file.descriptor < 0) return {EOPNOTSUPP, std::generic_category()};
     const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
     if (end < 0) throw_errno(name);
-    const file_clone_range range{input.descriptor(), input.descriptor_offset() + offset, size,
-                                 static_cast<std::uint64_t>(end)};
+    const file_clone_range source{file.descriptor, file.offset + range.offset, range.size,
+                                  static_cast<std::uint64_t>(end)};
     do {
-        if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
-        if (::ioctl(descriptor, FICLONERANGE, &range) == 0) {
-            if (::lseek(descriptor, static_cast<off_t>(size), SEEK_CUR) < 0) throw_errno(name);
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        if (::ioctl(descriptor, FICLONERANGE, &source) == 0) {
+            if (::lseek(descriptor, static_cast<off_t>(range.size), SEEK_CUR) < 0) throw_errno(name);
             return {};
         }
     } while (errno == EINTR);

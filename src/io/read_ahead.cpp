@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <system_error>
+
+#include "io/page_cache.h"
 
 namespace cleave {
 namespace {
@@ -20,12 +21,14 @@ constexpr std::chrono::microseconds kPause{100};
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::span<const std::uint8_t> bytes) : bytes_(bytes), file_(file_behind(bytes)) {
-    std::uint64_t there = 0;
-    if (bytes_.size() <= kChunk || file_.descriptor < 0) there = bytes_.size();
-    while (there < bytes_.size() && is_cached(there)) there += kChunk;
+ReadAhead::ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end)
+    : bytes_(mapped_bytes(blob, begin, end - begin)), file_(file_behind(blob)) {
+    file_.offset += begin;
+    std::uint64_t there = bytes_.size() <= kChunk ? bytes_.size() : 0;
+    while (there < bytes_.size() && is_chunk_cached(there)) there += kChunk;
     there_ = there;
     if (there >= bytes_.size()) return;
+    advise(0, bytes_.size(), MADV_SEQUENTIAL);
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     } catch (const std::system_error&) {  // a limit on address space or threads is no reason to fail
@@ -33,13 +36,8 @@ ReadAhead::ReadAhead(std::span<const std::uint8_t> bytes) : bytes_(bytes), file_
     }
 }
 
-// Whether the chunk's last byte can be read without waiting for the disk. True where the file system cannot tell.
-bool ReadAhead::is_cached(std::uint64_t chunk) const noexcept {
-    std::uint8_t byte = 0;
-    iovec target{&byte, 1};
-    const std::uint64_t last = std::min(chunk + kChunk, bytes_.size()) - 1;
-    return ::preadv2(file_.descriptor, &target, 1, static_cast<off_t>(file_.offset + last), RWF_NOWAIT) >= 0 ||
-           errno != EAGAIN;
+bool ReadAhead::is_chunk_cached(std::uint64_t chunk) const noexcept {
+    return is_cached(file_.descriptor, file_.offset + std::min(chunk + kChunk, bytes_.size()) - 1);
 }
 
 // Reads the chunk, all of it over the same small buffer, which stays in the processor's cache. False if the file has
@@ -60,7 +58,7 @@ void ReadAhead::run(const std::stop_token& stop) {
     while (chunk < bytes_.size() && !stop.stop_requested()) {
         const std::uint64_t reached = reached_.load();
         if (reached >= kept + kWindow + kChunk) {
-            let_go(kept, reached - kWindow);
+            advise(kept, reached - kWindow, MADV_DONTNEED);
             kept = reached - kWindow;
         }
         if (chunk >= reached + kWindow) {
@@ -75,13 +73,15 @@ void ReadAhead::run(const std::stop_token& stop) {
     advance(bytes_.size());
 }
 
-// Unmaps the pages that lie between the offsets. A reader that is still there faults them in again.
-void ReadAhead::let_go(std::uint64_t begin, std::uint64_t end) const noexcept {
+// Tells the system of the pages that lie between the offsets. MADV_DONTNEED unmaps them; a reader that is still there
+// faults them in again. Without MADV_SEQUENTIAL that would mark them as in use: where memory is short, the system would
+// keep them, and take back those that are yet to be scanned.
+void ReadAhead::advise(std::uint64_t begin, std::uint64_t end, int advice) const noexcept {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto base = reinterpret_cast<std::uintptr_t>(bytes_.data());
     const std::uintptr_t first = (base + begin + page - 1) / page * page;
     const std::uintptr_t last = (base + end) / page * page;
-    if (first < last) ::madvise(const_cast<std::uint8_t*>(bytes_.data()) + (first - base), last - first, MADV_DONTNEED);
+    if (first < last) ::madvise(const_cast<std::uint8_t*>(bytes_.data()) + (first - base), last - first, advice);
 }
 
 void ReadAhead::advance(std::uint64_t there) {

@@ -26,28 +26,29 @@
 #include <stop_token>
 #include <thread>
 
-#include "io/mapping.h"
+#include "cleave/blob.h"
+#include "io/file_blob.h"
 
 namespace cleave {
 
 class ReadAhead {
 public:
-    // `bytes` are about to be read in ascending order and must outlive this object. Only bytes of a Mapping are read
-    // ahead, and only if there are more than a few MiB of them. Throws std::bad_alloc. Where the system refuses a
-    // thread, nothing is read ahead.
-    explicit ReadAhead(std::span<const std::uint8_t> bytes);
+    // The bytes [begin, end) of `blob` are about to be lent in ascending order; it must outlive this object. Only a
+    // range of a mapped file is read ahead, and only if it is larger than a few MiB. Throws std::bad_alloc. Where the
+    // system refuses a thread, nothing is read ahead.
+    ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end);
 
-    // To be called before bytes up to `end` are read. Waits until they are in the page cache, or cannot be brought
-    // there. Any thread.
+    // To be called before the first `end` bytes from `begin` on are read. Waits until they are in the page cache, or
+    // cannot be brought there. Any thread.
     void wait_for(std::uint64_t end) {
         if (there_.load(std::memory_order_relaxed) < bytes_.size()) wait(end);
     }
 
 private:
-    bool is_cached(std::uint64_t chunk) const noexcept;
+    bool is_chunk_cached(std::uint64_t chunk) const noexcept;
     bool read(std::uint64_t chunk) const noexcept;
     void run(const std::stop_token& stop);
-    void let_go(std::uint64_t begin, std::uint64_t end) const noexcept;
+    void advise(std::uint64_t begin, std::uint64_t end, int advice) const noexcept;
     void advance(std::uint64_t there);
     void wait(std::uint64_t end);
 

@@ -107,7 +107,7 @@ void clear(const Directory& directory, const Notes& notes) {
     }
 }
 
-// What a killed run of this directory left to do is done.
+// Does the clean-up that a killed run of this directory left to do.
 void clear(const Directory& directory, const std::string& marker, int descriptor, const struct stat& status) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
     const std::size_t size = read_at(descriptor, 0, bytes, directory.path_of(marker));

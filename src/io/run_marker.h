@@ -43,7 +43,7 @@ public:
     // A name that no other file of a live run has.
     std::string next_hidden_name();
 
-    // To be told before a file gets the hidden name, and again, with the file's inode, before it changes names with
+    // To be called before a file gets the hidden name, and again, with the file's inode, before it changes names with
     // what has `name`; both names are relative to the directory. Throws std::system_error with the path of `name`.
     void note(const std::string& hidden_name, const std::string& name, ino_t inode = 0);
 

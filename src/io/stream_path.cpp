@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // in one path, as the kernel has it
+constexpr int kMostLinks = 40;  // in one path; the kernel has the same limit
 
 std::optional<int> parse_number(std::string_view text) {
     int number = 0;

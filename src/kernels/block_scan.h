@@ -14,11 +14,11 @@ constexpr void add_variant(Kernel& kernel) {
     kernel.summarise[kIndex] = &summarise<Isa, kHasQuote, kAnyTerminator, kEscape>;
     kernel.summarise_lanes[kIndex] = &summarise_lanes<Isa, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[static_cast<std::size_t>(Rules::kFieldStart)][kIndex] =
-        &mark_by_one<Isa, Rules::kFieldStart, kHasQuote, kAnyTerminator, kEscape>;
+        &mark<Isa, Rules::kFieldStart, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[static_cast<std::size_t>(Rules::kAnywhere)][kIndex] =
-        &mark_by_one<Isa, Rules::kAnywhere, kHasQuote, kAnyTerminator, kEscape>;
+        &mark<Isa, Rules::kAnywhere, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[static_cast<std::size_t>(Rules::kBoth)][kIndex] =
-        &mark_by_both<Isa, kHasQuote, kAnyTerminator, kEscape>;
+        &mark<Isa, Rules::kBoth, kHasQuote, kAnyTerminator, kEscape>;
 }
 
 template <class Isa, EscapeUse kEscape>

@@ -1,4 +1,4 @@
-// The summary of a block: what it says of itself under either hypothesis. See kernels/step.h on linkage.
+// The summary of a block under both hypotheses; see doc/design.md, "Two hypotheses". See kernels/step.h on linkage.
 #pragma once
 
 #include <cstddef>

@@ -46,27 +46,21 @@ struct BlockSummary {
     std::uint8_t flips;        // 1: the block ends in the other state than it began in
 };
 
-// The quote rules that bytes are read by.
+// The quote rules that bytes are read by. By both: as long as they read alike.
 enum class Rules : std::uint8_t { kFieldStart, kAnywhere, kBoth };
 constexpr std::size_t kRulesCount = 3;
 
-// How far bytes are read with the true state known.
-struct Progress {
-    Carry field_start;  // the state by that rule, if it is followed
-    Carry anywhere;
-    std::uint64_t records;  // grows by the records that start
-    std::size_t open_end;   // just past the last quote that opened a section in this call, in bytes from the data, or 0
-    // Where both rules are followed:
-    std::uint8_t own;         // whose opening quotes count: 0 those of field-start, 1 those of anywhere
-    std::uint8_t apart;       // the rules are in different states. While they are not, only `field_start` matters, and
-                              // anywhere.after_quote: 1 if the last byte is a quote by that rule alone
-    std::size_t parted;       // the step in which they parted last, in bytes from the data, if they did in this call
-    Carry before_parting[2];  // the states before that step: by field-start, by anywhere
+// How far bytes are read with the true state known, and all it takes to go on from there.
+struct Position {
+    Carry carry;
+    std::uint64_t offset;    // of what comes next
+    std::uint64_t records;   // that start before it
+    std::uint64_t open_end;  // just past the last quote that opened a section, or 0
 };
 
 constexpr std::size_t kStepSize = 64;
 constexpr std::size_t kLaneCount = 4;
-constexpr std::size_t kLaneUnit = 8 * kStepSize;  // lanes are so many bytes long, or a multiple
+constexpr std::size_t kLaneUnit = 8 * kStepSize;  // the length of a lane is a multiple of this
 
 struct Kernel {
     const char* name;
@@ -82,11 +76,10 @@ struct Kernel {
                                            const Carry* before, BlockSummary* out);
 
     // Marks the record starts of data[0, size) into starts[0, ceil(size / 64)), a bit a byte, as the rules read them
-    // from `progress` on, which is moved on. Stops before a step that the masks cannot decide (only where there is an
-    // escape) and, where both rules are followed, before one in which they start different records. Returns the number
-    // of bytes marked: size, or a multiple of 64.
+    // from `position` on, which is moved on. Stops before a step that the masks cannot decide: by one rule only where
+    // there is an escape, by both where they may part. Returns the number of bytes marked: size, or a multiple of 64.
     std::size_t (*mark[kRulesCount][kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
-                                                    Progress& progress, std::uint64_t* starts);
+                                                    Position& position, std::uint64_t* starts);
 };
 
 }  // namespace cleave

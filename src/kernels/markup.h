@@ -1,4 +1,4 @@
-// From a dialect to what a kernel is told.
+// From a dialect to the parameters of a kernel.
 #pragma once
 
 #include "cleave/dialect.h"

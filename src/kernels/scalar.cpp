@@ -11,7 +11,7 @@ struct Scalar {
     struct Block {
         std::uint64_t words[8];
     };
-    // One byte to look for, in the form that `equal` wants.
+    // One byte to look for, in the form that `equal` takes.
     using Needle = std::uint64_t;
 
     static constexpr std::uint64_t kLowBits = 0x0101010101010101;

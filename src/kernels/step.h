@@ -1,6 +1,14 @@
 // What 64 bytes mean: the masks of one step, and how they follow from those of the step before. Written once over a
 // word of 64 bits, or several side by side, and over the few things that an ISA file offers (see kernels/scalar.cpp).
 //
+//   find the quotes, delimiters, terminators and escapes: a mask each, a bit for every byte
+//   take out what an escape before it makes plain
+//   inside = for every byte, whether the number of quotes up to it is odd
+//   a stray = a quote that opens and follows no delimiter, terminator or quote
+//   by field-start: take out the first stray and the quotes behind it up to the next delimiter or terminator, and look
+//       again; by anywhere: leave all of them; by both: strays are candidates, where the rules may part
+//   pass on to the next step what the last byte was, and whether it is inside
+//
 // Everything here has internal linkage and nothing comes from std: an inline function emitted here with AVX2 code
 // could be picked by the linker for callers on machines without it.
 #pragma once
@@ -203,8 +211,8 @@ private:
     // The quotes that stand neither at the start of a field nor behind another quote.
     Word unexplained(Word toggles, Word walls) const { return toggles & ~follows(walls | toggles, passed_.edges); }
 
-    // By the field-start rule the first quote that opens unexplained is data, and so are all up to the next wall, where
-    // its field ends. Without them the next ones may open or close: on to the first of those.
+    // By the field-start rule the first quote that opens unexplained is data. So are all quotes up to the next wall,
+    // where its field ends. The next quote may open or close a section. Continue at that quote.
     void drop_strays(Word walls, Masks<Word>& masks) const {
         for (Word strays; (strays = unexplained(masks.toggles, walls) & ~masks.before()) != 0;) {
             const Word first = strays & (~strays + 1);

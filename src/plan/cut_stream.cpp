@@ -1,27 +1,33 @@
-// Cutting a stream as it is read: the policies of plan.cpp, told by record starts that come one after another.
+// Cutting an input as it is read: the policies of plan.cpp, by record starts that come one after another.
 #include <bit>
 #include <cassert>
 #include <stdexcept>
 
+#include "base/bits.h"
 #include "cleave/foreign.h"
 #include "cleave/plan.h"
 #include "dialect/contract.h"
+#include "io/sequential_reader.h"
 #include "io/spill.h"
 #include "plan/contract.h"
 #include "plan/limits.h"
-#include "scan/bits.h"
+#include "scan/comparing_walker.h"
 #include "scan/contract.h"
 #include "scan/header_finder.h"
-#include "scan/walker.h"
 
 namespace cleave {
 namespace {
 
 class StreamCutter {
 public:
-    // `header` must know how many records the header takes up before the first feed().
-    StreamCutter(const Policy& policy, PieceSink& sink, const HeaderFinder& header)
-        : policy_(policy), sink_(sink), header_(header), in_header_(policy.header != HeaderMode::kNone) {}
+    // `header` must know how many records the header takes up before the first feed(). `input_size` matters for
+    // policies by pieces alone.
+    StreamCutter(const Policy& policy, PieceSink& sink, const HeaderFinder& header, std::uint64_t input_size)
+        : policy_(policy),
+          sink_(sink),
+          input_size_(input_size),
+          header_(header),
+          in_header_(policy.header != HeaderMode::kNone) {}
 
     // The next bytes of the stream, and a bit for each at which a record starts.
     void feed(std::span<const std::uint8_t> chunk, std::span<const std::uint64_t> starts) {
@@ -44,7 +50,9 @@ public:
     // `findings` are those of the whole stream.
     void finish(const Findings& findings) {
         chunk_ = {};
-        if (open_) {
+        if (policy_.pieces) {
+            finish_shares();
+        } else if (open_) {
             if (too_long(base_)) cut(last_, started_ - 1);
             end_piece(base_, started_);
         } else if (header_size_in(policy_.header, 1, header_size_) > 0) {
@@ -55,11 +63,21 @@ public:
     }
 
 private:
+    // The pieces that are left end with the input.
+    void finish_shares() {
+        if (!open_) {
+            begin_piece(base_);
+            started_ = 0;
+        }
+        for (; piece_.number < *policy_.pieces; started_ = 0) cut(base_, started_);
+        end_piece(base_, started_);
+    }
+
     // Some of the 64 bytes from `offset` on start records.
     void take_starts(std::uint64_t bits, std::uint64_t offset) {
         const std::uint64_t count = count_bits(bits);
         const std::uint64_t last = offset + static_cast<std::uint64_t>(std::bit_width(bits)) - 1;
-        if (open_ && count <= limits_.records - started_ && last - piece_.start <= limits_.size) {
+        if (open_ && count <= limits_.records - started_ && last - piece_.start <= limits_.size && last < share_end_) {
             started_ += count;
             last_ = last;
             return;
@@ -79,6 +97,11 @@ private:
         }
         if (!open_) {
             begin_piece(offset);
+            end_shares(offset, 0);
+            return;
+        }
+        if (offset >= share_end_) {
+            end_shares(offset, started_);
             return;
         }
         if (too_long(offset)) cut(last_, started_ - 1);
@@ -90,10 +113,16 @@ private:
         last_ = offset;
     }
 
+    // Ends the pieces whose share ends at `offset` or before it, the first of them with that many records, the others
+    // with none.
+    void end_shares(std::uint64_t offset, std::uint64_t records) {
+        for (; offset >= share_end_; records = 0) cut(offset, records);
+    }
+
     // The piece, with the record in progress going on to `end`, exceeds the limit, and would not without that record.
     bool too_long(std::uint64_t end) const { return end - piece_.start > limits_.size && last_ > piece_.start; }
 
-    // Ends the piece at `offset` with so many records; the next one begins there.
+    // Ends the piece, of `records` records, at `offset`; the next one begins there.
     void cut(std::uint64_t offset, std::uint64_t records) {
         end_piece(offset, records);
         begin_piece(offset);
@@ -105,6 +134,9 @@ private:
         started_ = 1;
         last_ = sent_ = offset;
         limits_ = limits_of(policy_, piece_.number, header_size_);
+        share_end_ = policy_.pieces && piece_.number < *policy_.pieces
+                         ? cleave::share_end(policy_, piece_.number, header_size_, input_size_)
+                         : kUnlimited;
         sink_.begin(piece_);
     }
 
@@ -148,6 +180,7 @@ private:
 
     Policy policy_;
     PieceSink& sink_;
+    std::uint64_t input_size_;
     std::span<const std::uint8_t> chunk_;
     std::uint64_t base_ = 0;  // where chunk_ begins
     const HeaderFinder& header_;
@@ -158,26 +191,32 @@ private:
     bool open_ = false;  // there is one now, and these speak of it:
     Piece piece_;
     Limits limits_{};
-    std::uint64_t started_ = 0;  // records, the one in progress included
-    std::uint64_t last_ = 0;     // where that one starts
-    std::uint64_t sent_ = 0;     // the sink has the bytes up to here
+    std::uint64_t share_end_ = kUnlimited;  // of a policy by pieces: the first record start there or later ends it
+    std::uint64_t started_ = 0;             // records, the one in progress included
+    std::uint64_t last_ = 0;                // where that one starts
+    std::uint64_t sent_ = 0;                // the sink has the bytes up to here
     SpillBuffer held_;
 };
+
+void check_in_order(const Input& input, const Policy& policy) {
+    if (input.is_snapshot()) throw std::invalid_argument("plan: a snapshot needs an index; see plan_pieces()");
+    if (policy.alignment != 0) throw std::invalid_argument("policy: alignment needs an index; see plan_pieces()");
+    if (!policy.pieces) return;
+    if (input.is_stream()) throw std::invalid_argument("policy: pieces need the whole input; spool the stream first");
+}
 
 }  // namespace
 
 Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
                     PieceSink& sink) {
-    if (needs_whole_input(checked(policy))) {
-        throw std::invalid_argument("policy: pieces and alignment need the whole input; spool the stream first");
-    }
+    check_in_order(input, checked(policy));
     const Kernel& kernel = checked_kernel(machine);
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
     const std::size_t bom = bom_size(head);
-    Walker walker(checked(dialect), kernel, bom, true);
+    ComparingWalker walker(checked(dialect), kernel, bom);
     HeaderFinder header(dialect, bom);
-    StreamCutter cutter(policy, sink, header);
+    StreamCutter cutter(policy, sink, header, input.is_stream() ? 0 : input.blob().size());
     const auto cut = [&](std::span<const std::uint8_t> bytes) { cutter.feed(bytes, walker.walk(bytes)); };
     // Empty records belong to the header if a record that is not empty follows them. Until then they wait.
     SpillBuffer waiting;
@@ -185,7 +224,8 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
         waiting.for_each_part(cut);
         waiting.clear();
     };
-    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
+    SequentialReader reader(input, machine.meter);
+    for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         header.feed(bytes);
         if (header.is_found() || policy.header == HeaderMode::kNone) {
             if (!waiting.empty()) cut_waiting();
@@ -193,7 +233,6 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
         } else {
             waiting.append(bytes);
         }
-        if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
     }
     cut_waiting();
     Findings findings = walker.findings();

@@ -1,4 +1,4 @@
-// What ends a piece, for the planner of mapped input and the cutter of streams alike.
+// What ends a piece, for the planner of a blob and the cutter of streams alike.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,22 @@ inline void check_header_size(const Policy& policy, std::uint64_t header_size,
                               const std::optional<Findings>& findings = std::nullopt) {
     const bool is_repeated = policy.header == HeaderMode::kRepeat;
     if (is_repeated && policy.size && header_size > *policy.size) throw HeaderSizeError(header_size, findings);
+}
+
+// Where the bytes begin that a policy by pieces shares out. A header that goes into the first piece alone counts in
+// that piece's share.
+inline std::uint64_t shared_from(const Policy& policy, std::uint64_t header_size) {
+    return policy.header == HeaderMode::kFirst ? 0 : header_size;
+}
+
+// The least offset at which piece `number` + 1 of a policy by pieces may start: the even share of the bytes.
+inline std::uint64_t share_end(const Policy& policy, std::uint64_t number, std::uint64_t header_size,
+                               std::uint64_t input_size) {
+    __extension__ using Wide = unsigned __int128;  // a product of two offsets
+    const std::uint64_t from = shared_from(policy, header_size);
+    const std::uint64_t size = input_size - from;
+    const auto share = static_cast<std::uint64_t>(static_cast<Wide>(size) * number / *policy.pieces);
+    return std::max(header_size, from + share);
 }
 
 inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::uint64_t header_size) {

@@ -9,8 +9,6 @@
 namespace cleave {
 namespace {
 
-__extension__ using Wide = unsigned __int128;  // a product of two offsets
-
 // An aligned cut is at most this part of a piece away from the one it stands for.
 constexpr std::uint64_t kWindowsInPiece = 100;
 
@@ -43,18 +41,14 @@ public:
 
     // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, an
     // aligned one if that is a little later. Shares ascend, and so do the cuts: none passes over one of the next share.
-    // A header that goes into the first piece alone counts in that piece's share.
     // `from` is where an earlier piece starts: if it lies at the share or after it, no boundary is nearer, so the many
     // empty pieces beside a large record need no look at the bytes.
     Boundary after_share(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         if (number == 0) return body_;
         if (number == pieces) return end_;
-        const std::uint64_t shared_from = policy_.header == HeaderMode::kFirst ? 0 : body_.offset;
-        const std::uint64_t size = end_.offset - shared_from;
-        const auto share = static_cast<std::uint64_t>(static_cast<Wide>(size) * number / pieces);
-        const std::uint64_t target = std::max(body_.offset, shared_from + share);
+        const std::uint64_t target = share_end(policy_, number, body_.offset, end_.offset);
         if (policy_.alignment != 0) {
-            const std::uint64_t window = size / pieces / kWindowsInPiece;
+            const std::uint64_t window = (end_.offset - shared_from(policy_, body_.offset)) / pieces / kWindowsInPiece;
             const auto cut = locator_.first_on(aligned_starts(number + 1), target, target + window + 1);
             if (cut) return *cut;
         }

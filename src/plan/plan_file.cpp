@@ -28,7 +28,7 @@ void check(const Policy& policy, const PlanOptions& options) {
     settle_dialect(options.dialect, {}, "");
 }
 
-void plan_mapped(Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
+void plan_blob(Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
     const RecordIndex index = index_records(input, plan.sniffed.dialect, machine);
     input.throw_if_changed();
     plan.findings = index.findings();
@@ -61,10 +61,10 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
             refuse_foreign(input.peek(kSniffSize));  // rather than after the copy
             input.spool();
         }
-        if (input.is_mapped()) {
-            plan_mapped(input, policy, options.machine, plan);
-        } else {
+        if (input.is_stream()) {
             plan_stream(input, policy, options.machine, plan);
+        } else {
+            plan_blob(input, policy, options.machine, plan);
         }
         input.throw_if_changed();
         if (plan.findings.open_quote && !options.accepts_open_quote) throw OpenQuoteError(*plan.findings.open_quote);

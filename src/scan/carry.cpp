@@ -5,7 +5,7 @@ namespace {
 
 // So far a block looks back through escapes. A longer run is followed by the state machine, so that no input makes the
 // look-back quadratic.
-constexpr std::uint64_t kMaxEscapeRun = 4096;
+constexpr std::uint64_t kMaxEscapeRun = kLookBack - 1;
 
 }  // namespace
 

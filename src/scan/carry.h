@@ -18,6 +18,9 @@ Carry carry_of(State state);
 // scope is kQuoted.
 State state_of(const Carry& carry, EscapeScope scope);
 
+// So many bytes before an offset are enough for local_carry().
+constexpr std::uint64_t kLookBack = 4097;
+
 // The carry at `offset` as far as the bytes before it tell: `inside` is left 0. Nothing if they are a run of escapes
 // too long to look through. `offset` > 0; the bytes before `begin` (a byte order mark) do not count.
 std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::uint64_t begin, std::uint64_t offset,

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/parallel.h"
 #include "cleave/foreign.h"
 #include "dialect/contract.h"
-#include "io/mapping.h"
+#include "io/sequential_reader.h"
+#include "scan/comparing_walker.h"
 #include "scan/contract.h"
 #include "scan/examiner.h"
 #include "scan/excerpt.h"
-#include "scan/parallel.h"
-#include "scan/walker.h"
 
 namespace cleave {
 namespace {
@@ -33,33 +33,36 @@ std::vector<std::uint8_t> head_of(Bytes start, const RecordExtent& record) {
     return {start.begin() + static_cast<std::ptrdiff_t>(begin), start.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-// What is to be told of is the examination, not the scan before it.
+// The meter shows the examination, not the scan before it.
 Machine without_meter(Machine machine) {
     machine.meter = nullptr;
     return machine;
 }
 
-// Mapped bytes: the header, which says how many fields there should be, then the others by all threads.
-class MappedExaminer {
+// A blob: the header, which says how many fields there should be, then the others by all threads.
+class BlobExaminer {
 public:
-    MappedExaminer(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed)
+    BlobExaminer(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed)
         : cancellation_(input.cancellation()),
           machine_(machine),
           max_listed_(max_listed),
           table_(checked(dialect)),
           index_(index_records(input, dialect, without_meter(machine))),
-          bytes_(input.bytes()),
+          blob_(input.blob()),
+          size_(index_.end().offset),
           body_(Locator(index_).start_of(index_.findings().header_records)) {}
 
     Examination examine() const {
         Examination examination;
         examination.findings = index_.findings();
-        if (bytes_.empty()) return examination;
-        Examiner head(table_, {}, bom_size(bytes_), std::nullopt, max_listed_);
+        if (size_ == 0) return examination;
+        std::vector<std::uint8_t> buffer;
+        const Bytes start = blob_.lend(0, std::min<std::uint64_t>(size_, Examination::kMaxHeadSize), buffer);
+        Examiner head(table_, {}, bom_size(start), std::nullopt, max_listed_);
         run(head, {}, body_);
         examination.fields = head.fields();
         examination.header = head.header();
-        examination.head = head_of(start_of(bytes_), examination.header);
+        examination.head = head_of(start, examination.header);
         examination.census = std::move(head).census();
         examine_body(examination.fields, examination.census);
         examination.open_quote = excerpt(examination.findings.open_quote);
@@ -72,9 +75,9 @@ public:
 private:
     // Adds the records after the header to the census.
     void examine_body(std::uint64_t fields, Census& census) const {
-        const std::size_t blocks = (bytes_.size() - 1) / machine_.block_size + 1;
+        const std::size_t blocks = (size_ - 1) / machine_.block_size + 1;
         const std::size_t chunk_size = machine_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
-        std::vector<Census> chunks((bytes_.size() - 1) / chunk_size + 1);
+        std::vector<Census> chunks((size_ - 1) / chunk_size + 1);
         parallel_for(chunks.size(), machine_.threads, [&](std::size_t i) {
             Locator locator(index_);
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
@@ -91,11 +94,12 @@ private:
     }
 
     void run(Examiner& examiner, Boundary begin, Boundary end) const {
+        std::vector<std::uint8_t> buffer;
         for (std::uint64_t offset = begin.offset; offset < end.offset; offset += kSliceSize) {
             if (cancellation_ != nullptr) cancellation_->throw_if_requested();
             const std::uint64_t size = std::min<std::uint64_t>(kSliceSize, end.offset - offset);
-            examiner.feed(bytes_.subspan(offset, size));
-            if (has_faulted(bytes_)) throw InputChangedError();
+            examiner.feed(blob_.lend(offset, size, buffer));
+            blob_.throw_if_lost();
             if (machine_.meter != nullptr) machine_.meter->scanned += size;
         }
         examiner.finish();
@@ -106,8 +110,9 @@ private:
     std::optional<Excerpt> excerpt(const std::optional<Place>& place) const {
         if (!place) return std::nullopt;
         const std::uint64_t from = place->offset - std::min<std::uint64_t>(place->offset, kExcerptMargin);
-        const std::uint64_t to = std::min<std::uint64_t>(place->offset + kExcerptMargin, bytes_.size());
-        return excerpt_of(bytes_.subspan(from, to - from), place->offset - from);
+        const std::uint64_t to = std::min<std::uint64_t>(place->offset + kExcerptMargin, size_);
+        std::vector<std::uint8_t> buffer;
+        return excerpt_of(blob_.lend(from, to - from, buffer), place->offset - from);
     }
 
     const Cancellation* cancellation_;
@@ -115,7 +120,8 @@ private:
     std::uint64_t max_listed_;
     ExaminerTable table_;
     RecordIndex index_;
-    Bytes bytes_;  // those of the index
+    const Blob& blob_;
+    std::uint64_t size_;
     Boundary body_;
 };
 
@@ -128,7 +134,7 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
     refuse_foreign(start);
     const std::size_t bom = bom_size(start);
     const ExaminerTable table(checked(dialect));
-    Walker walker(dialect, kernel, bom, true);
+    ComparingWalker walker(dialect, kernel, bom);
     Examiner examiner(table, {}, bom, std::nullopt, max_listed);
     PassingExcerpts passing;
     PassingExcerpts::Slot open_quote;
@@ -136,17 +142,17 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
     PassingExcerpts::Slot stray_quote;
     PassingExcerpts::Slot ragged;
     Examination examination;
+    SequentialReader reader(input, machine.meter);
     Bytes bytes;
     do {
-        bytes = input.read();
+        bytes = reader.read();
         walker.pass(bytes);
         examiner.feed(bytes);
         if (bytes.empty()) examiner.finish();
-        if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
         examination.findings = walker.findings();
         const Census& census = examiner.census();
         passing.pass(bytes);
-        const auto parted = walker.position().since;
+        const auto& parted = walker.parted();
         passing.take(open_quote, examination.findings.open_quote);
         passing.take(divergence, parted ? parted : examination.findings.divergence);
         passing.take(stray_quote, census.stray_quotes.first);
@@ -168,9 +174,9 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
 
 Examination examine(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed) {
     try {
-        Examination examination = input.is_mapped() ? MappedExaminer(input, dialect, machine, max_listed).examine()
-                                                    : examine_stream(input, dialect, machine, max_listed);
-        if (input.accept_touch() && MappedExaminer(input, dialect, machine, max_listed).examine() != examination) {
+        Examination examination = input.is_stream() ? examine_stream(input, dialect, machine, max_listed)
+                                                    : BlobExaminer(input, dialect, machine, max_listed).examine();
+        if (input.accept_touch() && BlobExaminer(input, dialect, machine, max_listed).examine() != examination) {
             throw InputChangedError();
         }
         input.throw_if_changed();

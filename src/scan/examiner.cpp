@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "scan/bits.h"
+#include "base/bits.h"
 
 namespace cleave {
 namespace {
@@ -240,12 +240,12 @@ void Examiner::count(Tally& tally, std::uint64_t offset) const {
     if (tally.count++ == 0) tally.first = Place{offset, start_.record};
 }
 
-// That the record at hand has too many fields is known before it ends.
+// Too many fields in the current record are found before it ends.
 void Examiner::note_surplus() {
     if (fields_here_ > fields_ && !census_.ragged.first) census_.ragged.first = Place{surplus_, start_.record};
 }
 
-// The record at hand ends there, its terminator included.
+// The current record ends there, with its terminator.
 void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     const std::uint64_t size = end - start_.offset;
     if (fields_ == kUnknown) look_for_header(end);

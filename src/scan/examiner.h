@@ -117,7 +117,7 @@ private:
     std::uint8_t state_;
     std::uint64_t offset_;  // of what comes next
     std::uint64_t done_;    // up to there the state has been moved; plain bytes follow
-    // The record at hand.
+    // The current record.
     Place start_;
     std::uint64_t fields_here_ = 1;
     std::uint64_t surplus_ = 0;  // the delimiter before its first field too many, if it has more than fields_

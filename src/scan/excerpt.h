@@ -41,7 +41,7 @@ public:
     void take(Slot& slot, const std::optional<Place>& place) const;
 
 private:
-    std::vector<std::uint8_t> window_;  // the bytes at hand and what stands right before them
+    std::vector<std::uint8_t> window_;  // the current bytes and those right before them
     std::uint64_t begin_ = 0;           // the offset of window_
     bool at_end_ = false;
 };

@@ -1,5 +1,5 @@
-// Finds the header of an input that is read in order: DESIGN.md section 1. Knows no quotes: before the header there are
-// only line breaks.
+// Finds the header of an input that is read in order: doc/design.md, "What a record is". Knows no quotes: before the
+// header there are only line breaks.
 #pragma once
 
 #include <cstdint>

@@ -1,77 +1,76 @@
-// Summarise and resolve: DESIGN.md section 2.
+// Summarise and resolve: doc/design.md, "The scan".
+//
+//   for each block, over all threads:
+//       summarise it, once as if it began outside quotes, once as if inside
+//       if the likely one of the two is suspect: walk the block from there, as a rescan
+//   for each block, in order, the true state at its start known:
+//       note that state and the records before it
+//       if nothing is suspect from that state: take records and end state from the summary
+//       else: walk the block, but for what the rescan has walked from the same place in the same state
 #include <algorithm>
 
 #include "cleave/foreign.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
-#include "io/mapping.h"
-#include "io/read_ahead.h"
+#include "scan/block_summariser.h"
 #include "scan/carry.h"
 #include "scan/contract.h"
 #include "scan/header_finder.h"
-#include "scan/parallel.h"
-#include "scan/rescan.h"
-#include "scan/summarise.h"
 #include "scan/walker.h"
 
 namespace cleave {
 
 namespace {
 
-void report(const Machine& machine, std::uint64_t scanned) {
-    if (machine.meter != nullptr) machine.meter->scanned += scanned;
-}
+std::shared_ptr<const Blob> not_owned(const Blob& blob) { return {std::shared_ptr<const void>(), &blob}; }
 
 }  // namespace
 
-// What a worker has learnt of a block.
-struct RecordIndex::Block {
-    SummarisedBlock summarised;
-    Rescan rescan;
-};
+RecordIndex::RecordIndex(const Blob& blob, const Dialect& dialect, const Machine& machine,
+                         const Cancellation* cancellation, LastRecord last)
+    : RecordIndex(not_owned(blob), dialect, machine, cancellation, last) {}
 
 RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
                          const Cancellation* cancellation, LastRecord last)
-    : bytes_(bytes),
-      bom_(bom_size(bytes)),
+    : RecordIndex(std::make_shared<MemoryBlob>(bytes), dialect, machine, cancellation, last) {}
+
+RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Machine& machine,
+                         const Cancellation* cancellation, LastRecord last)
+    : blob_(std::move(blob)),
+      size_(blob_->size()),
+      bom_(0),
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(machine)),
       block_size_(machine.block_size) {
-    refuse_foreign(bytes);
-    std::vector<Block> blocks = summarise(machine, cancellation);
+    std::vector<std::uint8_t> buffer;
+    const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
+    bom_ = bom_size(head);
+    refuse_foreign(head);
+    std::vector<BlockReport> blocks(block_count());
+    summarise(0, blocks, machine, cancellation);
     resolve(blocks, cancellation);
-    if (last == LastRecord::kLeftOut && !is_last_record_complete()) leave_out_last_record(blocks, cancellation);
+    if (last == LastRecord::kLeftOut && !is_last_record_complete()) {
+        leave_out_last_record(blocks, machine, cancellation);
+    }
 }
 
-std::vector<RecordIndex::Block> RecordIndex::summarise(const Machine& machine, const Cancellation* cancellation) const {
-    std::vector<Block> blocks(block_count());
-    ReadAhead ahead(bytes_);
-    parallel_for(blocks.size(), machine.threads, [&, rescanner = Rescanner(dialect_, *kernel_)](std::size_t i) mutable {
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        const std::size_t size = block(i).size();
-        ahead.wait_for(i * block_size_ + size);
-        blocks[i] = summarise_block(i, rescanner);
-        if (has_faulted(bytes_)) throw InputChangedError();  // the rest would be zeros
-        report(machine, size);
-    });
-    return blocks;
-}
-
-RecordIndex::Block RecordIndex::summarise_block(std::size_t number, Rescanner& rescanner) const {
-    Block block;
-    const std::uint64_t offset = number * block_size_;
-    const std::uint64_t end = offset + this->block(number).size();
-    const std::uint64_t begin = std::min(std::max(offset, bom_), end);
-    block.summarised = cleave::summarise_block(bytes_, bom_, begin, end, dialect_, *kernel_);
-    if (begin == offset) block.rescan = rescanner.rescan(this->block(number), block.summarised);
-    if (number == 0 && bom_ > 0) ++block.summarised.summary.records[0];  // starts at the byte order mark
-    return block;
+void RecordIndex::summarise(std::size_t first, std::span<BlockReport> out, const Machine& machine,
+                            const Cancellation* cancellation) const {
+    if (out.empty()) return;
+    Machine with_kernel = machine;
+    with_kernel.kernel = kernel_;
+    const BlockedInput input{*blob_, size_, bom_, dialect_, with_kernel, cancellation};
+    KernelSummariser by_kernel;
+    BlockSummariser& summariser = machine.summariser != nullptr ? *machine.summariser : by_kernel;
+    summariser.summarise(input, first, out);
+    if (first == 0 && bom_ > 0) ++out[0].summarised.summary.records[0];  // starts at the byte order mark
 }
 
 // Follows the one global bit from block to block. What a walk leaves behind may be more than the next block could read
 // off the bytes: a quote that turned out to be data, for one.
-void RecordIndex::resolve(const std::vector<Block>& blocks, const Cancellation* cancellation) {
-    Walker walker(dialect_, *kernel_, bom_, true);
+void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancellation* cancellation) {
+    std::vector<std::uint8_t> buffer;
+    ComparingWalker walker(dialect_, *kernel_, bom_);
     entries_.clear();
     entries_.reserve(blocks.size());
     std::uint64_t records = 0;
@@ -84,7 +83,7 @@ void RecordIndex::resolve(const std::vector<Block>& blocks, const Cancellation* 
         const State local = state_of(before, dialect_.escape_scope);
         const State state = walked.value_or(local);
         entries_.push_back({records, static_cast<std::uint8_t>(state)});
-        const bool suspect = block.summary.suspect[inside] != 0 && walker.exact();
+        const bool suspect = block.summary.suspect[inside] != 0 && walker.heeds_suspects();
         if (block.well_known && state == local && !suspect && !walker.apart()) {
             records += block.summary.records[inside];
             inside ^= block.summary.flips;
@@ -93,60 +92,75 @@ void RecordIndex::resolve(const std::vector<Block>& blocks, const Cancellation* 
         }
         if (cancellation != nullptr) cancellation->throw_if_requested();
         if (!walker.apart()) walker.seek(i * block_size_, records, state);
-        pass_by(walker, this->block(i), blocks[i].rescan);
+        pass_by(walker, this->block(i, buffer), blocks[i].rescan);
         records = walker.records();
         walked = walker.state();
         inside = is_quoted(*walked) ? 1 : 0;
     }
-    HeaderFinder header(dialect_, bom_);
-    header.feed(bytes_);
-    findings_ = Findings{bytes_.size(), records, header.records(), std::nullopt, walker.findings().divergence};
+    findings_ = Findings{size_, records, find_header(), std::nullopt, walker.findings().divergence};
     if (inside != 0) findings_.open_quote = find_open_quote();
+}
+
+// How many records the header takes up.
+std::uint64_t RecordIndex::find_header() const {
+    HeaderFinder header(dialect_, bom_);
+    std::vector<std::uint8_t> buffer;
+    for (std::size_t i = 0; i < block_count() && !header.is_found(); ++i) header.feed(block(i, buffer));
+    return header.records();
 }
 
 // Whether there is nothing after the last terminator outside quotes.
 bool RecordIndex::is_last_record_complete() const {
     if (entries_.empty()) return true;
     const std::size_t last = entries_.size() - 1;
-    Walker walker(dialect_, *kernel_, bom_, false);
+    Walker walker(dialect_, *kernel_, bom_);
     walker.seek(last * block_size_, entries_[last].records_before, static_cast<State>(entries_[last].state));
-    walker.pass(block(last));
-    return walker.state() == State::kRecordStart || walker.state() == State::kCarriageReturn;
+    std::vector<std::uint8_t> buffer;
+    walker.pass(block(last, buffer));
+    return is_past_record(walker.state());
 }
 
 // Makes this the index of the bytes before the last record. The blocks before that record are not read again.
-void RecordIndex::leave_out_last_record(std::vector<Block>& blocks, const Cancellation* cancellation) {
-    bytes_ = bytes_.first(Locator(*this).start_of(findings_.records - 1).offset);
+void RecordIndex::leave_out_last_record(std::vector<BlockReport>& blocks, const Machine& machine,
+                                        const Cancellation* cancellation) {
+    size_ = Locator(*this).start_of(findings_.records - 1).offset;
     blocks.resize(block_count());
     if (!blocks.empty()) {
-        Rescanner rescanner(dialect_, *kernel_);
-        blocks.back() = summarise_block(blocks.size() - 1, rescanner);
+        Machine quiet = machine;
+        quiet.meter = nullptr;  // it has these bytes already
+        summarise(blocks.size() - 1, std::span(blocks).last(1), quiet, cancellation);
     }
     resolve(blocks, cancellation);
 }
 
-std::size_t RecordIndex::block_count() const { return (bytes_.size() + block_size_ - 1) / block_size_; }
+std::size_t RecordIndex::block_count() const { return (size_ + block_size_ - 1) / block_size_; }
 
-std::span<const std::uint8_t> RecordIndex::block(std::size_t number) const {
-    const std::size_t offset = number * block_size_;
-    return bytes_.subspan(offset, std::min(block_size_, bytes_.size() - offset));
+std::uint64_t RecordIndex::block_end(std::size_t number) const {
+    return std::min<std::uint64_t>(number * block_size_ + block_size_, size_);
+}
+
+std::span<const std::uint8_t> RecordIndex::block(std::size_t number, std::vector<std::uint8_t>& buffer) const {
+    const std::uint64_t offset = number * block_size_;
+    return blob_->lend(offset, static_cast<std::size_t>(block_end(number) - offset), buffer);
 }
 
 // The last record is the one left open: walk it.
 std::optional<Place> RecordIndex::find_open_quote() const {
     const auto after = std::ranges::lower_bound(entries_, findings_.records, {}, &Entry::records_before);
     auto number = static_cast<std::size_t>(after - entries_.begin()) - 1;
-    Walker walker(dialect_, *kernel_, bom_, false);
+    Walker walker(dialect_, *kernel_, bom_);
     walker.seek(number * block_size_, entries_[number].records_before, static_cast<State>(entries_[number].state));
-    for (; number < entries_.size(); ++number) walker.pass(block(number));
-    return walker.findings().open_quote;
+    std::vector<std::uint8_t> buffer;
+    for (; number < entries_.size(); ++number) walker.pass(block(number, buffer));
+    return walker.open_quote();
 }
 
 RecordIndex index_records(Input& input, const Dialect& dialect, const Machine& machine) {
-    const auto bytes = input.bytes();
+    const Blob& blob = input.blob();
+    const std::uint64_t size = blob.size();
     const LastRecord last = input.is_snapshot() ? LastRecord::kLeftOut : LastRecord::kKept;
-    RecordIndex index(bytes, dialect, machine, input.cancellation(), last);
-    if (input.is_snapshot()) input.leave_out(bytes.size() - index.findings().size);
+    RecordIndex index(blob, dialect, machine, input.cancellation(), last);
+    if (input.is_snapshot()) input.leave_out(size - index.findings().size);
     return index;
 }
 

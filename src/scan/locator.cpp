@@ -1,10 +1,16 @@
-// Locate: DESIGN.md section 2.
+// Locate: doc/design.md, "The scan".
+//
+//   find the block: by the record in the index's entries, or by the offset
+//   walk the block from its true start state, slice by slice, as far as the question needs; keep a bit for every record
+//       start and, for every 64 words of bits, how many records start before them
+//   from record to offset: find those words by their counts, then the word, then the bit
+//   from offset to record: add up the count, the words and the bits before the offset
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "base/bits.h"
 #include "cleave/scan.h"
-#include "scan/bits.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -31,9 +37,7 @@ std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
 }  // namespace
 
 Locator::Locator(const RecordIndex& index)
-    : index_(&index),
-      walker_(std::make_unique<Walker>(index.dialect_, *index.kernel_, index.bom_, false)),
-      block_(kNoBlock) {}
+    : index_(&index), walker_(std::make_unique<Walker>(index.dialect_, *index.kernel_, index.bom_)), block_(kNoBlock) {}
 
 Locator::~Locator() = default;
 
@@ -43,7 +47,6 @@ void Locator::load(std::size_t block) {
     const RecordIndex::Entry& entry = index_->entries_[block];
     walker_->seek(block * index_->block_size_, entry.records_before, static_cast<State>(entry.state));
     block_ = block;
-    left_ = index_->block(block);
     starts_.clear();
     ranks_.clear();
     cursor_.bits = 0;
@@ -51,15 +54,15 @@ void Locator::load(std::size_t block) {
 
 // Walks on by a slice of the block. There is something left, unless the bytes are others than they were.
 void Locator::walk_on() {
-    if (left_.empty()) throw InputChangedError();
-    const std::size_t size = std::min(left_.size(), kSliceSize);
+    const std::uint64_t offset = walker_->offset();
+    const std::size_t size = std::min<std::uint64_t>(index_->block_end(block_) - offset, kSliceSize);
+    if (size == 0) throw InputChangedError();
     auto rank = static_cast<std::uint32_t>(walker_->records() - index_->entries_[block_].records_before);
-    for (const std::uint64_t word : walker_->walk(left_.first(size))) {
+    for (const std::uint64_t word : walker_->walk(index_->blob_->lend(offset, size, buffer_))) {
         if (starts_.size() % kRankWords == 0) ranks_.push_back(rank);
         starts_.push_back(word);
         rank += count_bits(word);
     }
-    left_ = left_.subspan(size);
 }
 
 // Walks up to the byte of the block.

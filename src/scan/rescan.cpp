@@ -8,8 +8,11 @@
 namespace cleave {
 namespace {
 
-// So much of a block shows what state it begins in, and is walked before the two walks look for each other.
+// So much of a block shows what state it begins in, and gives two walks time to come into the same state.
 constexpr std::size_t kEvidenceSize = std::size_t{4} << 10;
+
+// Bytes walked at a time. Their record starts take up little of a cache.
+constexpr std::size_t kSliceSize = std::size_t{16} << 10;
 
 }  // namespace
 
@@ -23,59 +26,44 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
     before.inside = head.suspect[0] != 0 && head.suspect[1] == 0 ? 1 : 0;
     if (summarised.summary.suspect[before.inside] == 0) return {};
 
-    if (!walker_) walker_.emplace(dialect_, *kernel_, 0, true);
-    Walker& walker = *walker_;
-    walker.compare_rules();
-    walker.seek(0, 0, state_of(before, dialect_.escape_scope));
-    Rescan rescan;
+    if (!walker_) walker_.emplace(dialect_, *kernel_, 0);
+    ComparingWalker& walker = *walker_;
+    walker.compare_from(0, 0, state_of(before, dialect_.escape_scope));
     std::size_t done = 0;
-    while (done < block.size() && (done == 0 || walker.apart())) {
-        const std::size_t part = std::min(block.size() - done, kEvidenceSize);
-        walker.pass(block.subspan(done, part));
-        done += part;
+    std::optional<std::size_t> begin;
+    while (!begin && done < block.size()) {
+        const auto part = block.subspan(done, std::min(block.size() - done, kEvidenceSize));
+        if (const auto last = Walker::last_of(walker.walk(part))) begin = done + *last;
+        done += part.size();
     }
-    if (walker.apart()) return {};
-    rescan.meeting_size = static_cast<std::uint32_t>(done);
-    rescan.meeting_records = static_cast<std::uint32_t>(walker.records());
-    rescan.meeting_state = walker.state();
-    walker.pass(block.subspan(done));
-
-    const Walker::Position end = walker.position();
-    rescan.field_start = end.field_start;
-    rescan.anywhere = end.anywhere;
-    rescan.own = walker.state();
-    rescan.diverged = walker.compares() ? 0 : 1;
-    rescan.records = static_cast<std::uint32_t>(end.records);
-    if (end.since) {
-        rescan.apart = 1;
-        rescan.since_offset = static_cast<std::uint32_t>(end.since->offset);
-        rescan.since_record = static_cast<std::int32_t>(end.since->record);
+    if (!begin) return {};
+    // There the rules agree anew, whatever they did before.
+    walker.compare_from(*begin, 0, State::kRecordStart);
+    Rescan rescan;
+    rescan.begin = rescan.end = static_cast<std::uint32_t>(*begin);
+    walker.pass(block.subspan(*begin, done - *begin));
+    for (; done < block.size(); done = walker.offset()) {
+        const auto part = block.subspan(done, std::min(block.size() - done, kSliceSize));
+        if (const auto last = Walker::last_of(walker.walk(part))) {
+            rescan.end = static_cast<std::uint32_t>(done + *last);
+            rescan.records = static_cast<std::uint32_t>(walker.records()) - 1;
+        }
     }
+    rescan.diverged = !walker.compares();
     return rescan;
 }
 
-void pass_by(Walker& walker, std::span<const std::uint8_t> block, const Rescan& rescan) {
-    const std::uint64_t begin = walker.offset();
-    const std::size_t size = rescan.meeting_size;
-    walker.pass(block.first(size));
+void pass_by(ComparingWalker& walker, std::span<const std::uint8_t> block, const Rescan& rescan) {
+    const std::uint64_t offset = walker.offset();
+    walker.pass(block.first(rescan.begin));
     // The first place where the rules diverge is to be found on the walker's own way.
-    const bool met = size > 0 && !walker.apart() && walker.state() == rescan.meeting_state &&
-                     !(walker.compares() && rescan.diverged != 0);
-    if (!met) {
-        walker.pass(block.subspan(size));
-        return;
+    const bool is_news = walker.compares() && rescan.diverged;
+    std::size_t done = rescan.begin;
+    if (is_past_record(walker.state()) && !walker.apart() && !is_news && rescan.end > rescan.begin) {
+        done = rescan.end;
+        walker.seek(offset + done, walker.records() + rescan.records, State::kRecordStart);
     }
-    const std::uint64_t before_block = walker.records() - rescan.meeting_records;
-    Walker::Position end{begin + block.size(), before_block + rescan.records, rescan.own, rescan.own, std::nullopt};
-    if (walker.compares()) {
-        end.field_start = rescan.field_start;
-        end.anywhere = rescan.anywhere;
-        if (rescan.apart != 0) {
-            const auto record = static_cast<std::uint64_t>(std::int64_t{rescan.since_record});
-            end.since = Place{begin + rescan.since_offset, before_block + record};
-        }
-    }
-    walker.seek(end);
+    walker.pass(block.subspan(done));
 }
 
 }  // namespace cleave

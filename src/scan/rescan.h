@@ -1,6 +1,6 @@
 // The exact walk of a block whose summary cannot be trusted, ahead of time: by the worker that has it in its cache,
 // from the state that it most likely begins in. Whether that is so turns out when the blocks are resolved one after
-// another.
+// another: a walk that finds a record start where the worker did needs to go no further.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,18 @@
 #include "cleave/dialect.h"
 #include "cleave/kernel.h"
 #include "kernels/kernel.h"
+#include "scan/comparing_walker.h"
 #include "scan/summarise.h"
-#include "scan/walker.h"
 
 namespace cleave {
 
-// What such a walk has found. Offsets and records count from the start of the block.
+// What such a walk has found between two record starts of the block. At a record start both rules are in the same
+// state, as long as they have not cut differently before.
 struct Rescan {
-    // A place near the start. A walk that comes there in the same state, with the rules agreed, needs to go no further,
-    // even if it began in another.
-    std::uint32_t meeting_size = 0;  // 0: there was no walk
-    std::uint32_t meeting_records = 0;
-    State meeting_state{};
-    // The end of the block.
-    State own{};  // by the dialect's rule
-    State field_start{};
-    State anywhere{};
-    std::uint8_t apart = 0;     // the rules are in these states since they parted
-    std::uint8_t diverged = 0;  // the rules have started different records; only `own` counts
-    std::uint32_t records = 0;
-    std::uint32_t since_offset = 0;
-    std::int32_t since_record = 0;
+    std::uint32_t begin = 0;    // the first of the two, in bytes from the start of the block
+    std::uint32_t end = 0;      // the second; `begin` if nothing was found
+    std::uint32_t records = 0;  // that start in [begin, end) by the dialect's rule
+    bool diverged = false;      // from `begin` on the rules start different records in the block
 };
 
 // For one thread at a time.
@@ -45,10 +36,10 @@ public:
 private:
     Dialect dialect_;
     const Kernel* kernel_;
-    std::optional<Walker> walker_;  // made for the first suspect block
+    std::optional<ComparingWalker> walker_;  // made for the first suspect block
 };
 
 // Moves the walker over the block by what the rescan found, walking as little as it must.
-void pass_by(Walker& walker, std::span<const std::uint8_t> block, const Rescan& rescan);
+void pass_by(ComparingWalker& walker, std::span<const std::uint8_t> block, const Rescan& rescan);
 
 }  // namespace cleave

@@ -3,14 +3,15 @@
 #include "cleave/foreign.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
+#include "io/sequential_reader.h"
+#include "scan/comparing_walker.h"
 #include "scan/contract.h"
 #include "scan/header_finder.h"
-#include "scan/walker.h"
 
 namespace cleave {
 namespace {
 
-Findings scan_mapped(Input& input, const Dialect& dialect, const Machine& machine) {
+Findings scan_blob(Input& input, const Dialect& dialect, const Machine& machine) {
     return index_records(input, dialect, machine).findings();
 }
 
@@ -19,12 +20,12 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machin
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
     const std::size_t bom = bom_size(head);
-    Walker walker(checked(dialect), kernel, bom, true);
+    ComparingWalker walker(checked(dialect), kernel, bom);
     HeaderFinder header(dialect, bom);
-    for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
+    SequentialReader reader(input, machine.meter);
+    for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         walker.pass(bytes);
         header.feed(bytes);
-        if (machine.meter != nullptr) machine.meter->scanned = input.consumed();
     }
     Findings findings = walker.findings();
     findings.header_records = header.records();
@@ -36,17 +37,18 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machin
 SniffedDialect settle_dialect(const DialectWish& wish, Input& input) {
     const auto head = input.peek(kSniffSize);
     const SniffedDialect sniffed = settle_dialect(wish, head, without_compression_suffix(input.path()));
-    if (!input.is_snapshot() || input.bytes().size() > kSniffSize) return sniffed;
+    if (!input.is_snapshot() || input.blob().size() > kSniffSize) return sniffed;
     // The start of a record says little about it. Each turn leaves out bytes, so the recursion ends.
+    const std::uint64_t size = input.blob().size();
     index_records(input, sniffed.dialect, Machine{});
-    return input.bytes().size() == head.size() ? sniffed : settle_dialect(wish, input);
+    return input.blob().size() == size ? sniffed : settle_dialect(wish, input);
 }
 
 Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
     try {
         const Findings findings =
-            input.is_mapped() ? scan_mapped(input, dialect, machine) : scan_stream(input, dialect, machine);
-        if (input.accept_touch() && scan_mapped(input, dialect, machine) != findings) throw InputChangedError();
+            input.is_stream() ? scan_stream(input, dialect, machine) : scan_blob(input, dialect, machine);
+        if (input.accept_touch() && scan_blob(input, dialect, machine) != findings) throw InputChangedError();
         input.throw_if_changed();
         return findings;
     } catch (const std::exception&) {

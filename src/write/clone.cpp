@@ -11,10 +11,10 @@
 namespace cleave {
 namespace {
 
-// So much is shared between two looks at the cancellation.
+// Bytes that are shared between two checks of the cancellation.
 constexpr std::uint64_t kCloneSize = std::uint64_t{1} << 30;
 static_assert(kCloneSize % kCloneAlignment == 0);
-// And so much is copied between two reports of progress.
+// Bytes that are copied between two reports of progress.
 constexpr std::uint64_t kCopySize = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t round_down(std::uint64_t offset) { return offset / kCloneAlignment * kCloneAlignment; }
@@ -39,18 +39,16 @@ bool is_aligned(const Piece& piece, std::uint64_t header_size) {
     return piece.start % kCloneAlignment == header_size % kCloneAlignment;
 }
 
-// Whether blocks of the input are blocks of the file that it is read from.
-bool has_blocks(const Input& input) { return input.descriptor_offset() % kCloneAlignment == 0; }
-
 }  // namespace
 
-Cloner::Cloner(const Input& input, CloneMode mode) : input_(input), mode_(mode), has_blocks_(has_blocks(input)) {}
+Cloner::Cloner(const Input& input, CloneMode mode)
+    : input_(input), mode_(mode), has_blocks_(has_blocks(input.blob(), kCloneAlignment)) {}
 
 void Cloner::check(const Piece& piece, std::uint64_t header_size, const std::string& path) const {
     if (mode_ != CloneMode::kAlways || whole_blocks(piece, header_size).is_empty()) return;
     const std::string a_multiple = " a multiple of " + std::to_string(kCloneAlignment);
     if (!has_blocks_) {
-        throw CloneError(path, "the input begins at byte " + std::to_string(input_.descriptor_offset()) +
+        throw CloneError(path, "the input begins at byte " + std::to_string(input_.offset_in_file()) +
                                    " of its file, not at" + a_multiple);
     }
     if (piece.number > 1 && !is_aligned(piece, header_size)) {
@@ -72,21 +70,23 @@ void Cloner::write_body(const Piece& piece, std::uint64_t header_size, int descr
     copy(offset, piece.start + piece.length, descriptor, path, meter);
 }
 
-// Appends input.bytes()[start, end).
+// Appends the bytes [start, end) of the input.
 void Cloner::copy(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path, Meter* meter) {
     while (start < end) {
         const std::uint64_t part = std::min(end - start, kCopySize);
-        copy_range(input_, start, part, descriptor, path);
+        copy_range(input_.blob(), {start, part}, descriptor, path, input_.cancellation());
         if (meter != nullptr) meter->written += part;
         start += part;
     }
 }
 
-// Appends the blocks of input.bytes()[start, end) as far as the system shares them, and returns up to where it did.
+// Appends the blocks in [start, end) of the input as far as the system shares them, and returns up to where it did.
 std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path) {
     while (start < end && !refused_) {
         const std::uint64_t part = std::min(end - start, kCloneSize);
-        if (const std::error_code refusal = clone_range(input_, start, part, descriptor, path)) {
+        const std::error_code refusal =
+            clone_range(input_.blob(), {start, part}, descriptor, path, input_.cancellation());
+        if (refusal) {
             if (mode_ == CloneMode::kAlways) throw std::system_error(refusal, path + ": cannot be cloned");
             refused_ = true;  // for whatever reason: copying will say so if it is in its way too
         } else {
@@ -97,10 +97,11 @@ std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descript
 }
 
 bool can_clone(const Input& input, const std::string& path) {
-    if (!has_blocks(input) || input.bytes().size() < kCloneAlignment) return false;
+    const Blob& blob = input.blob();
+    if (!has_blocks(blob, kCloneAlignment) || blob.size() < kCloneAlignment) return false;
     const std::string directory = std::filesystem::path(path).parent_path();
     const Fd file(::open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
-    return file.is_open() && !clone_range(input, 0, kCloneAlignment, file.get(), path);
+    return file.is_open() && !clone_range(blob, {0, kCloneAlignment}, file.get(), path, input.cancellation());
 }
 
 }  // namespace cleave

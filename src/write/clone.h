@@ -16,7 +16,7 @@ namespace cleave {
 // Members may be called from several threads.
 class Cloner {
 public:
-    // `input` is mapped and must outlive the cloner.
+    // `input` is no stream and must outlive the cloner.
     Cloner(const Input& input, CloneMode mode);
 
     // Under kAlways, throws CloneError if the piece is long enough to have whole blocks and is not cut so that they can

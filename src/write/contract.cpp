@@ -19,7 +19,7 @@ void check(const CompressionWish& wish) {
 }  // namespace
 
 void check(const Input& input, std::span<const Piece> pieces, std::uint64_t header_size) {
-    const std::uint64_t size = input.bytes().size();
+    const std::uint64_t size = input.blob().size();
     if (header_size > size) throw std::invalid_argument("split: the header is larger than the input");
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Piece& piece = pieces[i];

@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// Both throw std::invalid_argument. For plans of mapped inputs:
+// Both throw std::invalid_argument. For plans of inputs that are no streams:
 void check(const Input& input, std::span<const Piece> pieces, std::uint64_t header_size);
 void check(const SplitOptions& options);
 

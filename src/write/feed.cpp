@@ -27,9 +27,9 @@ public:
     }
     void write(std::span<const std::uint8_t> bytes) override { output_->write(bytes); }
     void end(const Piece& piece) override {
-        output_->finish(piece);
+        const PieceResult result = output_->finish(piece);
         output_.reset();
-        finished_(piece, path_);
+        finished_(piece, path_, result);
     }
     void finish() override {}
 
@@ -125,8 +125,8 @@ private:
             while (const std::shared_ptr<Job> job = next_job()) {
                 const std::unique_ptr<PieceOutput> output = target_.open(job->begun, job->path);
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
-                output->finish(*job->ended);  // not written to any more
-                finished_(*job->ended, job->path);
+                const PieceResult result = output->finish(*job->ended);  // not written to any more
+                finished_(*job->ended, job->path, result);
                 const std::lock_guard lock(mutex_);
                 --busy_;
                 changed_.notify_all();

@@ -11,11 +11,11 @@
 
 namespace cleave {
 
-// For one thread at a time. A member throws what a target throws, of the piece at hand or of an earlier one.
+// For one thread at a time. A member throws what a target throws, about the current piece or an earlier one.
 class Feed {
 public:
     // Called for every piece that is finished, from any thread.
-    using Finished = std::function<void(const Piece& piece, const std::string& path)>;
+    using Finished = std::function<void(const Piece& piece, const std::string& path, const PieceResult& result)>;
 
     Feed() = default;
     Feed(const Feed&) = delete;

@@ -6,8 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/parallel.h"
 #include "io/encoder.h"
-#include "scan/parallel.h"
+#include "write/checksum.h"
 #include "write/threads.h"
 
 namespace cleave {
@@ -42,13 +43,21 @@ public:
         }
     }
 
-    void finish(const Piece& piece) override {
-        if (encoder_) encoder_->finish([this](std::span<const std::uint8_t> part) { put(part); });
+    PieceResult finish(const Piece& piece) override {
+        PieceResult result;
+        if (encoder_) {
+            encoder_->finish([this](std::span<const std::uint8_t> part) { put(part); });
+            result.stored = written_;
+        }
         store_.publish(piece, std::move(file_), is_present_);
+        return result;
     }
 
 private:
-    void put(std::span<const std::uint8_t> bytes) { write_all(file_.descriptor(), bytes, file_.path(), cancellation_); }
+    void put(std::span<const std::uint8_t> bytes) {
+        write_all(file_.descriptor(), bytes, file_.path(), cancellation_);
+        written_ += bytes.size();
+    }
 
     PieceStore& store_;
     bool is_present_;
@@ -56,6 +65,7 @@ private:
     const Cancellation* cancellation_;
     TemporaryFile file_;
     std::unique_ptr<Encoder> encoder_;
+    std::uint64_t written_ = 0;  // bytes of the file, by put()
 };
 
 }  // namespace
@@ -63,26 +73,29 @@ private:
 FileTarget::FileTarget(const Input& input, HeaderMode header, std::uint64_t header_size, const PieceNamer& namer,
                        const SplitOptions& options)
     : input_(input), header_(header), header_size_(header_size), options_(options), store_(input, namer, options) {
-    if (input.is_mapped() && options.compression.format == Compression::kNone) {
+    if (!input.is_stream() && options.compression.format == Compression::kNone) {
         cloner_ = std::make_unique<Cloner>(input, options.clone);
     }
 }
 
 std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<const std::string> paths) {
     store_.check_manifest();
-    std::vector<char> may_be_there(pieces.size());
+    std::vector<char> may_be_there(paths.size());
     std::unordered_set<std::string_view> names;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (std::size_t i = 0; i < paths.size(); ++i) {
         const std::string& path = paths[i];
         if (!names.insert(path).second) {
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
         if (store_.is_manifest(path)) {
-            throw std::invalid_argument("the manifest and piece " + std::to_string(pieces[i].number) +
+            throw std::invalid_argument("the manifest and piece " +
+                                        std::to_string(pieces.empty() ? i + 1 : pieces[i].number) +
                                         " have the same name '" + path + "'");
         }
         may_be_there[i] = store_.check(path) ? 1 : 0;
-        if (cloner_) cloner_->check(pieces[i], header_size_in(header_, pieces[i].number, header_size_), path);
+        if (cloner_ && !pieces.empty()) {
+            cloner_->check(pieces[i], header_size_in(header_, pieces[i].number, header_size_), path);
+        }
     }
     return may_be_there;
 }
@@ -92,24 +105,25 @@ std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<c
     may_be_there_ = check(pieces, paths);
     std::vector<char> are_there(pieces.size());
     // What a compressed piece should be is only known when it has been made.
-    if (!cloner_) return are_there;
+    if (!cloner_ || pieces.empty()) return are_there;
     parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
-        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i]))) are_there[i] = 1;
+        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], header_size_)))
+            are_there[i] = 1;
         may_be_there_[i] = 0;
     });
     return are_there;
 }
 
-FileTarget::Parts FileTarget::parts_of(const Piece& piece) const {
-    return {input_.bytes().first(header_size_in(header_, piece.number, header_size_)),
-            input_.bytes().subspan(piece.start, piece.length)};
+FileTarget::Parts FileTarget::parts_of(const Piece& piece, std::uint64_t header_size) const {
+    return {BlobRange{0, header_size_in(header_, piece.number, header_size)}, BlobRange{piece.start, piece.length}};
 }
 
 bool FileTarget::hold(std::span<const Piece> pieces, std::span<const std::string> paths) {
     if (!cloner_) return false;
+    const std::uint64_t header_size = pieces.empty() ? 0 : pieces.front().start;
     std::atomic<bool> all = true;
     parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
-        if (all && !store_.has(paths[i], parts_of(pieces[i]))) all = false;
+        if (all && !store_.has(paths[i], parts_of(pieces[i], header_size))) all = false;
     });
     return all;
 }
@@ -118,8 +132,10 @@ std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::str
     const bool is_planned = !may_be_there_.empty();
     if (!is_planned && store_.is_manifest(path)) throw OutputError(path, "is also the name of the manifest");
     const bool may_be_there = is_planned ? may_be_there_[piece.number - 1] != 0 : store_.check(path);
-    return std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
-                                        input_.cancellation());
+    auto output = std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
+                                               input_.cancellation());
+    if (options_.checksum) return with_checksum(std::move(output));
+    return output;
 }
 
 }  // namespace cleave

@@ -37,15 +37,15 @@ public:
     void commit() noexcept override { store_.commit(); }
 
 private:
-    using Parts = std::array<std::span<const std::uint8_t>, 2>;
-    Parts parts_of(const Piece& piece) const;
+    using Parts = std::array<BlobRange, 2>;
+    Parts parts_of(const Piece& piece, std::uint64_t header_size) const;
 
     const Input& input_;
     HeaderMode header_;
     std::uint64_t header_size_;
     const SplitOptions& options_;
     PieceStore store_;
-    std::unique_ptr<Cloner> cloner_;  // for mapped input that is written as it is
+    std::unique_ptr<Cloner> cloner_;  // for a blob that is written as it is
     std::vector<char> may_be_there_;  // by piece, if they are known
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/child.h"
+#include "write/checksum.h"
 
 namespace cleave {
 namespace {
@@ -44,10 +45,11 @@ public:
 
     void write(std::span<const std::uint8_t> bytes) override { child_.write(bytes, &target_.stop_); }
 
-    void finish(const Piece&) override {
+    PieceResult finish(const Piece&) override {
         target_.input_.throw_if_changed();  // the command must not take wrong bytes for a whole piece
         note(child_.wait(&target_.stop_));
         target_.throw_failure();
+        return {};
     }
 
 private:
@@ -69,7 +71,9 @@ std::vector<char> FilterTarget::prepare(std::span<const Piece> pieces, std::span
 }
 
 std::unique_ptr<PieceOutput> FilterTarget::open(const Piece& piece, const std::string& path) {
-    return std::make_unique<FilterOutput>(*this, piece, path);
+    auto output = std::make_unique<FilterOutput>(*this, piece, path);
+    if (has_checksums_) return with_checksum(std::move(output));
+    return output;
 }
 
 void FilterTarget::fail(const std::exception_ptr& failure) noexcept {

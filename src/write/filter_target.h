@@ -17,7 +17,11 @@ class FilterTarget : public PieceTarget {
 public:
     // `input` must outlive the target.
     FilterTarget(const Input& input, const SplitOptions& options)
-        : input_(input), command_(options.filter), output_(options.filter_output), stop_(input.cancellation()) {}
+        : input_(input),
+          command_(options.filter),
+          output_(options.filter_output),
+          has_checksums_(options.checksum),
+          stop_(input.cancellation()) {}
 
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     // finish() of what it returns throws FilterError if the command fails, and Input::throw_if_changed()'s errors.
@@ -36,6 +40,7 @@ private:
     const Input& input_;
     std::string command_;
     int output_;
+    bool has_checksums_;
     Cancellation stop_;
 
     std::mutex mutex_;

@@ -162,7 +162,7 @@ bool PieceStore::is_manifest(const std::string& path) const {
 }
 
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
-    const auto present = find_file_of(*directory_, name_of(path), parts, input_.cancellation());
+    const auto present = find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation());
     if (!judge_present(present.has_value(), path, designation(piece))) return false;
     const std::lock_guard lock(mutex_);
     note_kept(*present);
@@ -170,7 +170,7 @@ bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts)
 }
 
 bool PieceStore::has(const std::string& path, Parts parts) const {
-    return find_file_of(*directory_, name_of(path), parts, input_.cancellation()).has_value();
+    return find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation()).has_value();
 }
 
 TemporaryFile PieceStore::create(const std::string& path) {
@@ -341,7 +341,7 @@ std::optional<TemporaryFile> PieceStore::make_manifest() {
     return file;
 }
 
-// The marker tells of hidden files in its own directory only.
+// The marker lists hidden files in its own directory only.
 TemporaryFile PieceStore::create_manifest() {
     constexpr mode_t kPermissions = 0666;  // a manifest holds no records of the input
     if (manifest_directory_ == &*directory_) return create_hidden(manifest_name_, kPermissions);

@@ -25,7 +25,7 @@ namespace cleave {
 // Members may be called from several threads, but for begin(), seal() and commit().
 class PieceStore {
 public:
-    using Parts = std::span<const std::span<const std::uint8_t>>;
+    using Parts = std::span<const BlobRange>;  // of the input
 
     // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. Throws
     // std::system_error, std::invalid_argument for a directory that is missing and may not be made.

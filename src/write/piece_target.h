@@ -12,6 +12,7 @@
 #include "cleave/input.h"
 #include "cleave/meter.h"
 #include "cleave/plan.h"
+#include "cleave/split.h"
 
 namespace cleave {
 
@@ -26,12 +27,13 @@ public:
     // The next bytes. Throws std::system_error, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
 
-    // The body of a piece of a mapped input, in place of write(). `header_size` is what was written before, `progress`
-    // is told of the bytes if it is not null. Throws as write().
+    // Writes the body of a piece of an input that is no stream, in place of write(). `header_size` bytes were written
+    // before. `meter`, if not null, counts the bytes. A body can be written in parts: `piece` is then the range of one
+    // part, and the parts come in order. Throws as write().
     virtual void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter);
 
     // All has been written. Throws as write() and what is said of the target.
-    virtual void finish(const Piece& piece) = 0;
+    virtual PieceResult finish(const Piece& piece) = 0;
 };
 
 // Members may be called from several threads, but for prepare(), seal() and commit().
@@ -43,7 +45,8 @@ public:
     // Takes back what it can, unless commit() was called.
     virtual ~PieceTarget() = default;
 
-    // To be called first; pieces that are known beforehand are named by `paths`. Returns which of them are there
+    // To be called first. `paths` are the names of all pieces, or empty if they are not known yet; `pieces` are those
+    // of the same numbers, or empty if it is not known yet where they are cut. Returns which of `pieces` are there
     // already, 1 a piece, and so need not be made.
     virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) = 0;
 

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
+#include "io/output.h"
 #include "io/spill.h"
 #include "plan/contract.h"
-#include "scan/parallel.h"
+#include "write/checksum.h"
 #include "write/contract.h"
 #include "write/feed.h"
 #include "write/file_target.h"
@@ -24,20 +26,26 @@ class InOrder {
 public:
     explicit InOrder(const SplitOptions& options) : options_(options) {}
 
-    void finished(const Piece& piece, std::string path) {
+    void finished(const Piece& piece, std::string path, const PieceResult& result) {
         const std::lock_guard lock(mutex_);
-        waiting_.emplace(piece.number, std::pair(piece, std::move(path)));
+        waiting_.emplace(piece.number, Report{piece, std::move(path), result});
         for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_) {
             const auto node = waiting_.extract(waiting_.begin());
             if (options_.meter != nullptr) ++options_.meter->pieces;
-            options_.finished(node.mapped().first, node.mapped().second);
+            options_.finished(node.mapped().piece, node.mapped().path, node.mapped().result);
         }
     }
 
 private:
+    struct Report {
+        Piece piece;
+        std::string path;
+        PieceResult result;
+    };
+
     const SplitOptions& options_;
     std::mutex mutex_;
-    std::map<std::uint64_t, std::pair<Piece, std::string>> waiting_;  // by number
+    std::map<std::uint64_t, Report> waiting_;  // by number
     std::uint64_t next_ = 1;
 };
 
@@ -73,11 +81,37 @@ std::vector<std::string> names_of(std::span<const Piece> pieces, const PieceName
     return names;
 }
 
-// Hands on the pieces that cut_stream() tells of.
+// Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may be that of
+// bytes that were different for a moment.
+bool is_checkable(const Input& input, const SplitOptions& options) {
+    return !input.is_stream() && makes_files(options) && options.is_same_plan && !options.checksum;
+}
+
+// The names of the pieces of an input that is cut as it is read, if they do not depend on where the cuts are.
+std::vector<std::string> names_known_beforehand(const Policy& policy, const PieceNamer& namer) {
+    std::vector<std::string> names;
+    if (!policy.pieces || namer.needs_place()) return names;
+    for (Piece piece; piece.number <= *policy.pieces; ++piece.number) names.push_back(namer.name(piece));
+    return names;
+}
+
+// All pieces are made. Throws what Input::throw_if_changed() does. If nothing has changed but the time of the last
+// status change, the pieces are compared with the input; then InputChangedError if they differ.
+void throw_if_changed(const Input& input, PieceTarget& target, std::span<const Piece> pieces, const PieceNamer& namer,
+                      const SplitOptions& options) {
+    if (is_checkable(input, options) && input.accept_touch() &&
+        !(options.is_same_plan() && target.hold(pieces, names_of(pieces, namer)))) {
+        throw InputChangedError();
+    }
+    input.throw_if_changed();
+}
+
+// Hands on the pieces that cut_stream() makes.
 class StreamSink : public PieceSink {
 public:
-    StreamSink(HeaderMode mode, const PieceNamer& namer, Feed& feed, Meter* meter)
-        : mode_(mode), namer_(namer), feed_(feed), meter_(meter) {}
+    // The pieces are added to `pieces`, unless it is null.
+    StreamSink(HeaderMode mode, const PieceNamer& namer, Feed& feed, Meter* meter, std::vector<Piece>* pieces)
+        : mode_(mode), namer_(namer), feed_(feed), meter_(meter), pieces_(pieces) {}
 
     void header(std::span<const std::uint8_t> bytes) override {
         if (mode_ != HeaderMode::kDrop) header_.append(bytes);
@@ -98,7 +132,10 @@ public:
     }
 
     // The end of the last piece is held back until the input is known to be good: a command takes it for success.
-    void end(const Piece& piece) override { ended_ = piece; }
+    void end(const Piece& piece) override {
+        ended_ = piece;
+        if (pieces_ != nullptr) pieces_->push_back(piece);
+    }
     void end_last() {
         if (const auto piece = std::exchange(ended_, std::nullopt)) feed_.end(*piece);
     }
@@ -108,6 +145,7 @@ private:
     const PieceNamer& namer_;
     Feed& feed_;
     Meter* meter_;
+    std::vector<Piece>* pieces_;
     SpillBuffer header_;
     std::optional<Piece> ended_;  // feed_ does not know it yet
 };
@@ -143,7 +181,7 @@ void write_to(PieceTarget& target, const Work& work) {
 void check_split(const Input& input, std::span<const Piece> pieces, HeaderMode header, std::uint64_t header_size,
                  const PieceNamer& namer, const SplitOptions& options) {
     check(options);
-    if (input.is_mapped()) check(input, pieces, header_size);
+    if (!input.is_stream()) check(input, pieces, header_size);
     if (makes_files(options)) {
         FileTarget target(input, header, header_size, namer, options);
         target.check_access();
@@ -162,16 +200,19 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
     InOrder report(options);
     const auto write_piece = [&](std::size_t i) {
         const Piece& piece = pieces[i];
-        if (are_there[i] == 0) {
-            const std::unique_ptr<PieceOutput> output = target->open(piece, paths[i]);
-            const auto written_header = input.bytes().first(header_size_in(header, piece.number, header_size));
-            output->write(written_header);
-            output->write_body(input, piece, written_header.size(), options.meter);
-            output->finish(piece);
+        PieceResult result;
+        if (are_there[i] == 0 || options.checksum) {
+            const std::unique_ptr<PieceOutput> output =
+                are_there[i] == 0 ? target->open(piece, paths[i]) : make_checksum_only();
+            const std::uint64_t written_header = header_size_in(header, piece.number, header_size);
+            for_each_part(input.blob(), {0, written_header}, input.cancellation(),
+                          [&](std::span<const std::uint8_t> bytes) { output->write(bytes); });
+            output->write_body(input, piece, written_header, options.meter);
+            result = output->finish(piece);
         } else if (options.meter != nullptr) {
             options.meter->written += piece.length;
         }
-        report.finished(piece, std::move(paths[i]));
+        report.finished(piece, std::move(paths[i]), result);
     };
     write_to(*target, [&] {
         parallel_for(pieces.size(), threads, [&](std::size_t i) {
@@ -185,12 +226,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
             }
         });
     });
-    const bool is_checkable = options.is_same_plan != nullptr;
-    if (is_checkable && input.accept_touch() &&
-        !(options.is_same_plan() && target->hold(pieces, names_of(pieces, namer)))) {
-        throw InputChangedError();
-    }
-    input.throw_if_changed();
+    throw_if_changed(input, *target, pieces, namer, options);
     conclude(*target, options);
 } catch (const std::exception&) {
     input.rethrow();
@@ -201,24 +237,27 @@ void split_stream(Input& input, const Dialect& dialect, const Machine& machine, 
                   const std::function<void(const Findings&)>& accept) try {
     checked(policy);
     check(options);
-    if (input.is_mapped()) throw std::invalid_argument("split: a mapped input is no stream; see split_mapped()");
     if (!accept) throw std::invalid_argument("split: accept is an empty function");
     const std::unique_ptr<PieceTarget> target = make_target(input, policy.header, 0, namer, options);
     const StoppableInput stoppable(input, *target);
-    target->prepare({}, {});
+    target->prepare({}, names_known_beforehand(policy, namer));
     // Plain files are written as fast as a stream can be read.
     const bool is_plain = makes_files(options) && options.compression.format == Compression::kNone;
     const unsigned threads = is_plain ? 1 : threads_within(options.threads, kDescriptorsOfFilter);
     InOrder report(options);
     write_to(*target, [&] {
-        const auto feed = make_feed(*target, threads,
-                                    [&](const Piece& piece, const std::string& path) { report.finished(piece, path); });
-        StreamSink sink(policy.header, namer, *feed, options.meter);
+        const auto feed =
+            make_feed(*target, threads, [&](const Piece& piece, const std::string& path, const PieceResult& result) {
+                report.finished(piece, path, result);
+            });
+        std::vector<Piece> pieces;
+        StreamSink sink(policy.header, namer, *feed, options.meter, is_checkable(input, options) ? &pieces : nullptr);
         const Findings findings = cut_stream(input, dialect, machine, policy, sink);
-        input.throw_if_changed();
+        if (!is_checkable(input, options)) input.throw_if_changed();
         accept(findings);
         sink.end_last();
         feed->finish();
+        throw_if_changed(input, *target, pieces, namer, options);
     });
     conclude(*target, options);
 } catch (const std::exception&) {

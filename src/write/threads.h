@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// At most `threads`, at least 1; so many that each can have `descriptors` open.
+// At most `threads`, at least 1; few enough for each to have `descriptors` open.
 inline unsigned threads_within(unsigned threads, std::uint64_t descriptors) {
     constexpr std::uint64_t kOtherDescriptors = 15;  // are enough for everything else
     const std::uint64_t limit = std::max(descriptor_limit(), kOtherDescriptors + descriptors) - kOtherDescriptors;

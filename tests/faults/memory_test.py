@@ -304,8 +304,10 @@ def splitting():
     yield row("--manifest --sync --force from a pipe", "--manifest", "@out/m.json", "--sync", "--force", manifest=True,
               old=(1, 2, 5), piped=True)
     yield row("--sync", "--sync", *THREADS, job=large)
+    yield row("--checksum --manifest", "--checksum", "--manifest", "@out/m.json", *THREADS, manifest=True, job=large)
     yield row("--json", "--json", "-j", "1")
     yield row("--json from a pipe", "--json", piped=True)
+    yield row("--checksum --json from a pipe", "--checksum", "--json", piped=True)
     yield row("--print", "--print", *THREADS, job=large)
     yield row("--print -0 from a pipe", "--print", "-0", piped=True)
     yield row("--clone auto", "--clone", "auto", *THREADS, job=large)

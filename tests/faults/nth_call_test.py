@@ -260,6 +260,12 @@ def with_manifest(bench):
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--sync", manifest=True))
 
 
+def with_checksums(bench):
+    """With --checksum and --manifest"""
+    calls = ["openat", "write", "mmap", "preadv2", "close", "newfstatat", "renameat2", "linkat", "unlinkat", "clone3"]
+    fail_all(bench, Subject(bench, small_job(bench, size=100 << 10), "-j", "2", "--checksum", manifest=True, calls=calls))
+
+
 def with_events(bench):
     """With --json, --verbose and --manifest: what fails after the pieces are there for good is a warning"""
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--json", "-v", manifest=True, calls=["write"]))
@@ -316,7 +322,7 @@ def failing_clean_up(bench):
 
 
 CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
-          without_nameless_files, with_manifest, with_events, with_manifest_replaced, resuming, compressed,
+          without_nameless_files, with_manifest, with_checksums, with_events, with_manifest_replaced, resuming, compressed,
           compressed_input, failing_clean_up]
 
 

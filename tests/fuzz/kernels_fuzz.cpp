@@ -36,7 +36,7 @@ void expect_same(const Kernel& kernel, const Kernel& first, const Dialect& diale
     EXPECT_EQ(printed(summary), printed(summarise(first, dialect, text, before))) << unique_name(&kernel);
     for (const Rules rules : kEachRules) {
         const Marked marked = mark(kernel, dialect, text, rules, before);
-        EXPECT_TRUE(same(marked, mark(first, dialect, text, rules, before), rules)) << unique_name(&kernel);
+        EXPECT_TRUE(same(marked, mark(first, dialect, text, rules, before))) << unique_name(&kernel);
     }
 }
 

@@ -25,13 +25,28 @@ std::string make_manifest(Choices& choices) {
     for (std::size_t left = choices.below(4); left > 0; --left) {
         piece.length = choices.number();
         if (choices.one_in(2)) {
-            plan.add(piece, cli::PieceFile{choices.text(choices.below(8)), choices.number()});
+            cli::PieceFile file{choices.text(choices.below(8)), choices.number()};
+            if (choices.one_in(2)) file.result.stored = choices.number();
+            if (choices.one_in(2)) file.result.crc32c = static_cast<std::uint32_t>(choices.number());
+            plan.add(piece, file);
         } else {
             plan.add(piece);
         }
         ++piece.number;
     }
     return plan.text(facts);
+}
+
+// Without what a manifest says of finished pieces.
+std::string plan_of(ordered_json json) {
+    if (json.is_object() && json.contains("pieces")) {
+        for (ordered_json& piece : json["pieces"]) {
+            if (!piece.is_object()) continue;
+            piece.erase("stored");
+            piece.erase("crc32c");
+        }
+    }
+    return json.dump();
 }
 
 void fuzz(Choices choices) {
@@ -44,7 +59,7 @@ void fuzz(Choices choices) {
     const bool differs = cli::manifest_difference(there, manifest).has_value();
     const ordered_json json = ordered_json::parse(there, nullptr, false);
     // As texts: nlohmann's values 1.0 and 1 are equal, but no manifest says 1.0.
-    EXPECT_EQ(differs, json.is_discarded() || json.dump() != ordered_json::parse(manifest).dump()) << there;
+    EXPECT_EQ(differs, json.is_discarded() || plan_of(json) != plan_of(ordered_json::parse(manifest))) << there;
 }
 
 }  // namespace

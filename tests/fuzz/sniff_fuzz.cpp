@@ -22,8 +22,8 @@ DialectWish make_wish(Choices& choices) {
     return wish;
 }
 
-// The rule of DESIGN.md section 1 by the reference: the first terminator outside quotes; CRs right before an LF belong
-// to it.
+// The rule of man/cleave.1, "Terminators", by the reference: the first terminator outside quotes; CRs right before an
+// LF belong to it.
 Terminator first_terminator(const std::string& head, Dialect dialect, bool head_is_all) {
     dialect.terminator = Terminator::kAny;
     const std::size_t mark = bom_size(bytes_of(head));

@@ -1,0 +1,51 @@
+// Bytes that are all there and can be asked for in any order: in memory, or in a file. Bytes that come one after
+// another are a Stream. Knows no CSV.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cleave {
+
+// All members may be called from any thread.
+class Blob {
+public:
+    Blob() = default;
+    Blob(const Blob&) = delete;
+    Blob& operator=(const Blob&) = delete;
+    virtual ~Blob() = default;
+
+    virtual std::uint64_t size() const noexcept = 0;
+
+    // The bytes [offset, offset + size), which must lie in the blob. They are a view, valid as long as the blob, or a
+    // copy in `buffer`, valid until `buffer` is changed. So each thread has a buffer of its own. Throws
+    // std::system_error, and InputChangedError if the bytes are not there any more.
+    virtual std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                               std::vector<std::uint8_t>& buffer) const = 0;
+
+    // Throws InputChangedError if bytes that were lent could not be read and were zeros instead. Cheap: to be called
+    // after every lend() whose bytes were read.
+    virtual void throw_if_lost() const {}
+
+    // Throws as Input::throw_if_changed() if the bytes may not be what they were at first.
+    virtual void throw_if_changed() const {}
+};
+
+// Bytes in memory, which must outlive the blob.
+class MemoryBlob final : public Blob {
+public:
+    explicit MemoryBlob(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+    std::uint64_t size() const noexcept override { return bytes_.size(); }
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& /*buffer*/) const override {
+        return bytes_.subspan(offset, size);
+    }
+
+private:
+    std::span<const std::uint8_t> bytes_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,81 @@
+#include "io/file_blob.h"
+
+#include <optional>
+#include <utility>
+
+#include "cleave/error.h"
+#include "io/fd.h"
+
+namespace cleave {
+namespace {
+
+// A file that is mapped as a whole.
+class MappedFile final : public FileBlob {
+public:
+    MappedFile(const Source& source, Mapping mapping)
+        : FileBlob(source, mapping.bytes().size()), mapping_(std::move(mapping)) {}
+
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& /*buffer*/) const override {
+        return mapping_.bytes().subspan(offset, size);
+    }
+
+    bool has_lost() const noexcept override { return mapping_.has_faulted(); }
+    std::span<const std::uint8_t> mapped() const noexcept override { return mapping_.bytes().first(size()); }
+    bool is_mapped() const noexcept override { return true; }
+
+private:
+    Mapping mapping_;
+};
+
+// A file that is read where bytes are asked for: what is not there any more is an error, never a signal.
+class ReadFile final : public FileBlob {
+public:
+    ReadFile(const Source& source, std::uint64_t size) : FileBlob(source, size) {}
+
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& buffer) const override {
+        if (buffer.size() < size) buffer.resize(size);
+        const std::span<std::uint8_t> bytes = std::span(buffer).first(size);
+        read(offset, bytes);
+        return bytes;
+    }
+};
+
+}  // namespace
+
+void FileBlob::throw_if_lost() const {
+    if (has_lost()) throw InputChangedError();
+}
+
+void FileBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
+    if (read_at(source_.file.get(), source_.offset + offset, into, source_.name) < into.size()) {
+        throw InputChangedError("input truncated while reading");
+    }
+}
+
+std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access) {
+    const auto end = static_cast<std::uint64_t>(source.status.st_size);
+    if (access == Access::kRead) return std::make_unique<ReadFile>(source, end - source.offset);
+    std::optional<Mapping> mapping = Mapping::of(source.file.get(), source.offset, end);
+    if (!mapping) return nullptr;
+    return std::make_unique<MappedFile>(source, std::move(*mapping));
+}
+
+std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access) {
+    if (access == Access::kRead) return std::make_unique<ReadFile>(source, 0);
+    return std::make_unique<MappedFile>(source, Mapping::of_nothing());
+}
+
+FileBehind file_behind(const Blob& blob) noexcept {
+    const auto* file = dynamic_cast<const FileBlob*>(&blob);
+    return file != nullptr ? FileBehind{file->source().file.get(), file->source().offset} : FileBehind{};
+}
+
+std::span<const std::uint8_t> mapped_bytes(const Blob& blob, std::uint64_t offset, std::uint64_t size) noexcept {
+    const auto* file = dynamic_cast<const FileBlob*>(&blob);
+    return file != nullptr && file->is_mapped() ? file->mapped().subspan(offset, size)
+                                                : std::span<const std::uint8_t>();
+}
+
+}  // namespace cleave

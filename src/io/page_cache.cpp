@@ -1,0 +1,88 @@
+#include "io/page_cache.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "io/file_blob.h"
+
+namespace cleave {
+namespace {
+
+constexpr const char* kControlGroups = "/sys/fs/cgroup";
+
+// The number that the file begins with; UINT64_MAX if there is no such file, or it says "max".
+std::uint64_t number_in(const std::string& path) {
+    std::ifstream file(path);
+    std::uint64_t number = 0;
+    return file >> number ? number : UINT64_MAX;
+}
+
+// The least limit of a control group and of those that it is in.
+std::uint64_t least_limit(const std::string& hierarchy, std::string group, const char* name) {
+    std::uint64_t least = UINT64_MAX;
+    for (;;) {
+        least = std::min(least, number_in(hierarchy + group + "/" + name));
+        if (group.empty()) return least;
+        group.resize(group.rfind('/'));
+    }
+}
+
+// Each line of /proc/self/cgroup is "ID:CONTROLLERS:/GROUP", without controllers for version 2.
+std::uint64_t control_group_limit() {
+    std::uint64_t least = UINT64_MAX;
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+        const std::size_t first = line.find(':');
+        const std::size_t second = line.find(':', first + 1);
+        if (second == std::string::npos || second + 1 == line.size() || line[second + 1] != '/') continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        std::string group = line.substr(second + 1);
+        if (group.back() == '/') group.pop_back();
+        const std::string root = kControlGroups;
+        if (controllers.empty()) least = std::min(least, least_limit(root, group, "memory.max"));
+        if (controllers == "memory") {
+            least = std::min(least, least_limit(root + "/memory", group, "memory.limit_in_bytes"));
+        }
+    }
+    return least;
+}
+
+std::uint64_t system_memory() {
+    constexpr std::uint64_t kKib = 1024;
+    std::ifstream file("/proc/meminfo");
+    for (std::string name; file >> name;) {
+        std::uint64_t size = 0;
+        if (name == "MemAvailable:" && file >> size) return size * kKib;
+    }
+    return UINT64_MAX;
+}
+
+}  // namespace
+
+std::uint64_t available_memory() { return std::min(system_memory(), control_group_limit()); }
+
+bool is_cached(int descriptor, std::uint64_t offset) noexcept {
+    std::uint8_t byte = 0;
+    iovec target{&byte, 1};
+    return ::preadv2(descriptor, &target, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0 || errno != EAGAIN;
+}
+
+bool is_too_large_to_cache(const Blob& blob) {
+    constexpr std::uint64_t kPlaces = 64;
+    constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // a short run must not pay for the looking
+    if (blob.size() <= kWorthLooking) return false;
+    const FileBehind file = file_behind(blob);
+    if (file.descriptor < 0) return false;
+    for (std::uint64_t i = 0; i < kPlaces; ++i) {
+        if (!is_cached(file.descriptor, file.offset + blob.size() / kPlaces * i)) {
+            return blob.size() > available_memory() / 2;
+        }
+    }
+    return false;
+}
+
+}  // namespace cleave

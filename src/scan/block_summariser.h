@@ -1,0 +1,58 @@
+// The half of a scan in which blocks know nothing of each other. It can be replaced; by default it is the kernel, over
+// the threads of this machine. RecordIndex resolves the reports.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "cleave/blob.h"
+#include "cleave/cancel.h"
+#include "cleave/dialect.h"
+#include "cleave/scan.h"
+#include "scan/rescan.h"
+#include "scan/summarise.h"
+
+namespace cleave {
+
+// What is learnt of a block. The summary does not count the bytes of a byte order mark. A summariser that knows nothing
+// of a block leaves `well_known` false, and the block is then walked; but `before` of block 0 must be set all the same.
+// A rescan saves time and may be left out.
+struct BlockReport {
+    SummarisedBlock summarised;
+    Rescan rescan;
+};
+
+// An input in blocks: number i begins at i * machine.block_size, and the last one ends at `size`.
+struct BlockedInput {
+    const Blob& blob;
+    std::uint64_t size;  // of the blob, as far as it counts
+    std::uint64_t bom;   // of a byte order mark
+    const Dialect& dialect;
+    const Machine& machine;  // its kernel is set
+    const Cancellation* cancellation;
+
+    std::uint64_t begin_of(std::size_t number) const { return number * machine.block_size; }
+    std::uint64_t end_of(std::size_t number) const { return std::min(begin_of(number) + machine.block_size, size); }
+};
+
+class BlockSummariser {
+public:
+    BlockSummariser() = default;
+    BlockSummariser(const BlockSummariser&) = delete;
+    BlockSummariser& operator=(const BlockSummariser&) = delete;
+    virtual ~BlockSummariser() = default;
+
+    // Sets out[i] to the report of block `first` + i, of which there is at least one, and adds the bytes to
+    // machine.meter. Throws what RecordIndex does.
+    virtual void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) = 0;
+};
+
+// By the machine's kernel, over its threads. Keeps nothing, so it can be used for several indexes at once.
+class KernelSummariser final : public BlockSummariser {
+public:
+    void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override;
+};
+
+}  // namespace cleave

@@ -1,0 +1,107 @@
+#include "scan/comparing_walker.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/markup.h"
+#include "scan/carry.h"
+
+namespace cleave {
+namespace {
+
+// Stretches grow as long as suspect bytes stand close together.
+constexpr std::size_t kMinStretchSize = 2 * kStepSize;
+constexpr std::size_t kMaxStretchSize = 64 * kStepSize;
+
+Dialect by_other_rule(Dialect dialect) {
+    dialect.quoting = dialect.quoting == Quoting::kFieldStart ? Quoting::kAnywhere : Quoting::kFieldStart;
+    return dialect;
+}
+
+// From here on both rules find the same records, whatever follows, until a byte that is suspect.
+bool agree(State one, State other) {
+    return is_quoted(one) == is_quoted(other) && is_escape(one) == is_escape(other) &&
+           is_past_record(one) == is_past_record(other);
+}
+
+}  // namespace
+
+ComparingWalker::ComparingWalker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom)
+    : Walker(dialect, kernel, bom), other_(by_other_rule(dialect), kernel, bom), stretch_size_(kMinStretchSize) {}
+
+bool ComparingWalker::heeds_suspects() const {
+    return compares() || dialect_.quoting == Quoting::kFieldStart || escape_use(dialect_) == EscapeUse::kQuoted;
+}
+
+void ComparingWalker::compare_from(std::uint64_t offset, std::uint64_t records, State state) {
+    seek(offset, records, state);
+    apart_ = false;
+    parted_.reset();
+    divergence_.reset();
+}
+
+std::size_t ComparingWalker::advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
+    if (!compares()) return Walker::advance(bytes, starts);
+    if (!apart_) {
+        if (const std::size_t done = mark(Rules::kBoth, bytes, starts); done != 0) {
+            stretch_size_ = kMinStretchSize;
+            return done;
+        }
+        other_.position_ = position_;
+    }
+    if (trail_.empty()) {
+        trail_ = bytes.first(0);
+        before_ = position_;
+        other_before_ = other_.position_;
+    }
+    const auto stretch = bytes.first(std::min(bytes.size(), stretch_size_));
+    stretch_size_ = std::min(2 * stretch_size_, kMaxStretchSize);
+    trail_ = {trail_.data(), trail_.size() + stretch.size()};
+    std::array<std::uint64_t, kMaxStretchSize / kStepSize> other_starts;
+    read(stretch, starts);
+    other_.read(stretch, other_starts.data());
+    const std::size_t steps = (stretch.size() + kStepSize - 1) / kStepSize;
+    if (!std::equal(starts, starts + steps, other_starts.begin())) {
+        find_parting();
+        divergence_ = parted_;
+        apart_ = false;
+    } else {
+        apart_ = state() != other_.state();
+        if (const auto last = last_of({starts, steps}); last && apart_) {  // there they agreed
+            trail_ = stretch.subspan(*last);
+            const std::uint64_t offset = position_.offset - trail_.size();
+            before_ = other_before_ = {carry_of(State::kRecordStart), offset, records() - 1, 0};
+            parted_.reset();
+        }
+        if (apart_ && stretch.size() == bytes.size()) find_parting();
+    }
+    if (!apart_) parted_.reset();
+    if (!apart_ || stretch.size() == bytes.size()) trail_ = {};
+    return stretch.size();
+}
+
+// Follows both rules along the trail again, byte by byte, to where they start different records or to its end.
+void ComparingWalker::find_parting() {
+    State own = state_of(before_.carry, dialect_.escape_scope);
+    State other = state_of(other_before_.carry, dialect_.escape_scope);
+    std::uint64_t offset = before_.offset;
+    std::uint64_t records = before_.records;
+    for (const std::uint8_t byte : trail_) {
+        const Transition by_own = transition_at(offset, own, byte);
+        const Transition by_other = other_.transition_at(offset, other, byte);
+        if (by_own.starts_record != by_other.starts_record) return;
+        own = by_own.next;
+        other = by_other.next;
+        records += by_own.starts_record ? 1 : 0;
+        if (agree(own, other)) {
+            parted_.reset();
+        } else if (!parted_) {
+            parted_ = Place{offset, records - 1};
+        }
+        ++offset;
+    }
+}
+
+Findings ComparingWalker::findings() const { return {offset(), records(), 0, open_quote(), divergence_}; }
+
+}  // namespace cleave

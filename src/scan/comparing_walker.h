@@ -1,0 +1,54 @@
+// Reads bytes as a walker does, and tells where the other quote rule first starts other records:
+//
+//   while nothing is suspect, both rules read alike: the kernel marks for both at once;
+//   from a suspect step on, a walker for each rule takes the bytes, until both are in one state again;
+//   where their record starts differ, the comparison is over.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "scan/walker.h"
+
+namespace cleave {
+
+// For one thread at a time.
+class ComparingWalker final : public Walker {
+public:
+    // As Walker. The records are those of the dialect's own rule.
+    ComparingWalker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom);
+
+    // The rules are in different states, and it is not yet known whether they will cut differently. There is no seek()
+    // then.
+    bool apart() const { return apart_; }
+    // Where they parted, once walk() or pass() is done with its bytes.
+    const std::optional<Place>& parted() const { return parted_; }
+    // They have not cut differently so far.
+    bool compares() const { return !divergence_; }
+    // Suspect bytes matter: a summary may be wrong there, or the two rules may part.
+    bool heeds_suspects() const;
+
+    // Goes to a place where the rules agree, and forgets that they have cut differently.
+    void compare_from(std::uint64_t offset, std::uint64_t records, State state);
+
+    // What is known of the bytes so far, taking them for the whole input, without the header. The place of an open
+    // quote is only right if the walk came past it.
+    Findings findings() const;
+
+private:
+    std::size_t advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts) override;
+    void find_parting();
+
+    Walker other_;  // by the other rule; follows only while the rules are apart
+    bool apart_ = false;
+    std::size_t stretch_size_;  // while apart, the rules are compared after this many bytes
+    std::optional<Place> parted_;
+    std::optional<Place> divergence_;
+    // The bytes of this call that were walked since the rules last agreed, and the two positions before them.
+    std::span<const std::uint8_t> trail_;
+    Position before_{};
+    Position other_before_{};
+};
+
+}  // namespace cleave

@@ -1,0 +1,83 @@
+#include "write/checksum.h"
+
+#include <algorithm>
+#include <boost/crc.hpp>
+#include <utility>
+
+#include "io/output.h"
+#include "io/read_ahead.h"
+
+namespace cleave {
+namespace {
+
+// Polynomial, first remainder, final XOR, and whether bits are taken from the lowest on. The first remainder is given
+// to the constructor and the final XOR is done by value(), so that the state is one number.
+using BoostCrc = boost::crc_optimal<32, 0x1EDC6F41, 0, 0, true, true>;
+
+// So much of a body is read, and then written, at a time.
+constexpr std::uint64_t kPartSize = std::uint64_t{16} << 20;
+static_assert(kPartSize % kCloneAlignment == 0);
+
+class SummedOutput : public PieceOutput {
+public:
+    explicit SummedOutput(std::unique_ptr<PieceOutput> output) : output_(std::move(output)) {}
+
+    void write(std::span<const std::uint8_t> bytes) override {
+        sum_.add(bytes);
+        output_->write(bytes);
+    }
+
+    // Parts end where blocks of the piece's file end, so a part can share all blocks that the whole body can.
+    void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override {
+        ReadAhead ahead(input.blob(), piece.start, piece.start + piece.length);
+        for (std::uint64_t done = 0; done < piece.length;) {
+            if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
+            const std::uint64_t written = header_size + done;
+            Piece part = piece;
+            part.start = piece.start + done;
+            part.length = std::min(piece.length - done, kPartSize - written % kCloneAlignment);
+            ahead.wait_for(done + part.length);
+            for_each_part(input.blob(), {part.start, part.length}, input.cancellation(),
+                          [this](std::span<const std::uint8_t> bytes) { sum_.add(bytes); });
+            output_->write_body(input, part, written, meter);
+            done += part.length;
+        }
+    }
+
+    PieceResult finish(const Piece& piece) override {
+        PieceResult result = output_->finish(piece);
+        result.crc32c = sum_.value();
+        return result;
+    }
+
+private:
+    std::unique_ptr<PieceOutput> output_;
+    Crc32c sum_;
+};
+
+class NoOutput : public PieceOutput {
+public:
+    void write(std::span<const std::uint8_t>) override {}
+    PieceResult finish(const Piece&) override { return {}; }
+};
+
+}  // namespace
+
+void Crc32c::add(std::span<const std::uint8_t> bytes) noexcept {
+    BoostCrc crc(remainder_);
+    crc.process_bytes(bytes.data(), bytes.size());
+    remainder_ = crc.get_interim_remainder();
+}
+
+std::uint32_t Crc32c::value() const noexcept {
+    BoostCrc crc(remainder_);
+    return crc.checksum() ^ 0xFFFFFFFF;
+}
+
+std::unique_ptr<PieceOutput> with_checksum(std::unique_ptr<PieceOutput> output) {
+    return std::make_unique<SummedOutput>(std::move(output));
+}
+
+std::unique_ptr<PieceOutput> make_checksum_only() { return with_checksum(std::make_unique<NoOutput>()); }
+
+}  // namespace cleave

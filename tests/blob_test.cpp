@@ -1,0 +1,198 @@
+// Files that are read without a mapping: every job gives what it gives of the mapping, and a file that becomes shorter
+// is an error, never a signal. Nothing here holds a MappingGuard.
+#include "cleave/blob.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cleave/error.h"
+#include "cleave/examine.h"
+#include "cleave/plan_file.h"
+#include "cleave/split.h"
+#include "inputs.h"
+#include "pipe_input.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
+
+constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone};
+
+// One whole job by way of the access, everything that it finds and makes.
+struct Job {
+    Findings findings;
+    Examination examination;
+    Plan plan;
+    std::map<std::string, std::string> files;
+};
+
+Machine machine_of(std::uint64_t seed) {
+    constexpr std::size_t kBlockSizes[] = {1, 64, 1000, 5000, std::size_t{1} << 20};
+    return {nullptr, static_cast<unsigned>(1 + seed % 3), kBlockSizes[seed % std::size(kBlockSizes)]};
+}
+
+Job job_of(const std::string& path, Access access, const Dialect& dialect, const Policy& policy, std::uint64_t seed,
+           Compression compression = Compression::kNone) {
+    const Machine machine = machine_of(seed);
+    Job job;
+    Input input = Input::open(path, nullptr, access);
+    EXPECT_EQ(input.is_mapped(), access == Access::kMapped);
+    job.findings = scan(input, dialect, machine);
+    job.examination = examine(input, dialect, machine, 10);
+    PlanOptions options;
+    options.dialect.dialect = dialect;
+    options.dialect.sniff_delimiter = options.dialect.sniff_terminator = false;
+    options.machine = machine;
+    options.accepts_open_quote = true;
+    job.plan = plan(input, policy, options);
+    const TemporaryDirectory out;
+    SplitOptions split;
+    split.threads = machine.threads;
+    split.clone = CloneMode::kAuto;
+    split.checksum = seed % 2 == 0;
+    split.compression.format = compression;
+    if (compression != Compression::kNone) split.compression.level = least_level(compression);
+    const PieceNamer namer(out.path("piece{i:4}"), path, 1, job.plan.pieces.size());
+    split_mapped(input, job.plan.pieces, policy.header, job.plan.header_size, namer, split);
+    job.files = out.files();
+    // Once more: what is there and complete stays.
+    split.resume = true;
+    split_mapped(input, job.plan.pieces, policy.header, job.plan.header_size, namer, split);
+    EXPECT_EQ(out.files(), job.files);
+    return job;
+}
+
+void expect_same(const Job& read, const Job& mapped) {
+    EXPECT_EQ(read.findings, mapped.findings);
+    EXPECT_EQ(read.examination, mapped.examination);
+    EXPECT_EQ(read.plan.header_size, mapped.plan.header_size);
+    EXPECT_EQ(read.plan.pieces, mapped.plan.pieces);
+    EXPECT_EQ(read.files, mapped.files);
+}
+
+class ReadFileTest : public testing::Test {
+protected:
+    std::string write(const std::string& text) const { return directory_.write("in.csv", text); }
+
+    TemporaryDirectory directory_;
+};
+
+TEST_F(ReadFileTest, AWholeJobIsThatOfTheMapping) {
+    for (std::uint64_t seed = 0; seed < rounds(5); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
+            std::string text = "h" + random_text(random, dialect, 1 + random.below(seed == 3 ? 200'000 : 3000));
+            if (random.chance(20)) text = kByteOrderMark + text;
+            const std::string path = write(text);
+            Policy policy;
+            policy.header = kHeaderModes[random.below(4)];
+            policy.pieces = 1 + random.below(8);
+            if (random.chance(30)) policy.alignment = 512;
+            const Compression compression = random.chance(10) ? Compression::kGzip : Compression::kNone;
+            const Job read = job_of(path, Access::kRead, dialect, policy, seed, compression);
+            expect_same(read, job_of(path, Access::kMapped, dialect, policy, seed, compression));
+            if (HasFailure()) FAIL() << "see above";
+        }
+    }
+}
+
+// A block looks back through escapes: further than the block before it, and than there are bytes.
+TEST_F(ReadFileTest, LongRunsOfEscapesAreReadBeforeTheBlock) {
+    Dialect dialect;
+    dialect.escape = '\\';
+    for (const std::size_t length : {4095U, 4096U, 4097U, 4098U, 9001U}) {
+        const std::string text = "a,\"b\n" + std::string(length, '\\') + "\"\n,x\n\"y\nz\",\"\n";
+        const std::string path = write(text);
+        for (const std::size_t block_size : {128U, 129U, 1000U, 4097U}) {
+            Input input = Input::open(path, nullptr, Access::kRead);
+            const Machine machine{nullptr, 1, block_size};
+            EXPECT_EQ(scan(input, dialect, machine), RecordIndex(bytes_of(text), dialect, machine).findings());
+        }
+    }
+}
+
+TEST_F(ReadFileTest, LendsTheBytesThatWereAskedForIntoTheBuffer) {
+    const std::string text = "0123456789";
+    const Input input = Input::open(write(text), nullptr, Access::kRead);
+    std::vector<std::uint8_t> buffer;
+    for (std::size_t offset = 0; offset <= text.size(); ++offset) {
+        for (std::size_t size = 0; size <= text.size() - offset; ++size) {
+            const auto lent = input.blob().lend(offset, size, buffer);
+            EXPECT_EQ(std::string(lent.begin(), lent.end()), text.substr(offset, size));
+        }
+    }
+}
+
+TEST_F(ReadFileTest, ATruncatedFileIsAnErrorWhereverItIsRead) {
+    const std::string text = "h\n" + std::string(300'000, '\n');
+    Policy policy;
+    policy.pieces = 4;
+    const auto truncated = [&](const auto& work) {
+        const std::string path = write(text);
+        Input input = Input::open(path, nullptr, Access::kRead);
+        try {
+            work(input, [&] { fs::resize_file(path, 10'000); });
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const InputChangedError& error) {
+            EXPECT_STREQ(error.what(), "input truncated while reading");
+        }
+    };
+    const Machine machine{nullptr, 2, 4096};
+    truncated([&](Input& input, const auto& truncate) {
+        truncate();
+        scan(input, Dialect{}, machine);
+    });
+    truncated([&](Input& input, const auto& truncate) {
+        truncate();
+        examine(input, Dialect{}, machine);
+    });
+    truncated([&](Input& input, const auto& truncate) {
+        const RecordIndex index(input.blob(), Dialect{}, machine);
+        truncate();
+        Locator(index).start_of(200'000);
+    });
+    truncated([&](Input& input, const auto& truncate) {
+        const Plan plan = cleave::plan(input, policy);
+        const TemporaryDirectory out;
+        const PieceNamer namer(out.path("{i}"), "in.csv", 1, plan.pieces.size());
+        SplitOptions options;
+        options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
+            if (piece.number == 2) truncate();
+        };
+        try {
+            split_mapped(input, plan.pieces, plan.header, plan.header_size, namer, options);
+        } catch (const std::exception&) {
+            EXPECT_TRUE(out.files().empty());
+            throw;
+        }
+    });
+}
+
+TEST_F(ReadFileTest, SnapshotsAndStreamsCanBeReadSoToo) {
+    const std::string path = write("h\n1\nha");
+    Input input = Input::open_snapshot(path, nullptr, Access::kRead);
+    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 2U);
+    EXPECT_EQ(input.blob().size(), 4U);
+    EXPECT_EQ(input.left_out(), 2U);
+    EXPECT_EQ(Input::open_snapshot(write(""), nullptr, Access::kRead).blob().size(), 0U);
+
+    const Pipe pipe("h\n1\n2\n", {3});
+    input = Input::open(pipe.path(), nullptr, Access::kRead);
+    EXPECT_TRUE(input.is_stream());
+    input.spool();
+    EXPECT_FALSE(input.is_stream() || input.is_mapped());
+    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 3U);
+    EXPECT_EQ(input.consumed(), 6U);
+}
+
+}  // namespace
+}  // namespace cleave::test

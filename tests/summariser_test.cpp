@@ -1,0 +1,94 @@
+// The summaries of blocks by others than the kernels: the index is the same.
+#include "scan/block_summariser.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "dialect/state_machine.h"
+#include "index_check.h"
+#include "inputs.h"
+#include "scan/carry.h"
+
+namespace cleave::test {
+namespace {
+
+// Byte by byte, by the state machine: what a device does in its own way.
+class ByStateMachine final : public BlockSummariser {
+public:
+    void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override {
+        for (std::size_t i = 0; i < out.size(); ++i) out[i].summarised = block(input, first + i);
+        calls.emplace_back(first, out.size());
+    }
+
+    std::vector<std::pair<std::size_t, std::size_t>> calls;  // the first block and how many
+
+private:
+    static SummarisedBlock block(const BlockedInput& input, std::size_t number) {
+        std::vector<std::uint8_t> buffer;
+        const std::uint64_t end = input.end_of(number);
+        const std::uint64_t begin = std::min(std::max(input.begin_of(number), input.bom), end);
+        const auto bytes = input.blob.lend(0, end, buffer);
+        const StateMachine machine(input.dialect, Quoting::kAnywhere);
+        SummarisedBlock block;
+        if (begin == 0) block.before = carry_of(State::kRecordStart);
+        if (begin > 0) block.before = local_carry(bytes, input.bom, begin, input.dialect).value_or(Carry{});
+        block.well_known = end == begin || local_carry(bytes, input.bom, end, input.dialect).has_value();
+        for (const unsigned hypothesis : {0U, 1U}) {
+            Carry before = block.before;
+            before.inside = static_cast<std::uint8_t>(hypothesis);
+            State state = state_of(before, input.dialect.escape_scope);
+            for (const std::uint8_t byte : bytes.subspan(begin)) {
+                const Transition transition = machine.step(state, byte);
+                if (transition.starts_record) ++block.summary.records[hypothesis];
+                state = transition.next;
+            }
+            if (hypothesis == 0) block.summary.flips = is_quoted(state) ? 1 : 0;
+            block.summary.suspect[hypothesis] = 1;  // the other rule is not looked at
+        }
+        return block;
+    }
+};
+
+// Leaves all blocks to be walked.
+class KnowsNothing final : public BlockSummariser {
+public:
+    void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override {
+        for (BlockReport& report : out) report.summarised.well_known = false;
+        if (first > 0) return;
+        out[0].summarised.before = carry_of(input.bom > 0 ? State::kFieldStart : State::kRecordStart);
+    }
+};
+
+TEST(BlockSummariser, OthersThanTheKernelGiveTheSameIndex) {
+    ByStateMachine by_state_machine;
+    KnowsNothing knows_nothing;
+    for (std::uint64_t seed = 0; seed < rounds(20); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
+            std::string text = random_text(random, dialect, random.below(400));
+            if (random.chance(20)) text = "\xEF\xBB\xBF" + text;
+            const IndexCheck check(text, dialect);
+            for (const std::size_t block_size : {1U, 3U, 64U, 100U, 1000U}) {
+                check.expect_index({&default_kernel(), 1, block_size, nullptr, &by_state_machine});
+                check.expect_index({&default_kernel(), 1, block_size, nullptr, &knows_nothing});
+            }
+            if (testing::Test::HasFailure()) FAIL() << "see above";
+        }
+    }
+}
+
+TEST(BlockSummariser, IsAskedForAllBlocksAndAgainForTheLastOneThatBecameShorter) {
+    ByStateMachine summariser;
+    const Machine machine{nullptr, 1, 4, nullptr, &summariser};
+    const RecordIndex index(bytes_of("a,b\nc,d\ne"), Dialect{}, machine, nullptr, LastRecord::kLeftOut);
+    EXPECT_EQ(index.end(), (Boundary{8, 2}));
+    EXPECT_EQ(summariser.calls, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 3}, {1, 1}}));
+    const RecordIndex of_nothing(bytes_of(""), Dialect{}, machine);
+    EXPECT_EQ(summariser.calls.size(), 2U);
+}
+
+}  // namespace
+}  // namespace cleave::test
