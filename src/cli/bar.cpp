@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/formatted.h"
 #include "cli/output.h"
 
 namespace cleave::cli {
@@ -59,8 +60,8 @@ std::string time_text(double seconds) {
     const auto whole = static_cast<unsigned>(std::min(seconds + 1, kMost));
     constexpr unsigned kMinute = 60;
     constexpr unsigned kHour = 3600;
-    if (whole < kHour) return fmt::format("{}:{:02}", whole / kMinute, whole % kMinute);
-    return fmt::format("{}:{:02}:{:02}", whole / kHour, whole % kHour / kMinute, whole % kMinute);
+    if (whole < kHour) return formatted("{}:{:02}", whole / kMinute, whole % kMinute);
+    return formatted("{}:{:02}:{:02}", whole / kHour, whole % kHour / kMinute, whole % kMinute);
 }
 
 }  // namespace
@@ -73,9 +74,9 @@ std::string size_text(double bytes) {
     std::size_t unit = 0;
     // A number that rounds up to 1000 is 1 of the next unit.
     for (; bytes >= kThousand - 0.5 && unit + 1 < kUnits.size(); ++unit) bytes /= kThousand;
-    if (unit == 0) return fmt::format("{:.0f} B", bytes);
-    if (bytes < kTen) return fmt::format("{:.2f} {}", bytes, kUnits.at(unit));
-    return fmt::format("{:.{}f} {}", bytes, bytes < kHundred ? 1 : 0, kUnits.at(unit));
+    if (unit == 0) return formatted("{:.0f} B", bytes);
+    if (bytes < kTen) return formatted("{:.2f} {}", bytes, kUnits.at(unit));
+    return formatted("{:.{}f} {}", bytes, bytes < kHundred ? 1 : 0, kUnits.at(unit));
 }
 
 std::string stage_text(const Stage& stage, std::size_t width) {
@@ -86,8 +87,8 @@ std::string stage_text(const Stage& stage, std::size_t width) {
     constexpr double kPercent = 100;
     if (stage.size) {
         share = *stage.size == 0 ? 1 : std::min(1.0, bytes / static_cast<double>(*stage.size));
-        parts.push_back(fmt::format("{:3.0f}%", std::floor(share * kPercent)));
-        parts.push_back(fmt::format("{} of {}", size_text(bytes), size_text(static_cast<double>(*stage.size))));
+        parts.push_back(formatted("{:3.0f}%", std::floor(share * kPercent)));
+        parts.push_back(formatted("{} of {}", size_text(bytes), size_text(static_cast<double>(*stage.size))));
     } else {
         parts.push_back(size_text(bytes));
     }
@@ -95,7 +96,7 @@ std::string stage_text(const Stage& stage, std::size_t width) {
     if (stage.size && rate > 0 && share < 1) {
         parts.push_back(time_text((static_cast<double>(*stage.size) - bytes) / rate) + " left");
     }
-    if (stage.pieces) parts.push_back(fmt::format("{} {}", *stage.pieces, *stage.pieces == 1 ? "piece" : "pieces"));
+    if (stage.pieces) parts.push_back(formatted("{} {}", *stage.pieces, *stage.pieces == 1 ? "piece" : "pieces"));
 
     std::string text;
     for (const std::string& part : parts) {
@@ -111,7 +112,7 @@ std::string stage_text(const Stage& stage, std::size_t width) {
         std::string bar(static_cast<std::size_t>(share * static_cast<double>(size)), '=');
         if (bar.size() < size) bar += '>';
         bar.resize(size, ' ');
-        text.insert(parts.front().size(), fmt::format("  [{}]", bar));
+        text.insert(parts.front().size(), formatted("  [{}]", bar));
     }
     return text;
 }
@@ -161,7 +162,7 @@ void Bar::draw_until(const std::stop_token& stop) {
 
 void Bar::draw() {
     // The last column is left free: writing there may wrap the line.
-    put(fmt::format("\r{}\x1b[K\r", stage_text(stage(), terminal_width() - 1)));
+    put(formatted("\r{}\x1b[K\r", stage_text(stage(), terminal_width() - 1)));
     is_drawn_ = true;
 }
 

@@ -1,16 +1,17 @@
 #include "cli/check_report.h"
 
-#include <fmt/color.h>
-
 #include <optional>
 
+#include "cli/formatted.h"
 #include "cli/plan_json.h"
 
 namespace cleave::cli {
 namespace {
 
-constexpr auto kGood = fmt::fg(fmt::terminal_color::green) | fmt::emphasis::bold;
-constexpr auto kBad = fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold;
+// Of a terminal: bold green, bold red, and back.
+constexpr std::string_view kGood = "\x1b[1m\x1b[32m";
+constexpr std::string_view kBad = "\x1b[1m\x1b[31m";
+constexpr std::string_view kPlain = "\x1b[0m";
 
 // The report, line by line.
 class TextReport {
@@ -28,8 +29,8 @@ public:
 
 private:
     void line(const char* name, const std::string& text) const { out_.print("  {:<12} {}\n", name, text); }
-    std::string painted(const std::string& text, const fmt::text_style& style) const {
-        return colour_ ? fmt::format(style, "{}", text) : text;
+    std::string painted(const std::string& text, std::string_view style) const {
+        return colour_ ? formatted("{}{}{}", style, text, kPlain) : text;
     }
     std::string place(const Place& place) const { return describe_place(place, report_.header_records()); }
 
@@ -61,31 +62,30 @@ private:
 
 std::string describe_byte(std::optional<std::uint8_t> byte) {
     if (!byte) return "none";
-    return *byte > ' ' && *byte < 0x7F ? std::string(1, static_cast<char>(*byte)) : fmt::format("\\x{:02x}", *byte);
+    return *byte > ' ' && *byte < 0x7F ? std::string(1, static_cast<char>(*byte)) : formatted("\\x{:02x}", *byte);
 }
 
 // "1 record", "2 records".
 std::string numbered(std::uint64_t count, const char* thing) {
-    return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+    return formatted("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 void TextReport::print_records() const {
     const Findings& findings = examination().findings;
     const RecordExtent& longest = census().longest;
     const Tally& empty = census().empty;
-    line("size",
-         fmt::format("{} bytes{}", findings.size, report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
+    line("size", formatted("{} bytes{}", findings.size, report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
     if (report_.compression != Compression::kNone) {
-        const std::string size = report_.file_size > 0 ? fmt::format(", {} bytes", report_.file_size) : "";
+        const std::string size = report_.file_size > 0 ? formatted(", {} bytes", report_.file_size) : "";
         line("compression", std::string(compression_name(report_.compression)) + size);
     }
-    line("records", fmt::format("{}{}", report_.records(), report_.header_records() > 0 ? " and a header" : ""));
+    line("records", formatted("{}{}", report_.records(), report_.header_records() > 0 ? " and a header" : ""));
     line("fields", fields_text());
     line("ragged", ragged_text());
-    line("longest", longest.size == 0 ? "none" : fmt::format("{} bytes {}", longest.size, place(longest.start)));
+    line("longest", longest.size == 0 ? "none" : formatted("{} bytes {}", longest.size, place(longest.start)));
     line("empty", empty.count == 0
                       ? "none"
-                      : fmt::format("{}, the first {}", numbered(empty.count, "record"), place(*empty.first)));
+                      : formatted("{}, the first {}", numbered(empty.count, "record"), place(*empty.first)));
 }
 
 // How many fields, and as many of their names as fit on a line.
@@ -93,7 +93,7 @@ std::string TextReport::fields_text() const {
     constexpr std::size_t kMaxSize = 60;
     std::string names;
     for (const std::string& name : column_names(report_)) {
-        const std::string next = fmt::format("{}{}", names.empty() ? ": " : ", ", printable_data(name, 0).text);
+        const std::string next = formatted("{}{}", names.empty() ? ": " : ", ", printable_data(name, 0).text);
         if (names.size() + next.size() > kMaxSize) {
             names += names.empty() ? ": ..." : ", ...";
             break;
@@ -106,16 +106,16 @@ std::string TextReport::fields_text() const {
 std::string TextReport::ragged_text() const {
     const Ragged& ragged = census().ragged;
     if (ragged.count == 0) return "none";
-    return fmt::format("{}, the first has {} {}", numbered(ragged.count, "record"), numbered(ragged.fields, "field"),
-                       place(*ragged.first));
+    return formatted("{}, the first has {} {}", numbered(ragged.count, "record"), numbered(ragged.fields, "field"),
+                     place(*ragged.first));
 }
 
 void TextReport::print_dialect() const {
     const Dialect& dialect = report_.sniffed.dialect;
     line("delimiter", delimiter_text());
-    line("quote", fmt::format("{}, quoting {}", describe_byte(dialect.quote), name_of(dialect.quoting)));
+    line("quote", formatted("{}, quoting {}", describe_byte(dialect.quote), name_of(dialect.quoting)));
     line("escape",
-         dialect.escape ? fmt::format("{}, {}", describe_byte(dialect.escape), name_of(dialect.escape_scope)) : "none");
+         dialect.escape ? formatted("{}, {}", describe_byte(dialect.escape), name_of(dialect.escape_scope)) : "none");
     line("terminator", terminator_text());
     line("line ends", line_ends_text());
     line("line breaks", line_breaks_text());
@@ -131,27 +131,27 @@ std::string TextReport::delimiter_text() const {
         case DelimiterReason::kFit: break;
     }
     std::string text = byte + " (sniffed: ";
-    if (fit.agreeing < fit.records) text += fmt::format("{} of ", fit.agreeing);
-    text += fit.records == 1 ? "the first record has " : fmt::format("the first {} records have ", fit.records);
+    if (fit.agreeing < fit.records) text += formatted("{} of ", fit.agreeing);
+    text += fit.records == 1 ? "the first record has " : formatted("the first {} records have ", fit.records);
     text += numbered(fit.fields, "field");
-    if (fit.quotes > 0) text += fmt::format(", {} quoted", fit.quotes);
-    if (fit.misplaced_quotes > 0) text += fmt::format(", {} out of place", numbered(fit.misplaced_quotes, "quote"));
+    if (fit.quotes > 0) text += formatted(", {} quoted", fit.quotes);
+    if (fit.misplaced_quotes > 0) text += formatted(", {} out of place", numbered(fit.misplaced_quotes, "quote"));
     return text + ")";
 }
 
 std::string TextReport::terminator_text() const {
     const char* name = name_of(report_.sniffed.dialect.terminator);
-    if (report_.terminator_given) return fmt::format("{} (given)", name);
+    if (report_.terminator_given) return formatted("{} (given)", name);
     const auto offset = report_.sniffed.terminator_offset;
-    return offset ? fmt::format("{} (sniffed: the first one is at byte {})", name, *offset)
-                  : fmt::format("{} (by default: nothing tells)", name);
+    return offset ? formatted("{} (sniffed: the first one is at byte {})", name, *offset)
+                  : formatted("{} (by default: nothing tells)", name);
 }
 
 std::string TextReport::line_ends_text() const {
     const TerminatorCounts& ends = census().terminators;
     std::string text;
     const auto add = [&](std::uint64_t count, const char* what) {
-        if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+        if (count > 0) text += formatted("{}{} {}", text.empty() ? "" : ", ", count, what);
     };
     add(ends.lf, "LF");
     add(ends.crlf, "CRLF");
@@ -162,15 +162,15 @@ std::string TextReport::line_ends_text() const {
 
 std::string TextReport::line_breaks_text() const {
     if (census().quoted_breaks == 0 && census().data_breaks == 0) return "none inside fields";
-    std::string text = fmt::format("{} inside quotes", census().quoted_breaks);
-    if (census().data_breaks > 0) text += fmt::format(", {} in other fields", census().data_breaks);
+    std::string text = formatted("{} inside quotes", census().quoted_breaks);
+    if (census().data_breaks > 0) text += formatted(", {} in other fields", census().data_breaks);
     return text;
 }
 
 void TextReport::print_quotes() const {
     const Findings& findings = examination().findings;
     const Tally& stray = census().stray_quotes;
-    line("stray quotes", stray.count == 0 ? "none" : fmt::format("{}, the first {}", stray.count, place(*stray.first)));
+    line("stray quotes", stray.count == 0 ? "none" : formatted("{}, the first {}", stray.count, place(*stray.first)));
     line("quote rules", findings.divergence ? "differ " + place(*findings.divergence) : "agree");
     line("open quote", findings.open_quote ? "never closed " + place(*findings.open_quote) : "none");
 }
@@ -189,8 +189,8 @@ void TextReport::print_problems() const {
 }
 
 std::string TextReport::ragged_problem(std::uint64_t fields) const {
-    return fmt::format("{} where the {} has {}", numbered(fields, "field"),
-                       report_.has_header ? "header" : "first record", examination().fields);
+    return formatted("{} where the {} has {}", numbered(fields, "field"),
+                     report_.has_header ? "header" : "first record", examination().fields);
 }
 
 // The first ragged record is shown above, with its line; here a line for each of the others.

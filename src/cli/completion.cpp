@@ -1,11 +1,10 @@
 #include "cli/completion.h"
 
-#include <fmt/format.h>
-
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "cli/formatted.h"
 #include "cli/help.h"
 
 namespace cleave::cli {
@@ -19,7 +18,7 @@ std::vector<Verb> verbs() {
 
 // "-l", then what is to stand between, then "--records"; a row without a letter has the long name alone.
 std::string spellings(const OptionRow& row, const char* between) {
-    return (row.letter == 0 ? "" : fmt::format("-{}{}", row.letter, between)) + fmt::format("--{}", row.name);
+    return (row.letter == 0 ? "" : formatted("-{}{}", row.letter, between)) + formatted("--{}", row.name);
 }
 
 bool has_choices(const OptionRow& row) { return !row.choices.empty() && row.choices != kPath; }
@@ -49,11 +48,11 @@ std::string bash_values() {
         if (row.value == nullptr || !seen.insert(row.name).second) continue;
         const std::string pattern = spellings(row, " | ");
         if (has_choices(row)) {
-            cases += fmt::format("    {}) words='{}' ;;\n", pattern, row.choices);
+            cases += formatted("    {}) words='{}' ;;\n", pattern, row.choices);
         } else if (row.choices == kPath) {
-            cases += fmt::format("    {}) return ;;\n", pattern);
+            cases += formatted("    {}) return ;;\n", pattern);
         } else {
-            cases += fmt::format("    {}) words= ;;\n", pattern);
+            cases += formatted("    {}) words= ;;\n", pattern);
         }
     }
     return cases;
@@ -62,7 +61,7 @@ std::string bash_values() {
 std::string bash_options(unsigned bits) {
     std::string words;
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bits) != 0) words += fmt::format("{}{}", words.empty() ? "" : " ", spellings(row, " "));
+        if ((row.verbs & bits) != 0) words += formatted("{}{}", words.empty() ? "" : " ", spellings(row, " "));
     }
     return words;
 }
@@ -90,11 +89,11 @@ _cleave() {
 )";
     text += bash_values();
     text += "    *)\n        case $verb:$word in\n";
-    text += fmt::format("        :-*) words='{}' ;;\n", bash_options(kGeneral));
-    text += fmt::format("        :*) words='{} help' ;;\n", verb_names(kAllVerbs));
-    text += fmt::format("        help:* | -h:* | --help:*) words='{}' ;;\n", verb_names(kAllVerbs));
+    text += formatted("        :-*) words='{}' ;;\n", bash_options(kGeneral));
+    text += formatted("        :*) words='{} help' ;;\n", verb_names(kAllVerbs));
+    text += formatted("        help:* | -h:* | --help:*) words='{}' ;;\n", verb_names(kAllVerbs));
     for (const Verb verb : verbs()) {
-        text += fmt::format("        {}:-*) words='{}' ;;\n", verb_name(verb), bash_options(bit(verb)));
+        text += formatted("        {}:-*) words='{}' ;;\n", verb_name(verb), bash_options(bit(verb)));
     }
     text += R"(        *) return ;;
         esac
@@ -110,21 +109,21 @@ complete -o default -F _cleave cleave
 
 // As _arguments takes it.
 std::string zsh_spec(const OptionRow& row) {
-    std::string after = fmt::format("[{}]", escaped(option_help(row), R"(\[]:)"));
+    std::string after = formatted("[{}]", escaped(option_help(row), R"(\[]:)"));
     if (row.value != nullptr) {
-        const std::string choices = has_choices(row) ? fmt::format("({})", row.choices) : " ";
-        after += fmt::format(":{}:{}", row.value, row.choices == kPath ? "_files" : choices);
+        const std::string choices = has_choices(row) ? formatted("({})", row.choices) : " ";
+        after += formatted(":{}:{}", row.value, row.choices == kPath ? "_files" : choices);
     }
     const char* joined = row.value == nullptr ? "" : "=";
-    if (row.letter == 0) return quoted(fmt::format("--{}{}{}", row.name, joined, after));
-    return fmt::format("'(-{0} --{1})'{{-{0}{2},--{1}{3}}}{4}", row.letter, row.name, row.value == nullptr ? "" : "+",
-                       joined, quoted(after));
+    if (row.letter == 0) return quoted(formatted("--{}{}{}", row.name, joined, after));
+    return formatted("'(-{0} --{1})'{{-{0}{2},--{1}{3}}}{4}", row.letter, row.name, row.value == nullptr ? "" : "+",
+                     joined, quoted(after));
 }
 
 std::string zsh_arguments(const char* pattern, unsigned bits) {
-    std::string text = fmt::format("    {})\n        _arguments -s -S", pattern);
+    std::string text = formatted("    {})\n        _arguments -s -S", pattern);
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bits) != 0) text += fmt::format(" \\\n            {}", zsh_spec(row));
+        if ((row.verbs & bits) != 0) text += formatted(" \\\n            {}", zsh_spec(row));
     }
     if (bits != kGeneral) text += " \\\n            '*:file:_files'";
     return text + "\n        ;;\n";
@@ -138,7 +137,7 @@ _cleave() {
     local -a verbs=(
 )";
     for (const Verb verb : verbs()) {
-        text += "        " + quoted(fmt::format("{}:{}", verb_name(verb), escaped(verb_summary(verb), R"(\:)"))) + "\n";
+        text += "        " + quoted(formatted("{}:{}", verb_name(verb), escaped(verb_summary(verb), R"(\:)"))) + "\n";
     }
     text += R"(    )
     if ((CURRENT == 3)) && [[ $words[2] == (help|-h|--help) ]]; then
@@ -176,19 +175,19 @@ fi
 std::string fish_option(const OptionRow& row, const std::string& general) {
     std::string where = verb_names(row.verbs);
     if ((row.verbs & kGeneral) != 0) where += (where.empty() ? "" : " ") + general;
-    std::string text = fmt::format("-n '__cleave_verb_is {}'", where);
-    if (row.letter != 0) text += fmt::format(" -s {}", row.letter);
-    text += fmt::format(" -l {}", row.name);
+    std::string text = formatted("-n '__cleave_verb_is {}'", where);
+    if (row.letter != 0) text += formatted(" -s {}", row.letter);
+    text += formatted(" -l {}", row.name);
     if (row.value != nullptr) text += row.choices == kPath ? " -r -F" : " -x";
-    if (has_choices(row)) text += fmt::format(" -a '{}'", row.choices);
-    return text + fmt::format(" -d '{}'", escaped(option_help(row), R"(\')"));
+    if (has_choices(row)) text += formatted(" -a '{}'", row.choices);
+    return text + formatted(" -d '{}'", escaped(option_help(row), R"(\')"));
 }
 
 std::string fish_script() {
     // Options that stand instead of a verb, while they wait for their value.
     std::string general = "\"\"";
     for (const OptionRow& row : option_table()) {
-        if (row.verbs == kGeneral && row.value != nullptr) general += fmt::format(" --{}", row.name);
+        if (row.verbs == kGeneral && row.value != nullptr) general += formatted(" --{}", row.name);
     }
     std::string text = R"(# Completions of cleave for fish, made by: cleave --completion fish
 
@@ -201,11 +200,11 @@ end
 complete -c cleave -n '__cleave_verb_is ""' -f
 )";
     for (const Verb verb : verbs()) {
-        text += fmt::format("complete -c cleave -n '__cleave_verb_is \"\"' -a {} -d '{}'\n", verb_name(verb),
-                            escaped(verb_summary(verb), R"(\')"));
+        text += formatted("complete -c cleave -n '__cleave_verb_is \"\"' -a {} -d '{}'\n", verb_name(verb),
+                          escaped(verb_summary(verb), R"(\')"));
     }
     text += "complete -c cleave -n '__cleave_verb_is \"\"' -a help -d 'the options of a verb'\n";
-    text += fmt::format("complete -c cleave -n '__cleave_verb_is help -h --help' -f -a '{}'\n", verb_names(kAllVerbs));
+    text += formatted("complete -c cleave -n '__cleave_verb_is help -h --help' -f -a '{}'\n", verb_names(kAllVerbs));
     for (const OptionRow& row : option_table()) text += "complete -c cleave " + fish_option(row, general) + "\n";
     return text;
 }

@@ -1,13 +1,12 @@
 #include "cli/given.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
 #include <string_view>
 #include <utility>
 
+#include "cli/formatted.h"
 #include "cli/option_table.h"
 #include "cli/suggest.h"
 
@@ -37,14 +36,14 @@ const OptionRow* find_option(Verb verb, std::string_view option) {
     std::vector<std::string> names;
     unsigned others = 0;
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bit(verb)) != 0) names.push_back(fmt::format("--{}", row.name));
+        if ((row.verbs & bit(verb)) != 0) names.push_back(formatted("--{}", row.name));
         if (has_spelling(row, option)) others |= row.verbs & kAllVerbs;
     }
     if (others != 0) {
-        throw UsageError(fmt::format("{} has no option {}; it is an option of: {}", verb_name(verb), option,
-                                     with_commas(verb_names(others))));
+        throw UsageError(formatted("{} has no option {}; it is an option of: {}", verb_name(verb), option,
+                                   with_commas(verb_names(others))));
     }
-    throw UsageError(fmt::format("unrecognised option '{}'{}", option, did_you_mean(option, names)));
+    throw UsageError(formatted("unrecognised option '{}'{}", option, did_you_mean(option, names)));
 }
 
 po::options_description describe(Verb verb) {
@@ -52,7 +51,7 @@ po::options_description describe(Verb verb) {
     auto add = description.add_options();
     for (const OptionRow& row : option_table()) {
         if ((row.verbs & bit(verb)) == 0) continue;
-        const std::string name = row.letter == 0 ? row.name : fmt::format("{},{}", row.name, row.letter);
+        const std::string name = row.letter == 0 ? row.name : formatted("{},{}", row.name, row.letter);
         if (row.value == nullptr) {
             add(name.c_str(), "");
         } else {
@@ -92,9 +91,9 @@ po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
         refuse_option(verb, without_value(error.get_option_name()));
     } catch (const po::invalid_command_line_syntax& error) {
         if (error.kind() == po::invalid_syntax::missing_parameter)
-            throw UsageError(fmt::format("{} needs a value", spelling_of(error, words)));
+            throw UsageError(formatted("{} needs a value", spelling_of(error, words)));
         const bool is_empty = error.kind() == po::invalid_syntax::empty_adjacent_parameter;
-        throw UsageError(fmt::format("{} {} value", error.get_option_name(), is_empty ? "needs a" : "takes no"));
+        throw UsageError(formatted("{} {} value", error.get_option_name(), is_empty ? "needs a" : "takes no"));
     } catch (const po::error& error) {
         throw UsageError(error.what());
     }
@@ -113,7 +112,7 @@ std::string spelling_of(const po::option& option) {
 void refuse_option_as_value(Verb verb, const po::option& option) {
     const auto& tokens = option.original_tokens;
     if (tokens.size() < 2 || find_option(verb, tokens.back()) == nullptr) return;
-    throw UsageError(fmt::format("{} needs a value, and {} is an option", spelling_of(option), tokens.back()));
+    throw UsageError(formatted("{} needs a value, and {} is an option", spelling_of(option), tokens.back()));
 }
 
 }  // namespace
@@ -143,7 +142,7 @@ bool Given::is_after(const char* name, const char* other) const {
 
 void Given::refuse_both(const char* name, const char* other) const {
     if (!has(name) || !has(other)) return;
-    throw UsageError(fmt::format("{} and {} exclude each other", spelling(name), spelling(other)));
+    throw UsageError(formatted("{} and {} exclude each other", spelling(name), spelling(other)));
 }
 
 }  // namespace cleave::cli

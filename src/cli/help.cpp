@@ -1,7 +1,5 @@
 #include "cli/help.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -9,6 +7,7 @@
 
 #include "cleave/kernel.h"
 #include "cleave/version.h"
+#include "cli/formatted.h"
 #include "cli/values.h"
 
 namespace cleave::cli {
@@ -29,9 +28,9 @@ constexpr VerbRow kVerbs[kVerbCount] = {
 };
 
 std::string option_spelling(const OptionRow& row) {
-    std::string text = row.letter == 0 ? "    " : fmt::format("-{}, ", row.letter);
-    text += fmt::format("--{}", row.name);
-    if (row.value != nullptr) text += fmt::format(" {}", row.value);
+    std::string text = row.letter == 0 ? "    " : formatted("-{}, ", row.letter);
+    text += formatted("--{}", row.name);
+    if (row.value != nullptr) text += formatted(" {}", row.value);
     return text;
 }
 
@@ -57,7 +56,7 @@ std::string wrapped(std::string beginning, std::string_view text) {
 }
 
 std::string option_lines(const OptionRow& row) {
-    return wrapped(fmt::format("  {:<25} ", option_spelling(row)), option_help(row));
+    return wrapped(formatted("  {:<25} ", option_spelling(row)), option_help(row));
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ std::string option_help(const OptionRow& row) {
 
 std::string general_help() {
     std::string text = "Cuts CSV files at record boundaries, exactly and fast.\n\n";
-    for (const VerbRow& verb : kVerbs) text += wrapped(fmt::format("  cleave {:<30} ", verb.usage), verb.summary);
+    for (const VerbRow& verb : kVerbs) text += wrapped(formatted("  cleave {:<30} ", verb.usage), verb.summary);
     text +=
         "\nHOW is -l RECORDS, -C SIZE, both, or -n PIECES.\n"
         "cleave VERB --help lists the options of a verb. man cleave has everything.\n"
@@ -87,11 +86,11 @@ std::string general_help() {
 
 std::string verb_help(Verb verb) {
     const VerbRow& row = kVerbs[static_cast<std::size_t>(verb)];
-    std::string text = fmt::format("cleave {}\n  {}\n", row.usage, row.summary);
+    std::string text = formatted("cleave {}\n  {}\n", row.usage, row.summary);
     const char* group = "";
     for (const OptionRow& option : option_table()) {
         if ((option.verbs & bit(verb)) == 0) continue;
-        if (std::strcmp(group, option.group) != 0) text += fmt::format("{}:\n", group = option.group);
+        if (std::strcmp(group, option.group) != 0) text += formatted("{}:\n", group = option.group);
         text += option_lines(option);
     }
     return text;
@@ -99,8 +98,8 @@ std::string verb_help(Verb verb) {
 
 std::string version_text() {
     std::string names;
-    for (const Kernel* kernel : available_kernels()) names += fmt::format(" {}", kernel_name(*kernel));
-    return fmt::format("cleave {}\nkernel {}, available:{}\n", CLEAVE_VERSION, kernel_name(default_kernel()), names);
+    for (const Kernel* kernel : available_kernels()) names += formatted(" {}", kernel_name(*kernel));
+    return formatted("cleave {}\nkernel {}, available:{}\n", CLEAVE_VERSION, kernel_name(default_kernel()), names);
 }
 
 }  // namespace cleave::cli

@@ -17,6 +17,7 @@
 
 #include "cleave/mapping_guard.h"
 #include "cli/completion.h"
+#include "cli/formatted.h"
 #include "cli/help.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
@@ -185,7 +186,7 @@ std::optional<Shell> completion_wish(const std::vector<std::string>& words) {
 Verb verb_of(const std::string& word) {
     if (const auto verb = verb_by_name(word)) return *verb;
     const std::vector<std::string> names = separate(verb_names(kAllVerbs));
-    throw UsageError(fmt::format("unknown command '{}'{}", word, did_you_mean(word, names)));
+    throw UsageError(formatted("unknown command '{}'{}", word, did_you_mean(word, names)));
 }
 
 // `words` are the words after --help.
@@ -198,11 +199,11 @@ int print_help(const std::vector<std::string>& words) {
 [[noreturn]] void refuse_general_option(const std::string& word) {
     std::vector<std::string> names;
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & kGeneral) != 0) names.push_back(fmt::format("--{}", row.name));
+        if ((row.verbs & kGeneral) != 0) names.push_back(formatted("--{}", row.name));
     }
     const std::string suggestion = did_you_mean(word, names);
-    throw UsageError(suggestion.empty() ? fmt::format("missing command before '{}'; see cleave --help", word)
-                                        : fmt::format("unrecognised option '{}'{}", word, suggestion));
+    throw UsageError(suggestion.empty() ? formatted("missing command before '{}'; see cleave --help", word)
+                                        : formatted("unrecognised option '{}'{}", word, suggestion));
 }
 
 int run(const std::vector<std::string>& words, Context& context) {
@@ -211,7 +212,7 @@ int run(const std::vector<std::string>& words, Context& context) {
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     if (first == "help" || first == "--help" || first == "-h") return print_help(rest);
     if (first == "--version" || first == "-V") {
-        if (!rest.empty()) throw UsageError(fmt::format("{} takes no further words", first));
+        if (!rest.empty()) throw UsageError(formatted("{} takes no further words", first));
         return print(version_text());
     }
     if (const auto shell = completion_wish(words)) return print(completion_script(*shell));

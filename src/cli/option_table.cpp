@@ -1,12 +1,11 @@
 #include "cli/option_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 #include "cleave/kernel.h"
 #include "cli/choices.h"
+#include "cli/formatted.h"
 
 namespace cleave::cli {
 namespace {
@@ -119,7 +118,7 @@ const std::vector<OptionRow>& option_table() {
     return kRows;
 }
 
-std::string joined(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, " ")); }
+std::string joined(const std::vector<std::string_view>& names) { return formatted("{}", fmt::join(names, " ")); }
 
 const char* verb_name(Verb verb) { return kVerbNames.at(static_cast<std::size_t>(verb)); }
 

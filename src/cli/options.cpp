@@ -7,6 +7,7 @@
 #include <array>
 
 #include "cli/choices.h"
+#include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
 #include "cli/values.h"
@@ -106,7 +107,7 @@ void take_machine(const Given& given, Arguments& arguments) {
         // The scan needs some 65 bytes of memory a block: smaller blocks would need more than the input.
         constexpr std::size_t kLeastBlockSize = 64;
         if (*size < kLeastBlockSize || *size > kMaxBlockSize) {
-            throw UsageError(fmt::format("--block-size: it must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
+            throw UsageError(formatted("--block-size: it must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
         }
         machine.block_size = static_cast<std::size_t>(*size);
     }
@@ -123,7 +124,7 @@ void take_output(const Given& given, Arguments& arguments) {
     arguments.first_index = given.count("first-index", 0).value_or(1);
     constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
     if (arguments.first_index > kMaxFirstIndex)
-        throw UsageError(fmt::format("--first-index: the largest value is {}", kMaxFirstIndex));
+        throw UsageError(formatted("--first-index: the largest value is {}", kMaxFirstIndex));
     arguments.make_directories = given.has("mkdir");
     arguments.force = given.has("force");
     arguments.resume = given.has("resume");
@@ -163,9 +164,9 @@ void refuse_plain_pieces(const Given& given) {
     if (!given.has("output")) return;
     for (const auto& [suffix, format] : kSuffixes) {
         if (!given.text("output")->ends_with(suffix)) continue;
-        const std::string way = format != nullptr ? fmt::format("--compress {}", format) : "--filter";
-        throw UsageError(fmt::format("{}: the names end with {}, but the pieces are not compressed; {} compresses them",
-                                     given.spelling("output"), suffix, way));
+        const std::string way = format != nullptr ? formatted("--compress {}", format) : "--filter";
+        throw UsageError(formatted("{}: the names end with {}, but the pieces are not compressed; {} compresses them",
+                                   given.spelling("output"), suffix, way));
     }
 }
 
@@ -182,8 +183,8 @@ void take_compression(const Given& given, Arguments& arguments) {
         const auto least = static_cast<std::uint64_t>(least_level(wish.format));
         const std::uint64_t level = parse_count(given.spelling("compress"), text->substr(colon + 1), least);
         if (level > static_cast<std::uint64_t>(most_level(wish.format))) {
-            throw UsageError(fmt::format("--compress: the levels of {} are {} to {}", compression_name(wish.format),
-                                         least, most_level(wish.format)));
+            throw UsageError(formatted("--compress: the levels of {} are {} to {}", compression_name(wish.format),
+                                       least, most_level(wish.format)));
         }
         wish.level = static_cast<int>(level);
     }
@@ -200,7 +201,7 @@ void take_filter(const Given& given, Arguments& arguments) {
     if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --filter exclude each other");
     for (const char* other : {"compress", "force", "manifest", "mkdir", "resume", "sync"}) {
         if (given.has(other))
-            throw UsageError(fmt::format("{} is for files, and --filter makes none", given.spelling(other)));
+            throw UsageError(formatted("{} is for files, and --filter makes none", given.spelling(other)));
     }
 }
 
@@ -218,12 +219,12 @@ void take_inputs(const Given& given, Arguments& arguments) {
     arguments.snapshot = given.has("snapshot");
     const bool many = arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck;
     if (!many && arguments.inputs.size() > 1) {
-        throw UsageError(fmt::format("{} takes one input, and '{}' is a second one", verb_name(arguments.verb),
-                                     arguments.inputs[1]));
+        throw UsageError(
+            formatted("{} takes one input, and '{}' is a second one", verb_name(arguments.verb), arguments.inputs[1]));
     }
     if (!arguments.inputs.empty()) return;
     if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat)
-        throw UsageError(fmt::format("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
+        throw UsageError(formatted("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
     arguments.inputs = {"-"};
 }
 

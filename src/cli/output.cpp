@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/formatted.h"
 #include "io/fd.h"
 
 namespace cleave::cli {
@@ -202,8 +203,8 @@ std::uint64_t record_number(const Place& place, std::uint64_t header_records) {
 
 std::string describe_place(const Place& place, std::uint64_t header_records, std::optional<std::uint64_t> line) {
     const std::uint64_t record = record_number(place, header_records);
-    return fmt::format("(byte {}, {}{})", place.offset, line ? fmt::format("line {}, ", *line) : "",
-                       record == 0 ? "in the header" : fmt::format("record {}", record));
+    return formatted("(byte {}, {}{})", place.offset, line ? formatted("line {}, ", *line) : "",
+                     record == 0 ? "in the header" : formatted("record {}", record));
 }
 
 void print_message(std::string_view text) noexcept { print_after("cleave: ", text); }

@@ -12,6 +12,7 @@
 
 #include "cleave/cancel.h"
 #include "cleave/error.h"
+#include "cli/formatted.h"
 
 namespace cleave::cli {
 
@@ -23,7 +24,7 @@ public:
 
     template <class... Args>
     void print(fmt::format_string<Args...> format, Args&&... args) {
-        fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
+        append_formatted(buffer_, format, std::forward<Args>(args)...);
         if (buffer_.size() >= kBufferSize) flush();
     }
 

@@ -1,6 +1,5 @@
 #include "cli/plan_json.h"
-
-#include <fmt/format.h>
+#include "cli/formatted.h"
 
 #include <algorithm>
 
@@ -18,14 +17,14 @@ Json byte_json(std::optional<std::uint8_t> byte) {
 std::string differing_member(const std::string& key, const Json& there, const Json& wanted) {
     for (const auto& [member, value] : *wanted.object()) {
         const Json* other = there.find(member);
-        if (other == nullptr || *other != value) return fmt::format("'{}.{}'", key, member);
+        if (other == nullptr || *other != value) return formatted("'{}.{}'", key, member);
     }
-    return fmt::format("'{}'", key);
+    return formatted("'{}'", key);
 }
 
 void add_result(Json& json, const PieceResult& result) {
     if (result.stored) json["stored"] = *result.stored;
-    if (result.crc32c) json["crc32c"] = fmt::format("{:08x}", *result.crc32c);
+    if (result.crc32c) json["crc32c"] = formatted("{:08x}", *result.crc32c);
 }
 
 // Two elements of 'pieces', which may be anybody's.
@@ -68,18 +67,18 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
     if (!a || a->find("cleave") == nullptr) return "it is no manifest";
     for (const auto& [key, value] : *b->object()) {
         const Json* other = a->find(key);
-        if (other == nullptr) return fmt::format("it has no '{}'", key);
+        if (other == nullptr) return formatted("it has no '{}'", key);
         if (*other == value) continue;
         if (value.object() != nullptr && other->object() != nullptr)
-            return fmt::format("its {} differs", differing_member(key, *other, value));
+            return formatted("its {} differs", differing_member(key, *other, value));
         const Json::Array* pieces = value.array();
         const Json::Array* others = other->array();
-        if (pieces == nullptr || others == nullptr) return fmt::format("its '{}' differs", key);
+        if (pieces == nullptr || others == nullptr) return formatted("its '{}' differs", key);
         if (pieces->size() != others->size())
-            return fmt::format("it has {} pieces, not {}", others->size(), pieces->size());
+            return formatted("it has {} pieces, not {}", others->size(), pieces->size());
         const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces, is_same_plan);
         if (piece == others->end()) continue;
-        return fmt::format("its piece {} is another one", piece - others->begin() + 1);
+        return formatted("its piece {} is another one", piece - others->begin() + 1);
     }
     return std::nullopt;
 }

@@ -1,7 +1,5 @@
 #include "cli/session.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "cleave/foreign.h"
+#include "cli/formatted.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
 
@@ -64,11 +63,10 @@ std::string foreign_text(const Context& context, const ForeignFormat& format, Co
         command = prints(file);
     } else {
         const std::string decoder =
-            outer == Compression::kNone ? "cat" : fmt::format("{} -dc {}", compression_name(outer), file);
+            outer == Compression::kNone ? "cat" : formatted("{} -dc {}", compression_name(outer), file);
         command = decoder + (format.reads_pipe ? " | " + prints("-") : " > PLAIN; " + prints("PLAIN"));
     }
-    return fmt::format("{}, not CSV; try: {} | cleave {} ... -", format.name, command,
-                       verb_name(context.arguments.verb));
+    return formatted("{}, not CSV; try: {} | cleave {} ... -", format.name, command, verb_name(context.arguments.verb));
 }
 
 SniffedDialect settle(Context& context, Input& input) {
@@ -86,8 +84,8 @@ SniffedDialect settle(Context& context, Input& input) {
 }
 
 std::string left_out_text(const Input& input) {
-    return fmt::format("left out {} {} from byte {} on: the last record is not complete", input.left_out(),
-                       input.left_out() == 1 ? "byte" : "bytes", input.blob().size());
+    return formatted("left out {} {} from byte {} on: the last record is not complete", input.left_out(),
+                     input.left_out() == 1 ? "byte" : "bytes", input.blob().size());
 }
 
 void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
@@ -102,9 +100,9 @@ std::optional<std::uint64_t> size_to_scan(const Input& input) {
 std::string summary(const Context& context, double seconds) {
     const auto bytes = static_cast<double>(context.meter.scanned.load());
     const std::uint64_t pieces = context.meter.pieces.load();
-    std::string text = fmt::format("{} read", size_text(bytes));
-    if (pieces > 0) text += fmt::format(", {} {}", pieces, pieces == 1 ? "piece" : "pieces");
-    return text + fmt::format(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
+    std::string text = formatted("{} read", size_text(bytes));
+    if (pieces > 0) text += formatted(", {} {}", pieces, pieces == 1 ? "piece" : "pieces");
+    return text + formatted(" in {:.3f} s, {}/s", seconds, size_text(bytes / seconds));
 }
 
 }  // namespace
@@ -164,7 +162,7 @@ void throw_if_changed(const Context& context, const OpenInput& opened, const Rec
 }
 
 void Judge::remark(const std::string& text) const {
-    if (!context_.arguments.quiet) print_message(fmt::format("{}: {}", display_name(context_.path), text));
+    if (!context_.arguments.quiet) print_message(formatted("{}: {}", display_name(context_.path), text));
 }
 
 std::string Judge::describe(const Place& place) const {
@@ -174,27 +172,27 @@ std::string Judge::describe(const Place& place) const {
 std::string Judge::describe_open_quote(const Place& place) const {
     std::string rest = describe(place);  // "(byte 5, line 2, record 1)"
     rest.erase(0, rest.find(',') + 2);
-    return fmt::format("quote opened at byte {} ({} is never closed", place.offset, rest);
+    return formatted("quote opened at byte {} ({} is never closed", place.offset, rest);
 }
 
 std::string Judge::describe_oversize(const Piece& piece) const {
     const Place place{piece.start, piece.first_record - 1 + context_.header_records};
     const Policy& policy = context_.arguments.policy;
     const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
-    return fmt::format("a record of {} bytes does not fit a piece of {} bytes{} {}", piece.length, *policy.size,
-                       has_header ? " with the header" : "", describe(place));
+    return formatted("a record of {} bytes does not fit a piece of {} bytes{} {}", piece.length, *policy.size,
+                     has_header ? " with the header" : "", describe(place));
 }
 
 void Judge::take(const Findings& findings) const {
     context_.header_records = context_.has_header() ? findings.header_records : 0;
     const Arguments& arguments = context_.arguments;
     if (findings.divergence && arguments.strict)
-        throw InputError(fmt::format("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
+        throw InputError(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote && !arguments.lenient) {
         throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
     }
     if (arguments.quiet) return;  // to find a line number, the input is read again
-    if (findings.divergence) warn(fmt::format("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
+    if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }
 
@@ -209,12 +207,12 @@ void Judge::take(const Piece& piece) {
 void Judge::conclude() const {
     if (oversize_count_ == 0 || context_.arguments.quiet) return;
     std::string text = describe_oversize(first_oversize_);
-    if (oversize_count_ > 1) text += fmt::format("; {} more do not fit either", oversize_count_ - 1);
+    if (oversize_count_ > 1) text += formatted("; {} more do not fit either", oversize_count_ - 1);
     warn(text + "; each gets a piece to itself");
 }
 
 std::string describe(const Context& context, const HeaderSizeError& error) {
-    return fmt::format(
+    return formatted(
         "the header of {} bytes does not fit a piece of {} bytes; give -C at least {}, or leave the header out with "
         "--header drop",
         error.header_size(), *context.arguments.policy.size, error.header_size() + 1);

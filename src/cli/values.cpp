@@ -1,7 +1,5 @@
 #include "cli/values.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/formatted.h"
 #include "cli/suggest.h"
 
 namespace cleave::cli {
@@ -21,8 +20,8 @@ std::uint64_t take_digits(const std::string& option, std::string_view& text, con
     std::uint64_t number = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error == std::errc::result_out_of_range) throw UsageError(fmt::format("{}: '{}' is too large", option, whole));
-    if (error != std::errc()) throw UsageError(fmt::format("{}: '{}' is not a number", option, whole));
+    if (error == std::errc::result_out_of_range) throw UsageError(formatted("{}: '{}' is too large", option, whole));
+    if (error != std::errc()) throw UsageError(formatted("{}: '{}' is not a number", option, whole));
     text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
     return number;
 }
@@ -32,7 +31,7 @@ std::string_view take_decimals(const std::string& option, std::string_view& text
     if (!text.starts_with('.')) return {};
     const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());
     const std::string_view digits = text.substr(1, end - 1);
-    if (digits.empty()) throw UsageError(fmt::format("{}: '{}' is not a number", option, whole));
+    if (digits.empty()) throw UsageError(formatted("{}: '{}' is not a number", option, whole));
     text.remove_prefix(end);
     return digits;
 }
@@ -68,9 +67,9 @@ std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least) {
     std::string_view rest = text;
     const std::uint64_t number = take_digits(option, rest, text);
-    if (!rest.empty()) throw UsageError(fmt::format("{}: '{}' is not a number", option, text));
+    if (!rest.empty()) throw UsageError(formatted("{}: '{}' is not a number", option, text));
     if (number < least)
-        throw UsageError(fmt::format("{}: '{}' is too small; the least value is {}", option, text, least));
+        throw UsageError(formatted("{}: '{}' is too small; the least value is {}", option, text, least));
     return number;
 }
 
@@ -80,22 +79,22 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     const std::string_view decimals = take_decimals(option, rest, text);
     const std::optional<std::uint64_t> unit = unit_of(rest);
     if (!unit || (*unit == 1 && !decimals.empty())) {
-        throw UsageError(fmt::format("{}: '{}' has no known suffix (K, M, G, KB, KiB...)", option, text));
+        throw UsageError(formatted("{}: '{}' has no known suffix (K, M, G, KB, KiB...)", option, text));
     }
     std::uint64_t size = 0;
     const bool is_too_large =
         __builtin_mul_overflow(whole, *unit, &size) || __builtin_add_overflow(size, share_of(decimals, *unit), &size);
-    if (is_too_large) throw UsageError(fmt::format("{}: '{}' is too large", option, text));
-    if (size == 0) throw UsageError(fmt::format("{}: '{}' is too small; the least value is 1 byte", option, text));
+    if (is_too_large) throw UsageError(formatted("{}: '{}' is too large", option, text));
+    if (size == 0) throw UsageError(formatted("{}: '{}' is too small; the least value is 1 byte", option, text));
     return size;
 }
 
 Share parse_share(const std::string& option, const std::string& text) {
     const std::size_t slash = text.find('/');
-    if (slash == std::string::npos) throw UsageError(fmt::format("{}: '{}' is not K/N, such as 3/8", option, text));
+    if (slash == std::string::npos) throw UsageError(formatted("{}: '{}' is not K/N, such as 3/8", option, text));
     const Share share{parse_count(option, text.substr(0, slash), 1), parse_count(option, text.substr(slash + 1), 1)};
     if (share.number > share.count)
-        throw UsageError(fmt::format("{}: there is no piece {} of {}", option, share.number, share.count));
+        throw UsageError(formatted("{}: there is no piece {} of {}", option, share.number, share.count));
     return share;
 }
 
@@ -118,7 +117,7 @@ std::uint8_t parse_byte(const std::string& option, const std::string& text) {
             return byte;
         }
     }
-    throw UsageError(fmt::format("{}: '{}' is not one byte", option, text));
+    throw UsageError(formatted("{}: '{}' is not one byte", option, text));
 }
 
 std::vector<std::string> separate(const std::string& names) {
@@ -133,8 +132,8 @@ std::string with_commas(const std::string& names) {
 }
 
 void refuse_choice(const std::string& option, const std::string& text, const std::string& names) {
-    throw UsageError(fmt::format("{}: '{}' is not one of: {}{}", option, text, with_commas(names),
-                                 did_you_mean(text, separate(names))));
+    throw UsageError(formatted("{}: '{}' is not one of: {}{}", option, text, with_commas(names),
+                               did_you_mean(text, separate(names))));
 }
 
 }  // namespace cleave::cli
