@@ -200,6 +200,7 @@ void RunMarker::note_failure() noexcept {
 
 void clear_leftovers(const Directory& directory) {
     Fd readable(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!readable.is_open()) return;
     const std::unique_ptr<DIR, decltype([](DIR* list) { ::closedir(list); })> list(::fdopendir(readable.get()));
     if (!list) return;
     readable.release();
