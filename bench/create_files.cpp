@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cleave/input.h"
 
@@ -19,7 +20,7 @@ void create_file(const std::string& path, std::span<const std::uint8_t> bytes) {
     if (file < 0) throw std::system_error(errno, std::generic_category(), path);
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
     const int error = errno;
-    if (::close(file) != 0 || written != static_cast<ssize_t>(bytes.size())) {
+    if (::close(file) != 0 || std::cmp_not_equal(written, bytes.size())) {
         throw std::system_error(written < 0 ? error : EIO, std::generic_category(), path);
     }
 }

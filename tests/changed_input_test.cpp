@@ -76,6 +76,7 @@ TEST_F(FaultTest, ThreadsMayFaultAtOnce) {
         const Input input = Input::open(path);
         fs::resize_file(path, 0);
         std::vector<std::jthread> threads;
+        threads.reserve(4);
         for (std::size_t i = 0; i < 4; ++i) {
             threads.emplace_back([&input, i] {
                 for (std::size_t page = 64; page-- > 0;) EXPECT_EQ(input.bytes()[(page + 16 * i) % 64 * kPage], 0);
@@ -277,7 +278,7 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
             } else {
                 split_mapped(input, pieces, policy.header, header, namer, options);
             }
-        } catch (const InputChangedError&) {
+        } catch (const InputChangedError&) {  // what is left is counted below
         }
         return out.files().size();
     };

@@ -157,9 +157,7 @@ TEST(Contract, AFaultyPolicyIsRefused) {
     Pipe pipe(kText, {64});
     Input input = Input::open(pipe.path());
     NullSink sink;
-    for (const auto& fault : faulty_policies()) {
-        const auto& part = fault.first;
-        const Policy& policy = fault.second;
+    for (const auto& [part, policy] : faulty_policies()) {
         SCOPED_TRACE(part);
         expect_refused(part, [&] { plan_pieces(index, policy, [](const Piece&) { FAIL() << "a piece"; }); });
         expect_refused(part, [&] { (void)cut_stream(input, {}, {}, policy, sink); });

@@ -31,7 +31,7 @@ public:
     // offset fit the pages; copies may overwrite each other.
     std::string_view at_front(std::string_view text) { return at(text, 0); }
     std::string_view at(std::string_view text, std::size_t offset) {
-        std::copy(text.begin(), text.end(), all_ + page_ + offset);
+        std::ranges::copy(text, all_ + page_ + offset);
         return {all_ + page_ + offset, text.size()};
     }
     std::string_view at_back(std::string_view text) { return at(text, size_ - text.size()); }

@@ -39,7 +39,7 @@ public:
         const BlockSummary summary = summarise(kernel_, dialect_, block(), before_);
         const bool suspect = summary.suspect[before_.inside] != 0;
         for (const Quoting rule : kRules) {
-            if (suspect && !(rule == Quoting::kAnywhere && is_sure_of_anywhere(dialect_))) continue;
+            if (suspect && (rule != Quoting::kAnywhere || !is_sure_of_anywhere(dialect_))) continue;
             const Reading reading = read_by_rules(text_, dialect_, rule);
             const auto starts = offsets_between(reading.starts, begin_, text_.size());
             EXPECT_EQ(summary.records[before_.inside], starts.size()) << explain(rule);

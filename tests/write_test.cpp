@@ -294,7 +294,7 @@ TEST(CheckSplit, ThrowsAsASplitWouldAndTouchesNothing) {
 TEST(SplitInOrder, FindsATakenNameBeforeItWrites) {
     const TemporaryDirectory directory;
     Input input = Input::open(directory.write("in.csv", table(100)));
-    const std::string taken = directory.write("piece4", "mine");
+    directory.write("piece4", "mine");
     Policy policy;
     policy.pieces = 4;
     SplitOptions options;

@@ -28,7 +28,7 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
             for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) own(i);
         } catch (...) {  // carried to the calling thread
             next.store(count);
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             if (!failure) failure = std::current_exception();
         }
     };

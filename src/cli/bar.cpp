@@ -127,7 +127,7 @@ Bar::Bar(const Arguments& arguments, const Meter& meter, std::optional<std::uint
 }
 
 void Bar::resize(std::uint64_t size) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     size_ = size;
     is_stream_ = false;
     began_ = Clock::now();

@@ -12,6 +12,7 @@ namespace {
 
 std::vector<Verb> verbs() {
     std::vector<Verb> all;
+    all.reserve(kVerbCount);
     for (unsigned verb = 0; verb < kVerbCount; ++verb) all.push_back(static_cast<Verb>(verb));
     return all;
 }

@@ -51,7 +51,7 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
 }
 
 // Names the options that help if a name is taken. No option helps under -f: that file cannot be replaced.
-std::string hint(const Arguments& arguments, const std::error_code& code) {
+const char* hint(const Arguments& arguments, const std::error_code& code) {
     if (code != std::errc::file_exists || arguments.verb != Verb::kSplit || arguments.force) return "";
     return arguments.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
@@ -84,7 +84,7 @@ int described(const Context& context, const Work& work) {
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::system_error& error) {
-        return fail(context, kSystem, error.what() + hint(context.arguments, error.code()));
+        return fail(context, kSystem, std::string(error.what()) + hint(context.arguments, error.code()));
     } catch (const std::exception& error) {
         return fail(context, kSystem, error.what());
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "cli/choices.h"
 #include "cli/formatted.h"
@@ -182,7 +183,7 @@ void take_compression(const Given& given, Arguments& arguments) {
     if (colon != std::string::npos) {
         const auto least = static_cast<std::uint64_t>(least_level(wish.format));
         const std::uint64_t level = parse_count(given.spelling("compress"), text->substr(colon + 1), least);
-        if (level > static_cast<std::uint64_t>(most_level(wish.format))) {
+        if (std::cmp_greater(level, most_level(wish.format))) {
             throw UsageError(formatted("--compress: the levels of {} are {} to {}", compression_name(wish.format),
                                        least, most_level(wish.format)));
         }

@@ -52,7 +52,7 @@ bool is_plain_word(std::string_view path) {
 // Says what the input is, and gives a command that prints it as CSV. `outer` is the compression that was decoded.
 std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
     const bool is_pipe = context.path == "-";
-    const bool is_word = is_plain_word(context.path) && !context.path.starts_with("-");
+    const bool is_word = is_plain_word(context.path) && !context.path.starts_with('-');
     const std::string file = is_pipe ? "-" : is_word ? context.path : "FILE";
     const auto prints = [&](const std::string& name) {
         std::string command(format.command);

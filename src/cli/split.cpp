@@ -163,7 +163,7 @@ bool has_results(const Arguments& arguments) {
 }
 
 RecordIndex scan_again(const Context& context, const OpenInput& opened) {
-    return RecordIndex(opened.input.blob(), opened.dialect, context.arguments.machine, opened.input.cancellation());
+    return {opened.input.blob(), opened.dialect, context.arguments.machine, opened.input.cancellation()};
 }
 
 // Whether the policy gives these pieces of the index.

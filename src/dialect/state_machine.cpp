@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-enum class ByteClass { kOther, kQuote, kDelimiter, kEscape, kTerminator, kReturnOfPair };
+enum class ByteClass : std::uint8_t { kOther, kQuote, kDelimiter, kEscape, kTerminator, kReturnOfPair };
 
 ByteClass classify(const Dialect& dialect, std::uint8_t byte) {
     if (dialect.quote == byte) return ByteClass::kQuote;

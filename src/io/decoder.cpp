@@ -97,7 +97,7 @@ public:
     bool is_whole() const override { return is_between_; }
 
 private:
-    static std::string describe(ZSTD_ErrorCode code) {
+    static const char* describe(ZSTD_ErrorCode code) {
         switch (code) {
             case ZSTD_error_memory_allocation: throw std::bad_alloc();
             case ZSTD_error_frameParameter_windowTooLarge: return "zstd data that needs a window of more than 128 MiB";

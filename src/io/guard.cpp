@@ -51,6 +51,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace cleave {
 namespace {
@@ -147,7 +148,7 @@ void send_signal(const Process& process, int signal) noexcept {
 }
 
 void close_all_but(std::array<int, 5> kept) noexcept {
-    std::sort(kept.begin(), kept.end());
+    std::ranges::sort(kept);
     unsigned first = STDERR_FILENO + 1;
     const auto close_up_to = [&](unsigned last) {
         if (first <= last && ::syscall(SYS_close_range, first, last, 0) != 0 && errno == ENOSYS) {
@@ -158,7 +159,7 @@ void close_all_but(std::array<int, 5> kept) noexcept {
         }
     };
     for (const int descriptor : kept) {
-        if (descriptor < static_cast<int>(first)) continue;
+        if (std::cmp_less(descriptor, first)) continue;
         close_up_to(static_cast<unsigned>(descriptor) - 1);
         first = static_cast<unsigned>(descriptor) + 1;
     }

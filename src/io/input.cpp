@@ -35,7 +35,7 @@ bool has_permissions(const Source& source) {
 }
 
 bool has_size(const Source& source) {
-    return S_ISREG(source.status.st_mode) && static_cast<std::uint64_t>(source.status.st_size) > source.offset;
+    return S_ISREG(source.status.st_mode) && std::cmp_greater(source.status.st_size, source.offset);
 }
 
 // Whether the blob begins as compressed data do.

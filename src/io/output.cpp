@@ -69,7 +69,7 @@ Fd open_if_of_size(const Directory& directory, const std::string& name, std::uin
     Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file.is_open()) throw_errno(path);
     const struct stat status = stat_of(file.get(), path);
-    if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != size) return {};
+    if (!S_ISREG(status.st_mode) || std::cmp_not_equal(status.st_size, size)) return {};
     return file;
 }
 

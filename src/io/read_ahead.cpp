@@ -86,7 +86,7 @@ void ReadAhead::advise(std::uint64_t begin, std::uint64_t end, int advice) const
 
 void ReadAhead::advance(std::uint64_t there) {
     {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         there_ = there;
     }
     moved_.notify_all();

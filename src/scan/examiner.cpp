@@ -138,7 +138,6 @@ Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom
       bom_(bom),
       fields_(fields.value_or(kUnknown)),
       max_listed_(max_listed),
-      state_(static_cast<std::uint8_t>(State::kFieldStart)),
       offset_(begin.offset),
       done_(std::max(begin.offset, bom)),
       start_{begin.offset, begin.record},

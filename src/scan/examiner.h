@@ -114,7 +114,7 @@ private:
     std::uint64_t bom_;
     std::uint64_t fields_;
     std::uint64_t max_listed_;
-    std::uint8_t state_;
+    std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);
     std::uint64_t offset_;  // of what comes next
     std::uint64_t done_;    // up to there the state has been moved; plain bytes follow
     // The current record.

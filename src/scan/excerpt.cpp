@@ -47,7 +47,7 @@ Excerpt excerpt_of(Bytes window, std::size_t at) {
     assert(at <= window.size());
     const Bytes all_before = window.first(at);
     const Bytes all_after = window.subspan(at);
-    const auto line_start = std::find_if(all_before.rbegin(), all_before.rend(), is_line_break).base();
+    const auto line_start = std::ranges::find_if(all_before.rbegin(), all_before.rend(), is_line_break).base();
     const auto line_end = std::ranges::find_if(all_after, is_line_break);
     Bytes before(line_start, all_before.end());
     Bytes after(all_after.begin(), line_end);

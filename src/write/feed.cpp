@@ -97,7 +97,7 @@ public:
     }
 
     void end(const Piece& piece) override {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         throw_failure();
         last_->ended = piece;
         last_.reset();
@@ -127,12 +127,12 @@ private:
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
                 const PieceResult result = output->finish(*job->ended);  // not written to any more
                 finished_(*job->ended, job->path, result);
-                const std::lock_guard lock(mutex_);
+                const std::scoped_lock lock(mutex_);
                 --busy_;
                 changed_.notify_all();
             }
         } catch (...) {  // carried to the feeding thread
-            const std::lock_guard lock(mutex_);
+            const std::scoped_lock lock(mutex_);
             if (!failure_) failure_ = std::current_exception();
             is_stopped_ = true;
             changed_.notify_all();

@@ -84,7 +84,7 @@ void FilterTarget::fail(const std::exception_ptr& failure) noexcept {
 }
 
 void FilterTarget::throw_failure() {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
 }
 

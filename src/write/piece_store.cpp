@@ -164,7 +164,7 @@ bool PieceStore::is_manifest(const std::string& path) const {
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
     const auto present = find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation());
     if (!judge_present(present.has_value(), path, designation(piece))) return false;
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     note_kept(*present);
     return true;
 }
@@ -176,7 +176,7 @@ bool PieceStore::has(const std::string& path, Parts parts) const {
 TemporaryFile PieceStore::create(const std::string& path) {
     const std::string name = name_of(path);
     if (options_.make_directories) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
     const mode_t permissions = input_.identity().permissions;
@@ -187,7 +187,7 @@ TemporaryFile PieceStore::create(const std::string& path) {
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
     const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
     const bool is_kept = is_present && judge_present(present.has_value(), file.path(), designation(piece));
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (is_kept) {
         note_kept(*present);
         return;
@@ -284,7 +284,7 @@ std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directo
 }
 
 TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissions) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     std::string hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
     marker_->note(hidden_name, name);
     return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);

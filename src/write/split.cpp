@@ -27,7 +27,7 @@ public:
     explicit InOrder(const SplitOptions& options) : options_(options) {}
 
     void finished(const Piece& piece, std::string path, const PieceResult& result) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         waiting_.emplace(piece.number, Report{piece, std::move(path), result});
         for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_) {
             const auto node = waiting_.extract(waiting_.begin());

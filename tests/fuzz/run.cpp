@@ -6,6 +6,7 @@
 namespace {
 
 class AbortOnFailure : public testing::EmptyTestEventListener {
+public:
     void OnTestPartResult(const testing::TestPartResult& result) override {
         if (result.failed()) std::abort();
     }
