@@ -51,7 +51,7 @@ Decoded decode(std::string_view stream, Compression format, std::size_t part, st
 }
 
 std::string some_text(std::size_t size) {
-    std::mt19937 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same in every run
+    std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same in every run
     std::string text;
     while (text.size() < size) text += std::to_string(random() % 1000) + ",\"a\nb\"\n";
     text.resize(size);

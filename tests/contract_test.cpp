@@ -218,7 +218,7 @@ TEST(Contract, AMovedFromInputIsRefused) {
     Input moved = Input::open(path);
     Input input = std::move(moved);
     const std::string part = "moved";
-    // NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move): that is what is tested
+    // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
     expect_refused(part, [&] { (void)moved.path(); });
     expect_refused(part, [&] { (void)moved.identity(); });
     expect_refused(part, [&] { (void)moved.compression(); });
@@ -242,7 +242,7 @@ TEST(Contract, AMovedFromInputIsRefused) {
     expect_refused(part, [&] { (void)scan(moved, {}, {}); });
     expect_refused(part, [&] { (void)examine(moved, {}, {}); });
     moved = std::move(input);
-    // NOLINTEND(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
+    // NOLINTEND(bugprone-use-after-move)
     EXPECT_EQ(moved.bytes().size(), kText.size());
 }
 

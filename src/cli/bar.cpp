@@ -141,6 +141,7 @@ void Bar::end() noexcept {
 }
 
 // Without memory there is no bar; the run itself may still have enough.
+// NOLINTNEXTLINE(bugprone-exception-escape): fmt throws only for a wrong format, and the compiler checks those
 void Bar::run(const std::stop_token& stop) noexcept {
     try {
         draw_until(stop);
