@@ -220,7 +220,7 @@ TEST(Examine, StreamsWithOneOddThing) {
     while (sound.size() < kSniffSize - 8) sound += "aa,bb\n";
     for (const std::string odd : {"a,\"b\n", "a\"b,c\n", "\"a\"b,c\n", "\"a\"\r,c\n", "\"a\"\r\"b\",c\n", "a,b,c\n",
                                   "a\n", "a\r\n", "\r\n", "\r", "a,\"b\r\nc\"\n", "a\"\n\",\"b\n"}) {
-        for (std::size_t before = 0; before < 12; ++before) {
+        for (std::size_t before = 0; before < 12; before += kSanitized ? 5 : 1) {
             for (const std::size_t after : {0U, 1U, 60U, 61U, 200U}) {
                 const std::string text = sound + std::string(before, 'c') + ",d\n" + odd + std::string(after, 'a');
                 const ExamineCheck check(text, Dialect{});
