@@ -1,14 +1,16 @@
-"""Rows on files that are not in the page cache: count beside cat and dd, split beside cp."""
+"""Rows on files that are not in the page cache, and that do not fit into it: count beside cat and dd, split beside cp."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from .bench import Bench
 from .measure import Contestant
 from .split_rows import COPIERS, copiers, writer
 
+GROUP_SIZE = 256  # MiB
 READ_AHEADS = (128, 8192)  # KiB: what most machines have, and what suits one fast disk
 
 
@@ -39,6 +41,29 @@ def read_ahead(setting: Path, kib: int) -> Iterator[None]:
         setting.write_text(before, encoding="ascii")
 
 
+@contextmanager
+def control_group() -> Iterator[Path | None]:
+    """A control group whose processes and their files in the page cache take up at most GROUP_SIZE; None without it."""
+    for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = Path(root, f"cleave-bench-{os.getpid()}")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(GROUP_SIZE << 20), encoding="ascii")
+            yield group
+        finally:
+            group.rmdir()
+        return
+    yield None
+
+
+def within(group: Path, contestant: Contestant) -> Contestant:
+    enter = f'echo $$ >{group}/cgroup.procs && exec "$@"'
+    return replace(contestant, argv=["sh", "-c", enter, "sh", *contestant.argv])
+
+
 def cold(bench: Bench) -> None:
     """Before each run the input is dropped by posix_fadvise(DONTNEED); once for each read-ahead of the device."""
     path = bench.input("quoted")
@@ -48,10 +73,15 @@ def cold(bench: Bench) -> None:
         return
     for kib in READ_AHEADS:
         with read_ahead(setting, kib):
-            cold_with(bench, path, f"read-ahead {kib} KiB")
+            cold_with(bench, path, f"read-ahead {kib} KiB", None)
+            with control_group() as group:
+                if group is None:
+                    bench.skip("cold: a control group for memory cannot be made")
+                else:
+                    cold_with(bench, path, f"read-ahead {kib} KiB, {GROUP_SIZE} MiB of memory", group)
 
 
-def cold_with(bench: Bench, path: Path, what: str) -> None:
+def cold_with(bench: Bench, path: Path, what: str, group: Path | None) -> None:
     size = path.stat().st_size
 
     def before() -> None:
@@ -62,10 +92,14 @@ def cold_with(bench: Bench, path: Path, what: str) -> None:
         Contestant("dd", ["dd", f"if={path}", "of=/dev/null", "bs=1M", "status=none"]),
         Contestant("cat", ["sh", "-c", f"exec cat {path} >/dev/null"]),
     ]
+    if group is not None:
+        readers = [within(group, reader) for reader in readers]
     race = bench.race(f"cold/count/{what}", f"counting a cold file, {what}", size, readers, before=before)
     for other in ("dd", "cat"):
         bench.compare_speed(race, f"count, cold, {what}, of the speed of {other}", "cleave count", other, ">= 1.0")
     writers = [writer(bench, path, "cleave split -n 10", "-n", 10), *copiers(path)]
+    if group is not None:
+        writers = [within(group, each) for each in writers]
     race = bench.race(f"cold/split/{what}", f"splitting a cold file, {what}", size, writers, before=before)
     for other in COPIERS:
         bench.compare_time(race, f"split -n 10, cold, {what}, time of {other}", "cleave split -n 10", other, "<= 1.0")
