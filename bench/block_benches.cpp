@@ -18,11 +18,11 @@ namespace {
 // Fits the second cache of every machine of the last ten years.
 constexpr std::size_t kCachedSize = std::size_t{128} << 10;
 
-std::uint64_t count_by_state_machine(std::span<const std::uint8_t> bytes, const StateMachine& machine) {
+std::uint64_t count_by_state_machine(std::span<const std::uint8_t> bytes, const StateMachine& execution) {
     State state = State::kRecordStart;
     std::uint64_t records = 0;
     for (const std::uint8_t byte : bytes) {
-        const Transition& transition = machine.step(state, byte);
+        const Transition& transition = execution.step(state, byte);
         records += transition.starts_record ? 1 : 0;
         state = transition.next;
     }
@@ -44,7 +44,7 @@ void summarise(benchmark::State& state, const Kernel& kernel, const Sample& samp
         benchmark::DoNotOptimize(summary);
     }
     const StateMachine machine(sample.dialect, Quoting::kAnywhere);
-    finish(state, records, summary.records[0] == count_by_state_machine(bytes, machine));
+    finish(state, records, summary.records[0] == count_by_state_machine(bytes, execution));
 }
 
 // What a block costs that a cut falls into, or that is suspect: its record starts, the state known.
@@ -63,7 +63,7 @@ void step_state_machine(benchmark::State& state, const Sample& sample) {
     const StateMachine machine(sample.dialect);
     std::uint64_t count = 0;
     for ([[maybe_unused]] auto _ : state) {
-        count = count_by_state_machine(records.bytes, machine);
+        count = count_by_state_machine(records.bytes, execution);
         benchmark::DoNotOptimize(count);
     }
     finish(state, records, count == records.ends.size());

@@ -25,9 +25,9 @@ void scan_file(benchmark::State& state, const std::string& path, std::optional<s
     std::size_t size = 0;
     for ([[maybe_unused]] auto _ : state) {
         Input input = Input::open(path);
-        Machine machine;
-        machine.threads = static_cast<unsigned>(state.range(0));
-        const Findings findings = scan(input, Dialect(), machine);
+        Execution execution;
+        execution.threads = static_cast<unsigned>(state.range(0));
+        const Findings findings = scan(input, Dialect(), execution);
         if (records.value_or(findings.records) != findings.records) state.SkipWithError("runs differ");
         records = findings.records;
         size = findings.size;

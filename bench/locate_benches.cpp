@@ -25,7 +25,7 @@ std::vector<std::uint8_t> make_bytes(const Sample& sample) {
 // Ascending record numbers, as `split -l` asks for them.
 void start_of(benchmark::State& state, const Sample& sample) {
     const std::vector<std::uint8_t> bytes = make_bytes(sample);
-    const RecordIndex index(bytes, sample.dialect, Machine());
+    const RecordIndex index(bytes, sample.dialect, Execution());
     const std::uint64_t records = index.end().record;
     for ([[maybe_unused]] auto _ : state) {
         Locator locator(index);
@@ -43,7 +43,7 @@ void start_of(benchmark::State& state, const Sample& sample) {
 // Ascending offsets, as `split -n` and `-C` ask for them.
 void at_or_after(benchmark::State& state, const Sample& sample) {
     const std::vector<std::uint8_t> bytes = make_bytes(sample);
-    const RecordIndex index(bytes, sample.dialect, Machine());
+    const RecordIndex index(bytes, sample.dialect, Execution());
     for ([[maybe_unused]] auto _ : state) {
         Locator locator(index);
         for (std::uint64_t i = 0; i < kOffsetQuestions; ++i) {

@@ -33,7 +33,7 @@ inline std::uint64_t xor_of(std::span<const std::uint8_t> bytes) {
 // All bytes once, in the blocks of a scan, handed out as a scan hands them out. At most 127 bytes at the end of each
 // block are left out.
 inline std::uint64_t xor_of(std::span<const std::uint8_t> bytes, unsigned threads) {
-    const std::size_t block = Machine().block_size;
+    const std::size_t block = Execution().block_size;
     std::atomic<std::uint64_t> sum{0};
     parallel_for((bytes.size() + block - 1) / block, threads, [&](std::size_t i) {
         sum ^= xor_of(bytes.subspan(i * block, std::min(block, bytes.size() - i * block)));

@@ -25,14 +25,14 @@ void expect_aligned_plan(const std::string& text, const Dialect& dialect, const 
         check.expect_refusal();
         return;
     }
-    const Plan plan = plan_of_bytes(text, dialect, Machine{}, policy);
+    const Plan plan = plan_of_bytes(text, dialect, Execution{}, policy);
     check.expect_aligned(plan);
     if (policy.pieces) expect_single_pieces(plan, text, dialect, policy);
     for (const std::size_t block_size : {1U, 7U, 64U, 1000U}) {
         SCOPED_TRACE(testing::Message() << "block size " << block_size);
         const auto kernels = available_kernels();
         const Kernel* kernel = kernels[block_size % kernels.size()];
-        expect_same(plan_of_bytes(text, dialect, Machine{kernel, 2, block_size}, policy), plan);
+        expect_same(plan_of_bytes(text, dialect, Execution{kernel, 2, block_size}, policy), plan);
     }
 }
 
@@ -76,11 +76,11 @@ TEST(AlignedCuts, AtTheByte) {
             policy.size = number;
             SCOPED_TRACE(describe(policy));
             const PlanCheck check(text, Dialect{}, policy);
-            if (check.has_plan()) check.expect_aligned(plan_of_bytes(text, Dialect{}, Machine{}, policy));
+            if (check.has_plan()) check.expect_aligned(plan_of_bytes(text, Dialect{}, Execution{}, policy));
             policy.size.reset();
             policy.pieces = number % 40 + 1;
             const std::string part = text.substr(number / 40);
-            PlanCheck(part, Dialect{}, policy).expect_aligned(plan_of_bytes(part, Dialect{}, Machine{}, policy));
+            PlanCheck(part, Dialect{}, policy).expect_aligned(plan_of_bytes(part, Dialect{}, Execution{}, policy));
         }
     }
 }
@@ -93,10 +93,10 @@ TEST(AlignedCuts, AreFoundWhereTheyAreMany) {
         policy.header = header;
         policy.alignment = 64;
         policy.pieces = 7;
-        EXPECT_EQ(count_aligned(plan_of_bytes(text, Dialect{}, Machine{}, policy), policy), 6U);
+        EXPECT_EQ(count_aligned(plan_of_bytes(text, Dialect{}, Execution{}, policy), policy), 6U);
         policy.pieces.reset();
         policy.size = 500000;
-        const Plan plan = plan_of_bytes(text, Dialect{}, Machine{}, policy);
+        const Plan plan = plan_of_bytes(text, Dialect{}, Execution{}, policy);
         EXPECT_EQ(count_aligned(plan, policy), plan.pieces.size() - 1);
     }
 }
@@ -111,7 +111,8 @@ TEST(AlignedCuts, LeaveCountsAlone) {
     policy.records = 101;
     Policy without = policy;
     without.alignment = 0;
-    expect_same(plan_of_bytes(text, Dialect{}, Machine{}, policy), plan_of_bytes(text, Dialect{}, Machine{}, without));
+    expect_same(plan_of_bytes(text, Dialect{}, Execution{}, policy),
+                plan_of_bytes(text, Dialect{}, Execution{}, without));
 }
 
 TEST(AlignedCuts, OfAlmostNothing) {

@@ -34,28 +34,28 @@ struct Job {
     std::map<std::string, std::string> files;
 };
 
-Machine machine_of(std::uint64_t seed) {
+Execution execution_of(std::uint64_t seed) {
     constexpr std::size_t kBlockSizes[] = {1, 64, 1000, 5000, std::size_t{1} << 20};
     return {nullptr, static_cast<unsigned>(1 + seed % 3), kBlockSizes[seed % std::size(kBlockSizes)]};
 }
 
 Job job_of(const std::string& path, Access access, const Dialect& dialect, const Policy& policy, std::uint64_t seed,
            Compression compression = Compression::kNone) {
-    const Machine machine = machine_of(seed);
+    const Execution execution = execution_of(seed);
     Job job;
     Input input = Input::open(path, nullptr, access);
     EXPECT_EQ(input.is_mapped(), access == Access::kMapped);
-    job.findings = scan(input, dialect, machine);
-    job.examination = examine(input, dialect, machine, 10);
+    job.findings = scan(input, dialect, execution);
+    job.examination = examine(input, dialect, execution, 10);
     PlanOptions options;
     options.dialect.dialect = dialect;
     options.dialect.sniff_delimiter = options.dialect.sniff_terminator = false;
-    options.machine = machine;
+    options.execution = execution;
     options.accepts_open_quote = true;
     job.plan = plan(input, policy, options);
     const TemporaryDirectory out;
     SplitOptions split;
-    split.threads = machine.threads;
+    split.threads = execution.threads;
     split.clone = CloneMode::kAuto;
     split.checksum = seed % 2 == 0;
     split.compression.format = compression;
@@ -114,8 +114,8 @@ TEST_F(ReadFileTest, LongRunsOfEscapesAreReadBeforeTheBlock) {
         const std::string path = write(text);
         for (const std::size_t block_size : {128U, 129U, 1000U, 4097U}) {
             Input input = Input::open(path, nullptr, Access::kRead);
-            const Machine machine{nullptr, 1, block_size};
-            EXPECT_EQ(scan(input, dialect, machine), RecordIndex(bytes_of(text), dialect, machine).findings());
+            const Execution execution{nullptr, 1, block_size};
+            EXPECT_EQ(scan(input, dialect, execution), RecordIndex(bytes_of(text), dialect, execution).findings());
         }
     }
 }
@@ -146,17 +146,17 @@ TEST_F(ReadFileTest, ATruncatedFileIsAnErrorWhereverItIsRead) {
             EXPECT_STREQ(error.what(), "input truncated while reading");
         }
     };
-    const Machine machine{nullptr, 2, 4096};
+    const Execution execution{nullptr, 2, 4096};
     truncated([&](Input& input, const auto& truncate) {
         truncate();
-        scan(input, Dialect{}, machine);
+        scan(input, Dialect{}, execution);
     });
     truncated([&](Input& input, const auto& truncate) {
         truncate();
-        examine(input, Dialect{}, machine);
+        examine(input, Dialect{}, execution);
     });
     truncated([&](Input& input, const auto& truncate) {
-        const RecordIndex index(input.blob(), Dialect{}, machine);
+        const RecordIndex index(input.blob(), Dialect{}, execution);
         truncate();
         Locator(index).start_of(200'000);
     });
@@ -180,7 +180,7 @@ TEST_F(ReadFileTest, ATruncatedFileIsAnErrorWhereverItIsRead) {
 TEST_F(ReadFileTest, SnapshotsAndStreamsCanBeReadSoToo) {
     const std::string path = write("h\n1\nha");
     Input input = Input::open_snapshot(path, nullptr, Access::kRead);
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 2U);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 2U);
     EXPECT_EQ(input.blob().size(), 4U);
     EXPECT_EQ(input.left_out(), 2U);
     EXPECT_EQ(Input::open_snapshot(write(""), nullptr, Access::kRead).blob().size(), 0U);
@@ -190,7 +190,7 @@ TEST_F(ReadFileTest, SnapshotsAndStreamsCanBeReadSoToo) {
     EXPECT_TRUE(input.is_stream());
     input.spool();
     EXPECT_FALSE(input.is_stream() || input.is_mapped());
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 3U);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 3U);
     EXPECT_EQ(input.consumed(), 6U);
 }
 

@@ -117,7 +117,7 @@ TEST_F(FaultTest, AScanOfATruncatedInputIsAnError) {
         write(rows(kSize));
         Input input = Input::open(path);
         fs::resize_file(path, size);
-        expect_throw<InputChangedError>(kTruncated, [&] { scan(input, Dialect{}, Machine{nullptr, 2, kPage}); });
+        expect_throw<InputChangedError>(kTruncated, [&] { scan(input, Dialect{}, Execution{nullptr, 2, kPage}); });
     }
 }
 
@@ -131,7 +131,7 @@ TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
     for (const bool early : {true, false}) {
         write();
         const Input input = Input::open(path);
-        const RecordIndex index(input.blob(), Dialect{}, Machine{});
+        const RecordIndex index(input.blob(), Dialect{}, Execution{});
         std::vector<Piece> pieces;
         const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
         options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
@@ -185,7 +185,7 @@ TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
     EXPECT_TRUE(inputs.back().is_mapped());
     Input stream = Input::open(path);
     EXPECT_FALSE(stream.is_mapped());
-    EXPECT_EQ(scan(stream, Dialect{}, Machine{}).size, kSize);
+    EXPECT_EQ(scan(stream, Dialect{}, Execution{}).size, kSize);
     inputs.pop_back();
     EXPECT_TRUE(Input::open(path).is_mapped());
 
@@ -194,7 +194,7 @@ TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
     stream = Input::open(path);
     ASSERT_FALSE(stream.is_mapped());
     fs::resize_file(path, kSize - 1);
-    expect_throw<InputChangedError>(kTruncated, [&] { scan(stream, Dialect{}, Machine{}); });
+    expect_throw<InputChangedError>(kTruncated, [&] { scan(stream, Dialect{}, Execution{}); });
     stream = Input::open(path);
     overwrite(path, 0, "9");
     inputs.clear();
@@ -245,9 +245,9 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoAScanOrAnExamination) {
     const std::string path = write();
     Input input = Input::open(path);
     touch(path);
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).size, kSize);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).size, kSize);
     touch(path);
-    EXPECT_EQ(examine(input, Dialect{}, Machine{}).findings.size, kSize);
+    EXPECT_EQ(examine(input, Dialect{}, Execution{}).findings.size, kSize);
 }
 
 TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
@@ -258,13 +258,13 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
     const auto split = [&](bool is_checkable, const auto& change, bool checksum = false) {
         TemporaryDirectory out;
         Input input = Input::open(write());
-        const RecordIndex index(input.blob(), Dialect{}, Machine{});
+        const RecordIndex index(input.blob(), Dialect{}, Execution{});
         std::vector<Piece> pieces;
         const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
         SplitOptions options;
         if (is_checkable) {
             options.is_same_plan = [&] {
-                return RecordIndex(input.blob(), Dialect{}, Machine{}).has_same_records(index);
+                return RecordIndex(input.blob(), Dialect{}, Execution{}).has_same_records(index);
             };
         }
         options.checksum = checksum;
@@ -323,7 +323,7 @@ TEST_F(ChangedInputTest, PipesAndTheirCopiesDoNotChange) {
     Input input = Input::open(pipe.path());
     EXPECT_TRUE(input.is_unchanged());
     input.spool();
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 3U);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 3U);
     EXPECT_TRUE(Input::open("/proc/self/status").is_unchanged());
 }
 
@@ -353,7 +353,7 @@ TEST(ChangedBytesTest, LocatingAndPlanningComeToAnEnd) {
         for (const std::string& after : texts) {
             for (const std::size_t block_size : {std::size_t{1000}, std::size_t{4096}, std::size_t{1} << 20}) {
                 std::vector<std::uint8_t> bytes(before.begin(), before.end());
-                const RecordIndex index(bytes, Dialect{}, Machine{nullptr, 1, block_size});
+                const RecordIndex index(bytes, Dialect{}, Execution{nullptr, 1, block_size});
                 std::ranges::copy(after, bytes.begin());
                 for (const std::uint64_t number : {1U, 7U, 1000U}) {
                     Policy policies[3];

@@ -70,7 +70,7 @@ protected:
         const TemporaryDirectory elsewhere;
         const std::string path = elsewhere.write("in.csv", text);
         Input input = Input::open(path);
-        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        const RecordIndex index(input.bytes(), Dialect{}, Execution{});
         std::vector<Piece> pieces;
         const std::uint64_t header_size =
             plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
@@ -82,7 +82,7 @@ protected:
         Pipe pipe(text, {4096});
         Input input = Input::open(pipe.path());
         const PieceNamer namer(directory_.path("{i:6}"), "-", 1, std::nullopt);
-        split_stream(input, Dialect{}, Machine{}, policy, namer, options_, [](const Findings&) {});
+        split_stream(input, Dialect{}, Execution{}, policy, namer, options_, [](const Findings&) {});
     }
 
     // Takes the plain files away.

@@ -16,10 +16,10 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-std::string encode(const std::string& text, const CompressionWish& wish, std::size_t part) {
+std::string encode(const std::string& text, const CompressionOptions& wanted, std::size_t part) {
     std::string stream;
     const auto take = [&](std::span<const std::uint8_t> bytes) { stream.append(bytes.begin(), bytes.end()); };
-    const auto encoder = make_encoder(wish);
+    const auto encoder = make_encoder(wanted);
     for (std::size_t i = 0; i < text.size(); i += part)
         encoder->encode(bytes_of(text).subspan(i, std::min(part, text.size() - i)), take);
     encoder->finish(take);
@@ -60,13 +60,13 @@ std::string some_text(std::size_t size) {
 
 class CodecTest : public testing::TestWithParam<Compression> {
 protected:
-    static CompressionWish wish(int level = 1) { return {GetParam(), level}; }
+    static CompressionOptions wanted(int level = 1) { return {GetParam(), level}; }
 };
 
 TEST_P(CodecTest, WhatIsEncodedIsDecodedHoweverItIsParted) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{300'000}}) {
         const std::string text = some_text(size);
-        const std::string stream = encode(text, wish(), 1 << 20);
+        const std::string stream = encode(text, wanted(), 1 << 20);
         EXPECT_EQ(compression_of(bytes_of(stream)), GetParam());
         for (const std::size_t part : {std::size_t{1}, std::size_t{7}, std::size_t{65'536}}) {
             const Decoded decoded = decode(stream, GetParam(), part, part + 1);
@@ -78,19 +78,19 @@ TEST_P(CodecTest, WhatIsEncodedIsDecodedHoweverItIsParted) {
 
 TEST_P(CodecTest, TheSameBytesMakeTheSameStream) {
     const std::string text = some_text(200'000);
-    EXPECT_EQ(encode(text, wish(), 100), encode(text, wish(), text.size()));
+    EXPECT_EQ(encode(text, wanted(), 100), encode(text, wanted(), text.size()));
 }
 
 TEST_P(CodecTest, EveryLevelWorks) {
     const std::string text = some_text(20'000);
     for (int level = least_level(GetParam()); level <= most_level(GetParam()); ++level) {
-        EXPECT_EQ(decode(encode(text, wish(level), text.size()), GetParam(), 4096, 4096).text, text) << level;
+        EXPECT_EQ(decode(encode(text, wanted(level), text.size()), GetParam(), 4096, 4096).text, text) << level;
     }
 }
 
 TEST_P(CodecTest, StreamsMayFollowEachOther) {
-    const std::string one = encode("h\n1\n", wish(), 100);
-    const std::string none = encode("", wish(), 100);
+    const std::string one = encode("h\n1\n", wanted(), 100);
+    const std::string none = encode("", wanted(), 100);
     for (const std::size_t part : {std::size_t{1}, std::size_t{1000}}) {
         const Decoded decoded = decode(one + none + one, GetParam(), part, 3);
         EXPECT_TRUE(decoded.is_whole);
@@ -99,7 +99,7 @@ TEST_P(CodecTest, StreamsMayFollowEachOther) {
 }
 
 TEST_P(CodecTest, NoPartOfAStreamIsWhole) {
-    const std::string stream = encode(some_text(2'000), wish(), 5'000);
+    const std::string stream = encode(some_text(2'000), wanted(), 5'000);
     for (std::size_t size = 0; size < stream.size(); ++size) {
         EXPECT_FALSE(decode(stream.substr(0, size), GetParam(), 100, 100).is_whole) << size;
     }
@@ -107,7 +107,7 @@ TEST_P(CodecTest, NoPartOfAStreamIsWhole) {
 
 TEST_P(CodecTest, NoBitOfItsDataCanChange) {
     const std::string text = some_text(300);
-    const std::string stream = encode(text, wish(), 1000);
+    const std::string stream = encode(text, wanted(), 1000);
     // The header of a gzip member, of ten bytes, is not covered by its checksum.
     const std::size_t begin = GetParam() == Compression::kGzip ? 10 : 0;
     for (std::size_t i = begin * 8; i < stream.size() * 8; ++i) {
@@ -123,7 +123,7 @@ TEST_P(CodecTest, NoBitOfItsDataCanChange) {
 }
 
 TEST_P(CodecTest, GarbageAfterTheEndIsAnError) {
-    const std::string stream = encode("h\n1\n", wish(), 100);
+    const std::string stream = encode("h\n1\n", wanted(), 100);
     EXPECT_THROW(decode(stream + "garbage", GetParam(), 1000, 1000), InputError);
 }
 

@@ -56,10 +56,10 @@ private:
     const char* name_;
 };
 
-// Every public function that takes a dialect and a machine, and one that has no fault.
+// Every public function that takes a dialect and an execution, and one that has no fault.
 struct Job {
     Dialect dialect;
-    Machine machine;
+    Execution execution;
 };
 
 void expect_refused_by_all(const std::string& part, const Job& job) {
@@ -70,19 +70,19 @@ void expect_refused_by_all(const std::string& part, const Job& job) {
     NullSink sink;
     {
         SCOPED_TRACE("RecordIndex");
-        expect_refused(part, [&] { const RecordIndex index(bytes_of(kText), job.dialect, job.machine); });
+        expect_refused(part, [&] { const RecordIndex index(bytes_of(kText), job.dialect, job.execution); });
     }
     for (const bool is_stream : {false, true}) {
         SCOPED_TRACE(is_stream ? "of a stream" : "of a mapped file");
         Pipe pipe(kText, {64});
         const auto open = [&] { return Input::open(is_stream ? pipe.path() : path); };
         Input input = open();
-        expect_refused(part, [&] { (void)scan(input, job.dialect, job.machine); });
-        expect_refused(part, [&] { (void)examine(input, job.dialect, job.machine); });
+        expect_refused(part, [&] { (void)scan(input, job.dialect, job.execution); });
+        expect_refused(part, [&] { (void)examine(input, job.dialect, job.execution); });
         if (!is_stream) continue;
-        expect_refused(part, [&] { (void)cut_stream(input, job.dialect, job.machine, by_records(1), sink); });
+        expect_refused(part, [&] { (void)cut_stream(input, job.dialect, job.execution, by_records(1), sink); });
         expect_refused(part, [&] {
-            split_stream(input, job.dialect, job.machine, by_records(1), namer, options, [](const Findings&) {});
+            split_stream(input, job.dialect, job.execution, by_records(1), namer, options, [](const Findings&) {});
         });
     }
     EXPECT_EQ(directory.files().size(), 1U);
@@ -100,12 +100,12 @@ TEST(Contract, AFaultyDialectIsRefused) {
 
 TEST(Contract, AFaultyMachineIsRefused) {
     Job job;
-    job.machine.block_size = 0;
+    job.execution.block_size = 0;
     expect_refused_by_all("block size", job);
-    job.machine.block_size = kMaxBlockSize + 1;
+    job.execution.block_size = kMaxBlockSize + 1;
     expect_refused_by_all("block size", job);
-    job.machine = {};
-    job.machine.threads = 0;
+    job.execution = {};
+    job.execution.threads = 0;
     expect_refused_by_all("thread", job);
 }
 
@@ -116,19 +116,20 @@ TEST(Contract, AnUnknownKernelInTheEnvironmentIsRefused) {
 }
 
 TEST(Contract, AWishThatNoDialectCanMeetIsRefused) {
-    DialectWish wish;
-    wish.sniff_delimiter = false;
-    wish.dialect.delimiter = '"';
+    DialectOptions wanted;
+    wanted.sniff_delimiter = false;
+    wanted.dialect.delimiter = '"';
     expect_refused("the quote and the delimiter are the same byte",
-                   [&] { (void)settle_dialect(wish, bytes_of(kText), "in.csv"); });
-    wish = {};
-    wish.dialect.quote = '\n';
+                   [&] { (void)settle_dialect(wanted, bytes_of(kText), "in.csv"); });
+    wanted = {};
+    wanted.dialect.quote = '\n';
     for (const char* name : {"in.csv", "in.tsv"}) {
-        expect_refused("the quote cannot be a line break", [&] { (void)settle_dialect(wish, bytes_of(kText), name); });
+        expect_refused("the quote cannot be a line break",
+                       [&] { (void)settle_dialect(wanted, bytes_of(kText), name); });
     }
     // The delimiter that is still to be found takes another byte than the quote.
-    wish.dialect.quote = ',';
-    EXPECT_NE(settle_dialect(wish, bytes_of(kText), "in.csv").dialect.delimiter, ',');
+    wanted.dialect.quote = ',';
+    EXPECT_NE(settle_dialect(wanted, bytes_of(kText), "in.csv").dialect.delimiter, ',');
 }
 
 std::vector<std::pair<std::string, Policy>> faulty_policies() {

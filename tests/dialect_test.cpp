@@ -11,8 +11,8 @@
 namespace cleave::test {
 namespace {
 
-SniffedDialect sniff(std::string_view text, std::string_view name = "in.csv", const DialectWish& wish = {}) {
-    return settle_dialect(wish, bytes_of(text), name);
+SniffedDialect sniff(std::string_view text, std::string_view name = "in.csv", const DialectOptions& wanted = {}) {
+    return settle_dialect(wanted, bytes_of(text), name);
 }
 
 char sniffed_delimiter(std::string_view text, std::string_view name = "in.csv") {
@@ -156,9 +156,9 @@ TEST(SniffDelimiter, SaysWhy) {
     EXPECT_EQ(sniff("a;\"b\"c\n1;2\"\n").fit.misplaced_quotes, 2U);
     EXPECT_EQ(sniff("a\nb\n").delimiter_reason, DelimiterReason::kDefault);
     EXPECT_EQ(sniff("a;b\n", "in.tsv").delimiter_reason, DelimiterReason::kName);
-    DialectWish wish;
-    wish.sniff_delimiter = false;
-    EXPECT_EQ(sniff("a;b\n", "in.tsv", wish).delimiter_reason, DelimiterReason::kGiven);
+    DialectOptions wanted;
+    wanted.sniff_delimiter = false;
+    EXPECT_EQ(sniff("a;b\n", "in.tsv", wanted).delimiter_reason, DelimiterReason::kGiven);
 }
 
 TEST(SniffTerminator, SaysWhereTheFirstOneIs) {
@@ -169,9 +169,9 @@ TEST(SniffTerminator, SaysWhereTheFirstOneIs) {
               4U);
     EXPECT_EQ(sniff("a\rb").terminator_offset, 1U);
     EXPECT_EQ(sniff("a,b").terminator_offset, std::nullopt);
-    DialectWish wish;
-    wish.sniff_terminator = false;
-    EXPECT_EQ(sniff("a\n", "in.csv", wish).terminator_offset, std::nullopt);
+    DialectOptions wanted;
+    wanted.sniff_terminator = false;
+    EXPECT_EQ(sniff("a\n", "in.csv", wanted).terminator_offset, std::nullopt);
 }
 
 TEST(SniffDelimiter, BelievesTheFileName) {
@@ -181,12 +181,12 @@ TEST(SniffDelimiter, BelievesTheFileName) {
 }
 
 TEST(SniffDelimiter, GivesNoByteTwoRolesForTheFileName) {
-    DialectWish wish;
-    wish.dialect.quote = '\t';
-    EXPECT_EQ(sniff("a;b\n\t1,\t;2\n", "in.tsv", wish).dialect.delimiter, ';');
-    wish.dialect.quote.reset();
-    wish.dialect.escape = '\t';
-    EXPECT_EQ(sniff("a|b\n1|2\n", "in.tab", wish).dialect.delimiter, '|');
+    DialectOptions wanted;
+    wanted.dialect.quote = '\t';
+    EXPECT_EQ(sniff("a;b\n\t1,\t;2\n", "in.tsv", wanted).dialect.delimiter, ';');
+    wanted.dialect.quote.reset();
+    wanted.dialect.escape = '\t';
+    EXPECT_EQ(sniff("a|b\n1|2\n", "in.tab", wanted).dialect.delimiter, '|');
 }
 
 TEST(SniffDelimiter, LooksPastTheByteOrderMark) {
@@ -215,14 +215,14 @@ TEST(SniffTerminator, LooksAtTheHeadAlone) {
 }
 
 TEST(Sniff, LeavesAloneWhatIsSettled) {
-    DialectWish wish;
-    wish.sniff_delimiter = wish.sniff_terminator = false;
-    wish.dialect.delimiter = ':';
-    wish.dialect.terminator = Terminator::kAny;
-    EXPECT_EQ(sniff("a;b\r1;2\r", "in.tsv", wish).dialect, wish.dialect);
-    wish.sniff_delimiter = true;
-    EXPECT_EQ(sniff("a;b\r1;2\r", "in.csv", wish).dialect.delimiter, ';');
-    EXPECT_EQ(sniff("a;b\r1;2\r", "in.csv", wish).dialect.terminator, Terminator::kAny);
+    DialectOptions wanted;
+    wanted.sniff_delimiter = wanted.sniff_terminator = false;
+    wanted.dialect.delimiter = ':';
+    wanted.dialect.terminator = Terminator::kAny;
+    EXPECT_EQ(sniff("a;b\r1;2\r", "in.tsv", wanted).dialect, wanted.dialect);
+    wanted.sniff_delimiter = true;
+    EXPECT_EQ(sniff("a;b\r1;2\r", "in.csv", wanted).dialect.delimiter, ';');
+    EXPECT_EQ(sniff("a;b\r1;2\r", "in.csv", wanted).dialect.terminator, Terminator::kAny);
 }
 
 TEST(BomSize, IsThatOfUtf8) {

@@ -28,10 +28,10 @@ public:
           expected_(count_by_rules(text_, dialect, max_listed)),
           reading_(read_by_rules(text_, dialect)) {}
 
-    void expect_mapped(const Machine& machine) const {
-        SCOPED_TRACE(testing::Message() << "mapped, blocks of " << machine.block_size << ", " << machine.threads
+    void expect_mapped(const Execution& execution) const {
+        SCOPED_TRACE(testing::Message() << "mapped, blocks of " << execution.block_size << ", " << execution.threads
                                         << " threads, kernel "
-                                        << (machine.kernel == nullptr ? "by default" : unique_name(machine.kernel))
+                                        << (execution.kernel == nullptr ? "by default" : unique_name(execution.kernel))
                                         << ", " << shown_text());
         if (!directory_) {
             directory_.emplace();
@@ -39,7 +39,7 @@ public:
         }
         Input input = Input::open(directory_->path("in.csv"));
         EXPECT_EQ(input.is_mapped(), !text_.empty());
-        expect(examine(input, dialect_, machine, max_listed_));
+        expect(examine(input, dialect_, execution, max_listed_));
     }
 
     void expect_streamed(const std::vector<std::size_t>& part_sizes) const {
@@ -47,7 +47,7 @@ public:
         Pipe pipe(text_, part_sizes);
         Input input = Input::open(pipe.path());
         ASSERT_FALSE(input.is_mapped());
-        expect(examine(input, dialect_, Machine{}, max_listed_));
+        expect(examine(input, dialect_, Execution{}, max_listed_));
     }
 
 private:
@@ -56,7 +56,7 @@ private:
     }
 
     void expect(const Examination& examination) const {
-        const RecordIndex index(bytes_of(text_), dialect_, Machine{});
+        const RecordIndex index(bytes_of(text_), dialect_, Execution{});
         EXPECT_EQ(examination.findings.size, text_.size());
         EXPECT_EQ(examination.findings.records, reading_.starts.size());
         EXPECT_EQ(examination.findings.header_records, header_records(text_, dialect_));
@@ -270,7 +270,7 @@ TEST(Examine, SamplesOfOneRecordAndLess) {
                                         "\"\"", "a,b", ",", "\"a\"\r", "\r", "\r\r\n"}) {
         for (const Dialect& dialect : every_dialect_and_rule()) {
             const ExamineCheck check(std::string(text), dialect);
-            check.expect_mapped(Machine{});
+            check.expect_mapped(Execution{});
             check.expect_streamed({4096});
         }
     }
@@ -316,7 +316,7 @@ TEST(Examine, CountsWhatPeopleWouldCount) {
                                              "4,\"a\"b,c\n"         // record 5 at byte 34: a quote at 38, a comma at 40
                                              "5,a\rb");             // record 6 at byte 43: a CR
     Input input = Input::open(path);
-    const Examination examination = examine(input, Dialect{}, Machine{});
+    const Examination examination = examine(input, Dialect{}, Execution{});
     const Census& census = examination.census;
     EXPECT_EQ(census.records, 7U);
     EXPECT_EQ(census.terminators, (TerminatorCounts{3, 3, 0, 1}));

@@ -170,21 +170,21 @@ TEST(ForeignInput, IsRefusedByWhateverReadsIt) {
     const std::string head =
         "\xFD"
         "7zXZ\0\0\x04,\n1\n"s;
-    const Machine machine;
+    const Execution execution;
     expect_refused([&] { refuse_foreign(bytes_of(head)); });
-    expect_refused([&] { RecordIndex(bytes_of(head), Dialect{}, machine); });
+    expect_refused([&] { RecordIndex(bytes_of(head), Dialect{}, execution); });
     const auto read = [&](const auto& work) {
         const Pipe pipe(head, {1});
         Input input = Input::open(pipe.path());
         expect_refused([&] { work(input); });
     };
-    read([&](Input& input) { scan(input, Dialect{}, machine); });
-    read([&](Input& input) { examine(input, Dialect{}, machine); });
+    read([&](Input& input) { scan(input, Dialect{}, execution); });
+    read([&](Input& input) { examine(input, Dialect{}, execution); });
     read([&](Input& input) {
         Policy policy;
         policy.records = 1;
         NoPieces sink;
-        cut_stream(input, Dialect{}, machine, policy, sink);
+        cut_stream(input, Dialect{}, execution, policy, sink);
     });
 }
 

@@ -22,11 +22,11 @@ IndexCheck::IndexCheck(std::string text, const Dialect& dialect)
       other_(read_by_rules(text_, dialect, other_rule(dialect))),
       difference_(first_difference(text_, dialect)) {}
 
-void IndexCheck::expect_index(const Machine& machine) const {
-    SCOPED_TRACE(testing::Message() << describe(dialect_) << ", " << unique_name(machine.kernel) << ", blocks of "
-                                    << machine.block_size << ", " << machine.threads << " threads, "
+void IndexCheck::expect_index(const Execution& execution) const {
+    SCOPED_TRACE(testing::Message() << describe(dialect_) << ", " << unique_name(execution.kernel) << ", blocks of "
+                                    << execution.block_size << ", " << execution.threads << " threads, "
                                     << (text_.size() > 2000 ? "a long text" : shown(text_)));
-    const RecordIndex index(bytes_of(text_), dialect_, machine);
+    const RecordIndex index(bytes_of(text_), dialect_, execution);
     expect_findings(index.findings());
     EXPECT_EQ(index.end(), reading_.end());
     expect_locations(index);

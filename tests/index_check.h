@@ -15,8 +15,8 @@ class IndexCheck {
 public:
     IndexCheck(std::string text, const Dialect& dialect);
 
-    // The machine names its kernel.
-    void expect_index(const Machine& machine) const;
+    // The execution names its kernel.
+    void expect_index(const Execution& execution) const;
 
 private:
     void expect_findings(const Findings& findings) const;

@@ -120,7 +120,7 @@ TEST(RecordIndex, NamesTheByteAtWhichRulesPart) {
         Random random(1);
         for (unsigned i = 0; i < 2000; ++i) {
             const std::string text = random_noise(random, alphabet_of(dialect), random.below(12));
-            const auto divergence = RecordIndex(bytes_of(text), dialect, Machine{}).findings().divergence;
+            const auto divergence = RecordIndex(bytes_of(text), dialect, Execution{}).findings().divergence;
             if (!divergence) continue;
             const auto byte = static_cast<std::uint8_t>(text[divergence->offset]);
             ASSERT_TRUE(byte == dialect.quote ||
@@ -148,9 +148,9 @@ TEST_P(IndexTest, WithoutAnIncompleteLastRecordIsThatOfTheBytesBefore) {
             const std::uint64_t end = end_of_complete_records(text, dialect);
             if (end < text.size()) ++cuts;
             for (const std::size_t block_size : {1U, 2U, 7U, 64U, 100U}) {
-                const Machine machine{GetParam(), 1, block_size};
-                const RecordIndex index(bytes_of(text), dialect, machine, nullptr, LastRecord::kLeftOut);
-                const RecordIndex shorter(bytes_of(text).first(end), dialect, machine);
+                const Execution execution{GetParam(), 1, block_size};
+                const RecordIndex index(bytes_of(text), dialect, execution, nullptr, LastRecord::kLeftOut);
+                const RecordIndex shorter(bytes_of(text).first(end), dialect, execution);
                 ASSERT_EQ(index.findings().size, end) << shown(text) << ", " << describe(dialect);
                 ASSERT_TRUE(index.has_same_records(shorter)) << shown(text) << ", " << describe(dialect);
                 ASSERT_EQ(Locator(index).at_or_after(end / 2), Locator(shorter).at_or_after(end / 2));
@@ -183,14 +183,14 @@ TEST(RecordIndex, StopsWhenCancelled) {
     cancellation.request();
     const std::string text(100000, '\n');
     for (const unsigned threads : {1U, 3U}) {
-        const Machine machine{nullptr, threads, 4096};
-        EXPECT_THROW(RecordIndex(bytes_of(text), Dialect{}, machine, &cancellation), Cancelled);
+        const Execution execution{nullptr, threads, 4096};
+        EXPECT_THROW(RecordIndex(bytes_of(text), Dialect{}, execution, &cancellation), Cancelled);
     }
 }
 
 TEST(RecordIndex, IsNotStoppedWithoutReason) {
     const Cancellation cancellation;
-    const RecordIndex index(bytes_of("a\nb\n"), Dialect{}, Machine{}, &cancellation);
+    const RecordIndex index(bytes_of("a\nb\n"), Dialect{}, Execution{}, &cancellation);
     EXPECT_EQ(index.findings().records, 2U);
 }
 

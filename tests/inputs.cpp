@@ -56,6 +56,9 @@ std::vector<Dialect> every_dialect() {
             dialects.push_back(dialect);
         }
     }
+#ifdef __SANITIZE_THREAD__
+    dialects = {dialects[0], dialects[7]};  // threads share no more by other ones
+#endif
     return dialects;
 }
 

@@ -81,17 +81,17 @@ std::string printed(const Piece& piece) {
            std::to_string(piece.records) + (piece.oversize ? ", oversize" : "");
 }
 
-Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Machine& machine, const Policy& policy) {
-    const RecordIndex index(bytes_of(text), dialect, machine);
+Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy) {
+    const RecordIndex index(bytes_of(text), dialect, execution);
     Plan plan;
     plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });
     return plan;
 }
 
-StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Machine& machine,
+StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Execution& execution,
                             const Policy& policy) {
     RecordingSink sink;
-    const Findings findings = cut_stream(input, dialect, machine, policy, sink);
+    const Findings findings = cut_stream(input, dialect, execution, policy, sink);
     EXPECT_EQ(findings.size, text.size());
     return {sink.plan_for(text), findings};
 }
@@ -100,7 +100,7 @@ Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Polic
                     std::vector<std::size_t> part_sizes) {
     Pipe pipe(text, std::move(part_sizes));
     Input input = Input::open(pipe.path());
-    const auto [plan, findings] = plan_of_stream(input, text, dialect, Machine{}, policy);
+    const auto [plan, findings] = plan_of_stream(input, text, dialect, Execution{}, policy);
     const Reading reading = read_by_rules(text, dialect);
     EXPECT_EQ(findings.records, reading.starts.size());
     EXPECT_EQ(findings.header_records, header_records(text, dialect));
@@ -112,11 +112,11 @@ Plan plan_in_order(const std::string& text, const Dialect& dialect, const Policy
     const TemporaryDirectory directory;
     Input input = Input::open(directory.write("in.csv", text));
     EXPECT_TRUE(input.is_mapped());
-    return plan_of_stream(input, text, dialect, Machine{}, policy).plan;
+    return plan_of_stream(input, text, dialect, Execution{}, policy).plan;
 }
 
 void expect_single_pieces(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy) {
-    const RecordIndex index(bytes_of(text), dialect, Machine{});
+    const RecordIndex index(bytes_of(text), dialect, Execution{});
     EXPECT_EQ(header_size(index, policy), plan.header_size);
     for (const Piece& piece : plan.pieces) EXPECT_EQ(plan_piece(index, policy, piece.number), piece) << printed(piece);
 }
@@ -137,7 +137,7 @@ std::uint64_t PlanCheck::header_in(std::uint64_t number) const {
 
 void PlanCheck::expect_refusal() const {
     const auto refuse_piece = [](const Piece&) { ADD_FAILURE() << "a piece was planned"; };
-    const RecordIndex index(bytes_of(text_), dialect_, Machine{});
+    const RecordIndex index(bytes_of(text_), dialect_, Execution{});
     try {
         plan_pieces(index, policy_, refuse_piece);
         ADD_FAILURE() << "there is a plan";
@@ -149,7 +149,7 @@ void PlanCheck::expect_refusal() const {
     Pipe pipe(text_, {4096});
     Input input = Input::open(pipe.path());
     try {
-        cut_stream(input, dialect_, Machine{}, policy_, sink);
+        cut_stream(input, dialect_, Execution{}, policy_, sink);
         ADD_FAILURE() << "the stream was cut";
     } catch (const HeaderSizeError& error) {
         EXPECT_EQ(error.header_size(), body_.offset);

@@ -20,7 +20,7 @@ std::string describe(const Policy& policy);
 std::string printed(const Piece& piece);
 
 // By plan_pieces.
-Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Machine& machine, const Policy& policy);
+Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy);
 
 // By cut_stream, of an input that is a stream of the text. Expects that the sink is told of things in order, and gets
 // the header and the bytes of the pieces.
@@ -28,7 +28,7 @@ struct StreamedPlan {
     Plan plan;
     Findings findings;
 };
-StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Machine& machine,
+StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Execution& execution,
                             const Policy& policy);
 
 // The same through a pipe in parts of these sizes. Expects the reference's findings.

@@ -47,7 +47,7 @@ void expect_plan(const cleave::Plan& plan, const std::string& text, const Policy
     EXPECT_EQ(plan.sniffed.dialect.delimiter, ';');
     EXPECT_EQ(plan.header, policy.header);
     EXPECT_EQ(plan.findings.size, text.size());
-    expect_same({plan.header_size, plan.pieces}, plan_of_bytes(text, plan.sniffed.dialect, Machine{}, policy));
+    expect_same({plan.header_size, plan.pieces}, plan_of_bytes(text, plan.sniffed.dialect, Execution{}, policy));
 }
 
 TEST(PlanFile, PlansAFileACompressedOneAndAPipeAlike) {
@@ -87,7 +87,7 @@ TEST(PlanFile, RefusesAFaultyPolicyBeforeItOpensTheInput) {
     policy.records = 1;
     EXPECT_THROW(cleave::plan("/no/such/file", policy), std::system_error);
     PlanOptions options;
-    options.machine.block_size = 0;
+    options.execution.block_size = 0;
     EXPECT_THROW(cleave::plan("/no/such/file", policy, options), std::invalid_argument);
     options = {};
     options.dialect.dialect.quote = '\n';

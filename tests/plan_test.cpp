@@ -17,7 +17,7 @@ std::vector<std::size_t> random_sizes(Random& random) {
     return sizes;
 }
 
-Machine random_machine(Random& random) {
+Execution random_machine(Random& random) {
     constexpr std::size_t kBlockSizes[] = {1, 64, 100, 4096, 1 << 20};
     return {nullptr, static_cast<unsigned>(1 + random.below(2)), kBlockSizes[random.below(5)]};
 }
@@ -115,10 +115,10 @@ TEST(Limits, HeaderLargerThanTheLimit) {
     }
     Policy policy;
     policy.size = 100;
-    EXPECT_THROW(plan_of_bytes(text, Dialect{}, Machine{}, policy), HeaderSizeError);
+    EXPECT_THROW(plan_of_bytes(text, Dialect{}, Execution{}, policy), HeaderSizeError);
     // A header that fills the size leaves no room for a record.
     policy.size = 101;
-    const Plan plan = plan_of_bytes(text, Dialect{}, Machine{}, policy);
+    const Plan plan = plan_of_bytes(text, Dialect{}, Execution{}, policy);
     ASSERT_EQ(plan.pieces.size(), 4U);
     for (const Piece& piece : plan.pieces) {
         EXPECT_EQ(piece.records, 1U);
@@ -156,7 +156,7 @@ TEST(Headers, AreTheFirstRecordThatIsNotEmpty) {
         dialect.header = rule;
         Policy policy;
         policy.records = 1;
-        const std::uint64_t size = plan_of_bytes(text, dialect, Machine{}, policy).header_size;
+        const std::uint64_t size = plan_of_bytes(text, dialect, Execution{}, policy).header_size;
         EXPECT_EQ(plan_of_stream(text, dialect, policy, {1}).header_size, size) << shown(text);
         return size;
     };
@@ -259,7 +259,7 @@ TEST(Shares, AreAsEvenAsRecordsAllow) {
         for (const std::uint64_t record : records) text += std::string(record - 1, 'r') + "\n";
         SCOPED_TRACE(testing::Message() << "seed " << seed << "; " << describe(policy));
 
-        const Plan plan = plan_of_bytes(text, Dialect{}, Machine{}, policy);
+        const Plan plan = plan_of_bytes(text, Dialect{}, Execution{}, policy);
         ASSERT_EQ(plan.header_size, header);
         const auto header_in = [&](std::uint64_t number) { return header_size_in(policy.header, number, header); };
         std::uint64_t largest = 0;
@@ -283,7 +283,7 @@ TEST(Shares, WithALongHeaderInTheFirstPiece) {
     policy.header = HeaderMode::kFirst;
     policy.pieces = 5;
     std::vector<std::uint64_t> sizes;
-    for (const Piece& piece : plan_of_bytes(text, Dialect{}, Machine{}, policy).pieces) {
+    for (const Piece& piece : plan_of_bytes(text, Dialect{}, Execution{}, policy).pieces) {
         sizes.push_back(piece.length + header_size_in(policy.header, piece.number, 6500));
     }
     EXPECT_EQ(*std::ranges::max_element(sizes), 7545U);
@@ -296,7 +296,7 @@ TEST(Shares, OfAlmostNothing) {
                 Policy policy;
                 policy.header = header;
                 policy.pieces = pieces;
-                PlanCheck(text, Dialect{}, policy).expect_shares(plan_of_bytes(text, Dialect{}, Machine{}, policy));
+                PlanCheck(text, Dialect{}, policy).expect_shares(plan_of_bytes(text, Dialect{}, Execution{}, policy));
             }
         }
     }
@@ -304,7 +304,7 @@ TEST(Shares, OfAlmostNothing) {
 
 // Some of 10^18 pieces: what costs by their number would not end.
 TEST(Plans, OnePieceOfVeryMany) {
-    const RecordIndex index(bytes_of("h\na\nb\n"), Dialect{}, Machine{});
+    const RecordIndex index(bytes_of("h\na\nb\n"), Dialect{}, Execution{});
     Policy policy;
     policy.pieces = 1'000'000'000'000'000'000;
     // The share rises by a byte at every quarter: the first record is in the last piece that starts with it.
@@ -322,7 +322,7 @@ TEST(Plans, OnePieceOfVeryMany) {
 }
 
 TEST(Plans, StopAtWhatTheCallerThrows) {
-    const RecordIndex index(bytes_of("a\nb\nc\nd\n"), Dialect{}, Machine{});
+    const RecordIndex index(bytes_of("a\nb\nc\nd\n"), Dialect{}, Execution{});
     Policy policy;
     policy.records = 1;
     unsigned calls = 0;

@@ -26,7 +26,7 @@ TEST_F(SnapshotTest, ASnapshotMayGrowButNotShrink) {
     overwrite(path, 6, "lf\n2\n");
     EXPECT_NO_THROW(input.throw_if_changed());
     EXPECT_EQ(input.bytes().size(), 6U);
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 2U);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 2U);
     EXPECT_EQ(input.bytes().size(), 4U);
     EXPECT_EQ(input.left_out(), 2U);
     EXPECT_EQ(input.identity().size, 6U);
@@ -38,11 +38,11 @@ TEST_F(SnapshotTest, EveryReaderOfASnapshotLeavesOutTheIncompleteRecord) {
     const std::string path = write("h\n1\n2\n\"3\n");
     const auto snapshot = [&] { return Input::open_snapshot(path); };
     Input input = snapshot();
-    EXPECT_EQ(index_records(input, Dialect{}, Machine{}).end(), (Boundary{6, 3}));
-    EXPECT_EQ(index_records(input, Dialect{}, Machine{}).end(), (Boundary{6, 3}));
+    EXPECT_EQ(index_records(input, Dialect{}, Execution{}).end(), (Boundary{6, 3}));
+    EXPECT_EQ(index_records(input, Dialect{}, Execution{}).end(), (Boundary{6, 3}));
     EXPECT_EQ(input.left_out(), 3U);
-    EXPECT_EQ(scan(input = snapshot(), Dialect{}, Machine{}).open_quote, std::nullopt);
-    EXPECT_EQ(examine(input = snapshot(), Dialect{}, Machine{}).findings.size, 6U);
+    EXPECT_EQ(scan(input = snapshot(), Dialect{}, Execution{}).open_quote, std::nullopt);
+    EXPECT_EQ(examine(input = snapshot(), Dialect{}, Execution{}).findings.size, 6U);
     Policy policy;
     policy.records = 1;
     EXPECT_EQ(plan(input = snapshot(), policy).pieces.size(), 2U);
@@ -62,8 +62,8 @@ TEST_F(SnapshotTest, ASnapshotOfAnEmptyFileStaysEmpty) {
     Input input = Input::open_snapshot(path);
     overwrite(path, 0, "h\n1\n");
     EXPECT_TRUE(input.bytes().empty());
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 0U);
-    EXPECT_EQ(examine(input, Dialect{}, Machine{}).findings.size, 0U);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 0U);
+    EXPECT_EQ(examine(input, Dialect{}, Execution{}).findings.size, 0U);
 }
 
 TEST_F(SnapshotFaultTest, ASnapshotThatWasShorterMeanwhileIsAnError) {

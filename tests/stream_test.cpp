@@ -39,13 +39,13 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
             Pipe pipe(text, random_sizes(random));
             Input input = Input::open(pipe.path());
-            const Findings findings = scan(input, dialect, Machine{});
+            const Findings findings = scan(input, dialect, Execution{});
             const Reading reading = read_by_rules(text, dialect);
             EXPECT_EQ(findings.size, text.size());
             EXPECT_EQ(findings.records, reading.starts.size());
             EXPECT_EQ(findings.header_records, header_records(text, dialect));
             EXPECT_EQ(findings.open_quote, reading.open_quote());
-            const RecordIndex index(bytes_of(text), dialect, Machine{});
+            const RecordIndex index(bytes_of(text), dialect, Execution{});
             EXPECT_EQ(findings.divergence, index.findings().divergence);
         }
     }
@@ -67,8 +67,9 @@ TEST(Scan, NamesTheQuoteThatOpenedInAStream) {
                 Pipe pipe(text, {4096});
                 Input input = Input::open(pipe.path());
                 const Reading reading = read_by_rules(text, dialect);
-                EXPECT_EQ(scan(input, dialect, Machine{}).open_quote, reading.open_quote());
-                EXPECT_EQ(RecordIndex(bytes_of(text), dialect, Machine{}).findings().open_quote, reading.open_quote());
+                EXPECT_EQ(scan(input, dialect, Execution{}).open_quote, reading.open_quote());
+                EXPECT_EQ(RecordIndex(bytes_of(text), dialect, Execution{}).findings().open_quote,
+                          reading.open_quote());
             }
         }
     }
@@ -79,7 +80,7 @@ TEST(Scan, OfAMappedFile) {
     const std::string path = directory.write("in.csv", "a,b\n\"x\ny\",z\n");
     Input input = Input::open(path);
     ASSERT_TRUE(input.is_mapped());
-    EXPECT_EQ(scan(input, Dialect{}, Machine{}).records, 2U);
+    EXPECT_EQ(scan(input, Dialect{}, Execution{}).records, 2U);
 }
 
 TEST(Input, PeeksWithoutTaking) {

@@ -82,11 +82,11 @@ TEST(BlockSummariser, OthersThanTheKernelGiveTheSameIndex) {
 
 TEST(BlockSummariser, IsAskedForAllBlocksAndAgainForTheLastOneThatBecameShorter) {
     ByStateMachine summariser;
-    const Machine machine{nullptr, 1, 4, nullptr, &summariser};
-    const RecordIndex index(bytes_of("a,b\nc,d\ne"), Dialect{}, machine, nullptr, LastRecord::kLeftOut);
+    const Execution execution{nullptr, 1, 4, nullptr, &summariser};
+    const RecordIndex index(bytes_of("a,b\nc,d\ne"), Dialect{}, execution, nullptr, LastRecord::kLeftOut);
     EXPECT_EQ(index.end(), (Boundary{8, 2}));
     EXPECT_EQ(summariser.calls, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 3}, {1, 1}}));
-    const RecordIndex of_nothing(bytes_of(""), Dialect{}, machine);
+    const RecordIndex of_nothing(bytes_of(""), Dialect{}, execution);
     EXPECT_EQ(summariser.calls.size(), 2U);
 }
 

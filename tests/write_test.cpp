@@ -12,7 +12,7 @@
 #include "cleave/error.h"
 #include "cleave/split.h"
 #include "inputs.h"
-#include "io/output.h"
+#include "io/copy.h"
 #include "pipe_input.h"
 #include "reference.h"
 #include "temporary_directory.h"
@@ -64,14 +64,14 @@ protected:
                         const std::string& name_template) const {
         Input input = Input::open(path);
         const PieceNamer namer(directory_.path(name_template), "-", 1, policy.pieces);
-        split_stream(input, Dialect{}, Machine{}, policy, namer, options, [](const Findings&) {});
+        split_stream(input, Dialect{}, Execution{}, policy, namer, options, [](const Findings&) {});
     }
 
     void split_file(const std::string& path, const Policy& policy, const SplitOptions& options = {},
                     const std::string& name_template = "piece{i:6}", const Cancellation* cancellation = nullptr) const {
         Input input = Input::open(path, cancellation);
         if (!input.is_mapped()) input.spool();
-        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        const RecordIndex index(input.bytes(), Dialect{}, Execution{});
         std::vector<Piece> pieces;
         const std::uint64_t header_size =
             plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
@@ -251,7 +251,7 @@ TEST(SplitMapped, NeverReplacesTheInput) {
         const Files before = directory.files();
         Input input = Input::open(path);
         std::vector<Piece> pieces;
-        const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+        const RecordIndex index(input.bytes(), Dialect{}, Execution{});
         plan_pieces(index, by_records(1), [&](const Piece& piece) { pieces.push_back(piece); });
         SplitOptions options;
         options.replace = true;
@@ -311,7 +311,7 @@ TEST(SplitMapped, StopsWhenCancelled) {
     Cancellation cancellation;
     Input input = Input::open(path, &cancellation);
     std::vector<Piece> pieces;
-    const RecordIndex index(input.bytes(), Dialect{}, Machine{});
+    const RecordIndex index(input.bytes(), Dialect{}, Execution{});
     plan_pieces(index, by_records(1), [&](const Piece& piece) { pieces.push_back(piece); });
     SplitOptions options;
     options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
@@ -332,7 +332,7 @@ TEST(SplitStream, IsJudgedBeforeItIsFinal) {
         EXPECT_EQ(directory.files().size(), 2U);  // the first piece and the marker of the run; the last is not ended
         throw OpenQuoteError(findings.open_quote.value());
     };
-    EXPECT_THROW(split_stream(input, Dialect{}, Machine{}, by_records(1), namer, {}, refuse), OpenQuoteError);
+    EXPECT_THROW(split_stream(input, Dialect{}, Execution{}, by_records(1), namer, {}, refuse), OpenQuoteError);
     EXPECT_EQ(directory.files(), Files{});
 }
 

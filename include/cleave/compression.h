@@ -13,7 +13,7 @@ enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
 // How a piece is to be compressed. The levels are those of the gzip and zstd commands: least_level() to most_level();
 // functions that compress throw std::invalid_argument for any other.
-struct CompressionWish {
+struct CompressionOptions {
     Compression format = Compression::kNone;
     int level = 0;  // of no meaning for kNone
 };

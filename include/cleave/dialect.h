@@ -54,14 +54,14 @@ struct Dialect {
 std::optional<std::string> dialect_fault(const Dialect& dialect);
 
 // A dialect whose delimiter and terminator may be sniffed.
-struct DialectWish {
+struct DialectOptions {
     Dialect dialect;
     bool sniff_delimiter = true;
     bool sniff_terminator = true;
 };
 
 // The wish under the preset of that name, or nothing. dialect_presets() lists the names.
-std::optional<DialectWish> dialect_preset(std::string_view name);
+std::optional<DialectOptions> dialect_preset(std::string_view name);
 std::vector<std::string_view> dialect_presets();
 
 // Sniffing uses this many bytes of the input.
@@ -98,7 +98,7 @@ struct SniffedDialect {
 // Settles what the wish leaves open. `head` is the start of the input, at most kSniffSize bytes of it are looked at;
 // `name` is the file's name: .tsv and .tab mean TAB. Any bytes give a dialect without a fault. Throws
 // std::invalid_argument if what the wish names has a fault.
-SniffedDialect settle_dialect(const DialectWish& wish, std::span<const std::uint8_t> head, std::string_view name);
+SniffedDialect settle_dialect(const DialectOptions& wanted, std::span<const std::uint8_t> head, std::string_view name);
 
 // The values of the fields of a record, up to its terminator if it has one: without the quotes around them, a doubled
 // quote as one, an escaped byte as itself. A quote that is plain data is kept. A byte order mark would be data.

@@ -111,11 +111,11 @@ struct Examination {
 
 constexpr std::uint64_t kListedRagged = 10;
 
-// Examines the whole input, by the way it is read: a blob over the machine's threads, a stream as it comes. The
+// Examines the whole input, by the way it is read: a blob over several threads, a stream as it comes. The
 // same bytes give the same examination. Lists the first `max_listed` ragged records; UINT64_MAX lists all of them.
 // Memory does not grow with the input, but for the listed records: up to 100 bytes each. Of a blob, each of at
 // most 4096 parts can list `max_listed` before the lists are joined. Throws as scan().
-Examination examine(Input& input, const Dialect& dialect, const Machine& machine,
+Examination examine(Input& input, const Dialect& dialect, const Execution& execution,
                     std::uint64_t max_listed = kListedRagged);
 
 }  // namespace cleave

@@ -119,7 +119,7 @@ public:
 // Throws std::invalid_argument for a dialect with a fault, a bad machine or policy, a policy that the input cannot be
 // cut by, a snapshot (whose last record may have to be left out), or a stream that was read before. If others change a
 // file meanwhile, so may the result: see Input::throw_if_changed().
-Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                     PieceSink& sink);
 
 }  // namespace cleave

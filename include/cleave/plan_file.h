@@ -16,8 +16,8 @@
 namespace cleave {
 
 struct PlanOptions {
-    DialectWish dialect;
-    Machine machine;
+    DialectOptions dialect;
+    Execution execution;
     bool accepts_open_quote = false;  // plan an input whose last quote is never closed; see Findings::open_quote
 };
 

@@ -23,10 +23,10 @@ class BlockSummariser;
 struct BlockReport;
 class Walker;
 
-// How the work is done. Results never depend on it. Every function that takes a machine throws std::invalid_argument if
+// How the work is done. Results never depend on it. Every function that takes one throws std::invalid_argument if
 // a member is out of range, and what default_kernel() throws if it is needed: std::invalid_argument where the
 // environment variable CLEAVE_KERNEL names no kernel of this machine.
-struct Machine {
+struct Execution {
     const Kernel* kernel = nullptr;                 // nullptr: default_kernel()
     unsigned threads = 1;                           // at least 1
     std::size_t block_size = std::size_t{1} << 20;  // bytes a worker takes at a time, 1 .. kMaxBlockSize
@@ -79,11 +79,11 @@ class RecordIndex {
 public:
     // Scans a whole input, which must outlive the index. If its bytes change meanwhile, so may what is found. Throws
     // InputError as refuse_foreign(), Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and
-    // std::invalid_argument for a dialect with a fault or a bad machine.
-    RecordIndex(const Blob& blob, const Dialect& dialect, const Machine& machine,
+    // std::invalid_argument for a dialect with a fault or a bad execution.
+    RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
     // The same of bytes in memory, which must outlive the index.
-    RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
+    RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
 
     const Findings& findings() const noexcept { return findings_; }
@@ -105,18 +105,18 @@ private:
         bool operator==(const Entry&) const = default;
     };
 
-    RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Machine& machine,
+    RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation, LastRecord last);
 
     std::size_t block_count() const;
     std::uint64_t block_end(std::size_t number) const;
     std::span<const std::uint8_t> block(std::size_t number, std::vector<std::uint8_t>& buffer) const;
-    void summarise(std::size_t first, std::span<BlockReport> out, const Machine& machine,
+    void summarise(std::size_t first, std::span<BlockReport> out, const Execution& execution,
                    const Cancellation* cancellation) const;
     void resolve(const std::vector<BlockReport>& blocks, const Cancellation* cancellation);
     std::uint64_t find_header() const;
     bool is_last_record_complete() const;
-    void leave_out_last_record(std::vector<BlockReport>& blocks, const Machine& machine,
+    void leave_out_last_record(std::vector<BlockReport>& blocks, const Execution& execution,
                                const Cancellation* cancellation);
     std::optional<Place> find_open_quote() const;
 
@@ -132,7 +132,7 @@ private:
 
 // The records of an input that is no stream. Of a snapshot, a last record that is not complete is left out of the index
 // and of input.blob(): see Input::left_out(). Throws as RecordIndex, and std::invalid_argument for a stream.
-RecordIndex index_records(Input& input, const Dialect& dialect, const Machine& machine);
+RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
 // Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
 // ascending order cost one more scan of the blocks they fall into, as far as they do, and the next record a few
@@ -185,12 +185,12 @@ private:
 // file: "in.tsv.gz" means TAB. A snapshot of at most kSniffSize bytes is judged without its incomplete last record,
 // which is left out as by index_records(). Throws as Input::peek() and, for such a snapshot, as index_records(); and
 // std::invalid_argument if what the wish names has a fault.
-SniffedDialect settle_dialect(const DialectWish& wish, Input& input);
+SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input);
 
-// Scans the whole input, by the way it is read: a blob over the machine's threads, a stream as it comes. Of a
+// Scans the whole input, by the way it is read: a blob over several threads, a stream as it comes. Of a
 // snapshot an incomplete last record is left out. Throws
 // std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled, and
-// std::invalid_argument for a dialect with a fault, a bad machine, or a stream that was read before.
-Findings scan(Input& input, const Dialect& dialect, const Machine& machine);
+// std::invalid_argument for a dialect with a fault, a bad execution, or a stream that was read before.
+Findings scan(Input& input, const Dialect& dialect, const Execution& execution);
 
 }  // namespace cleave

@@ -47,7 +47,7 @@ struct SplitOptions {
     std::function<std::string()> manifest_text;  // what is in it; called when all pieces are there
     unsigned threads = 1;                        // the most pieces that are written at a time; at least 1
     CloneMode clone = CloneMode::kNever;         // has no effect on pieces that are compressed
-    CompressionWish compression;
+    CompressionOptions compression;
     bool checksum = false;  // make PieceResult::crc32c; bytes that are shared or copied by the system are read for that
     // If not empty, a shell command: each piece becomes the standard input of `sh -c FILTER` instead of a file, at most
     // `threads` at a time. The command's environment describes the piece: FILE (the name), CLEAVE_PIECE (its number),
@@ -126,7 +126,7 @@ bool can_clone(const Input& input, const std::string& path);
 // does not fit into memory. options.clone is not used, and options.threads only to compress and for filters. `accept`
 // judges what was found before the last piece ends and the pieces are final, and may throw. Throws as split_mapped()
 // and cut_stream().
-void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+void split_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept);
 

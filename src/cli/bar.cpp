@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/formatted.h"
-#include "cli/output.h"
+#include "cli/messages.h"
 
 namespace cleave::cli {
 namespace {

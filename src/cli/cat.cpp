@@ -1,9 +1,10 @@
 // cleave cat: one piece to standard output.
 #include <unistd.h>
 
-#include "cli/output.h"
+#include "cli/diagnostics.h"
+#include "cli/session.h"
 #include "cli/verbs.h"
-#include "io/output.h"
+#include "io/copy.h"
 
 namespace cleave::cli {
 namespace {
@@ -12,7 +13,7 @@ void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
     const RecordIndex index = index_of(context, opened);
-    Judge(context).take(index.findings());
+    Diagnostics(context).take(index.findings());
 
     const Piece wanted = plan_piece(index, arguments.policy, arguments.cat_piece);
     const std::uint64_t written_header =

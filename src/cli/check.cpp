@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include "cli/check_report.h"
+#include "cli/messages.h"
+#include "cli/session.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -24,7 +26,7 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
     with_input(context, path, nullptr, [&](OpenInput& opened) {
         report.sniffed = opened.sniffed;
         report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
-        report.examination = examine(opened.input, opened.dialect, arguments.machine, arguments.max_listed);
+        report.examination = examine(opened.input, opened.dialect, arguments.execution, arguments.max_listed);
         report.compression = opened.input.compression();
         report.file_size = opened.input.identity().size;
     });

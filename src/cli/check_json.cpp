@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "cli/check_report.h"
+#include "cli/messages.h"
 #include "cli/plan_json.h"
+#include "cli/standard_output.h"
 
 namespace cleave::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cli/formatted.h"
+#include "cli/messages.h"
 #include "cli/plan_json.h"
 
 namespace cleave::cli {

@@ -6,7 +6,7 @@
 #include "cleave/compression.h"
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
-#include "cli/output.h"
+#include "cli/standard_output.h"
 
 namespace cleave::cli {
 

@@ -1,5 +1,7 @@
 // cleave count: the number of records, without the header.
+#include "cli/diagnostics.h"
 #include "cli/plan_json.h"
+#include "cli/session.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -17,8 +19,8 @@ struct Count {
 Count count_of(Context& context, const std::string& path) {
     Count count;
     with_input(context, path, nullptr, [&](OpenInput& opened) {
-        const Findings findings = scan(opened.input, opened.dialect, context.arguments.machine);
-        Judge(context).take(findings);
+        const Findings findings = scan(opened.input, opened.dialect, context.arguments.execution);
+        Diagnostics(context).take(findings);
         count.records = findings.records - context.header_records;
         count.size = findings.size;
         count.has_header = context.header_records > 0;

@@ -5,8 +5,8 @@
 
 #include "cleave/plan.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/plan_json.h"
+#include "cli/standard_output.h"
 
 namespace cleave::cli {
 

@@ -17,18 +17,20 @@
 
 #include "cleave/mapping_guard.h"
 #include "cli/completion.h"
+#include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/help.h"
+#include "cli/messages.h"
 #include "cli/option_table.h"
-#include "cli/output.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"
+#include "cli/standard_output.h"
 #include "cli/suggest.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
-#include "io/output.h"
 #include "io/stream_path.h"
+#include "io/temporary_file.h"
 
 namespace cleave::cli {
 namespace {
@@ -219,7 +221,7 @@ int run(const std::vector<std::string>& words, Context& context) {
     if (first.starts_with('-')) refuse_general_option(first);
     const Verb verb = verb_of(first);
     context.arguments = parse_arguments(verb, rest);
-    context.arguments.machine.meter = &context.meter;
+    context.arguments.execution.meter = &context.meter;
     return context.arguments.help ? print(verb_help(verb)) : run_verb(context);
 }
 

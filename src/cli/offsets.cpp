@@ -1,5 +1,7 @@
 // cleave offsets: where the pieces are.
+#include "cli/diagnostics.h"
 #include "cli/formats.h"
+#include "cli/session.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -7,13 +9,13 @@ namespace {
 
 class OffsetsSink : public PieceSink {
 public:
-    OffsetsSink(OffsetsWriter& writer, Judge& judge) : writer_(writer), judge_(judge) {}
+    OffsetsSink(OffsetsWriter& writer, Diagnostics& diagnostics) : writer_(writer), diagnostics_(diagnostics) {}
 
     void header(std::span<const std::uint8_t> bytes) override { header_size_ += bytes.size(); }
     void begin(const Piece&) override {}
     void body(std::span<const std::uint8_t>) override {}
     void end(const Piece& piece) override {
-        judge_.take(piece);
+        diagnostics_.take(piece);
         writer_.piece(piece);
     }
 
@@ -21,7 +23,7 @@ public:
 
 private:
     OffsetsWriter& writer_;
-    Judge& judge_;
+    Diagnostics& diagnostics_;
     std::uint64_t header_size_ = 0;
 };
 
@@ -32,36 +34,36 @@ void print_offsets(Context& context, OpenInput& opened) {
     if (needs_whole_input(policy)) spool(context, opened);
 
     StandardOutput out;
-    Judge judge(context);
+    Diagnostics diagnostics(context);
     // Only this format says that the input is compressed.
     const bool says_compression = arguments.format == Format::kJson;
     if (input.compression() != Compression::kNone && !says_compression) {
-        judge.warn("offsets are of the decompressed bytes");
+        diagnostics.warn("offsets are of the decompressed bytes");
     }
     const auto writer = make_offsets_writer(arguments.format, out);
     InputFacts facts{context.path,  0, input.identity().mtime_ns, opened.dialect,
                      policy.header, 0, input.compression(),       {}};
     if (!input.is_stream()) {
         const RecordIndex index = index_of(context, opened);
-        judge.take(index.findings());
+        diagnostics.take(index.findings());
         facts.size = index.findings().size;
         facts.header_size = plan_pieces(index, policy, [&](const Piece& piece) {
-            judge.take(piece);
+            diagnostics.take(piece);
             writer->piece(piece);
         });
         throw_if_changed(context, opened, index);
     } else {
-        OffsetsSink sink(*writer, judge);
-        const Findings findings = cut_stream(input, opened.dialect, arguments.machine, policy, sink);
+        OffsetsSink sink(*writer, diagnostics);
+        const Findings findings = cut_stream(input, opened.dialect, arguments.execution, policy, sink);
         input.throw_if_changed();
-        judge.take(findings);
+        diagnostics.take(findings);
         facts.size = findings.size;
         facts.header_size = sink.header_size();
     }
     writer->finish(facts);
     input.throw_if_changed();
     out.flush();
-    judge.conclude();
+    diagnostics.conclude();
 }
 
 }  // namespace

@@ -79,42 +79,43 @@ void take_quotes(const Given& given, Dialect& dialect) {
 }
 
 void take_dialect(const Given& given, Arguments& arguments) {
-    DialectWish& wish = arguments.dialect;
+    DialectOptions& wanted = arguments.dialect;
     if (const std::string* name = given.text("dialect")) {
         const auto preset = dialect_preset(*name);
         if (!preset) refuse_choice("--dialect", *name, joined(dialect_presets()));
-        wish = *preset;
+        wanted = *preset;
     }
-    take_quotes(given, wish.dialect);
+    take_quotes(given, wanted.dialect);
     if (const std::string* delimiter = given.text("delimiter")) {
-        wish.sniff_delimiter = *delimiter == "auto";
-        if (!wish.sniff_delimiter) wish.dialect.delimiter = *given.byte("delimiter");
+        wanted.sniff_delimiter = *delimiter == "auto";
+        if (!wanted.sniff_delimiter) wanted.dialect.delimiter = *given.byte("delimiter");
     }
     if (const auto terminator = given.choice("terminator", kTerminators)) {
-        wish.sniff_terminator = !terminator->has_value();
-        if (terminator->has_value()) wish.dialect.terminator = **terminator;
+        wanted.sniff_terminator = !terminator->has_value();
+        if (terminator->has_value()) wanted.dialect.terminator = **terminator;
     }
     // A delimiter that is sniffed later cannot be wrong here.
-    Dialect dialect = wish.dialect;
-    if (wish.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
+    Dialect dialect = wanted.dialect;
+    if (wanted.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
     if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
 }
 
 void take_machine(const Given& given, Arguments& arguments) {
-    Machine& machine = arguments.machine;
+    Execution& execution = arguments.execution;
     constexpr std::uint64_t kMaxThreads = 1024;
-    machine.threads = static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
+    execution.threads =
+        static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
     if (const auto size = given.size("block-size")) {
         // The scan needs some 65 bytes of memory a block: smaller blocks would need more than the input.
         constexpr std::size_t kLeastBlockSize = 64;
         if (*size < kLeastBlockSize || *size > kMaxBlockSize) {
             throw UsageError(formatted("--block-size: it must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
         }
-        machine.block_size = static_cast<std::size_t>(*size);
+        execution.block_size = static_cast<std::size_t>(*size);
     }
     try {
         const std::string* name = given.text("kernel");
-        machine.kernel = name == nullptr ? &default_kernel() : &kernel_by_name(*name);
+        execution.kernel = name == nullptr ? &default_kernel() : &kernel_by_name(*name);
     } catch (const std::invalid_argument& error) {
         throw UsageError(error.what());
     }
@@ -177,20 +178,20 @@ void take_compression(const Given& given, Arguments& arguments) {
     if (text == nullptr && !given.has("filter")) refuse_plain_pieces(given);
     if (text == nullptr) return;
     const std::size_t colon = text->find(':');
-    CompressionWish& wish = arguments.compression;
-    wish.format = parse_choice(given.spelling("compress"), text->substr(0, colon), kCompressions);
-    wish.level = default_level(wish.format);
+    CompressionOptions& wanted = arguments.compression;
+    wanted.format = parse_choice(given.spelling("compress"), text->substr(0, colon), kCompressions);
+    wanted.level = default_level(wanted.format);
     if (colon != std::string::npos) {
-        const auto least = static_cast<std::uint64_t>(least_level(wish.format));
+        const auto least = static_cast<std::uint64_t>(least_level(wanted.format));
         const std::uint64_t level = parse_count(given.spelling("compress"), text->substr(colon + 1), least);
-        if (std::cmp_greater(level, most_level(wish.format))) {
-            throw UsageError(formatted("--compress: the levels of {} are {} to {}", compression_name(wish.format),
-                                       least, most_level(wish.format)));
+        if (std::cmp_greater(level, most_level(wanted.format))) {
+            throw UsageError(formatted("--compress: the levels of {} are {} to {}", compression_name(wanted.format),
+                                       least, most_level(wanted.format)));
         }
-        wish.level = static_cast<int>(level);
+        wanted.level = static_cast<int>(level);
     }
     if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --compress exclude each other");
-    const std::string_view suffix = compression_suffix(wish.format);
+    const std::string_view suffix = compression_suffix(wanted.format);
     if (!arguments.output.ends_with(suffix)) arguments.output += suffix;
 }
 

@@ -39,8 +39,8 @@ struct Arguments {
     std::vector<std::string> inputs;  // "-" is standard input
     Policy policy;
     std::uint64_t cat_piece = 0;  // K of cat's K/N
-    DialectWish dialect;
-    Machine machine;
+    DialectOptions dialect;
+    Execution execution;
     Format format = Format::kTsv;
     std::string output = "{stem}.{i}{ext}";
     std::uint64_t first_index = 1;
@@ -53,7 +53,7 @@ struct Arguments {
     bool print = false;              // names of pieces
     bool null = false;               // lines end with NUL, see line_end()
     std::optional<CloneMode> clone;  // sets policy.alignment too
-    CompressionWish compression;     // of pieces; `output` has its suffix
+    CompressionOptions compression;  // of pieces; `output` has its suffix
     bool checksum = false;
     std::string filter;  // empty: none
     bool dry_run = false;

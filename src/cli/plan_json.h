@@ -22,7 +22,7 @@ struct InputFacts {
     HeaderMode header = HeaderMode::kRepeat;
     std::uint64_t header_size = 0;
     Compression compression = Compression::kNone;  // of the input; all offsets and sizes are of plain bytes
-    CompressionWish piece_compression;             // where there are files
+    CompressionOptions piece_compression;          // where there are files
 };
 
 // The file of a piece, or the input of a command in its place. `size` counts its plain bytes with the header.

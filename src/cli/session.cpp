@@ -7,39 +7,12 @@
 #include <utility>
 
 #include "cleave/foreign.h"
+#include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/option_table.h"
-#include "cli/output.h"
 
 namespace cleave::cli {
 namespace {
-
-constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
-
-// The number of the line with the byte at `offset`, from 1. A line ends with LF; with CR if records end with CR; with
-// LF, CRLF and a lone CR if records may end with any of these. Line ends inside quotes count too. Nothing for a stream:
-// its bytes are gone.
-std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offset) {
-    if (context.opened == nullptr || context.opened->input.is_stream()) return std::nullopt;
-    const Blob& blob = context.opened->input.blob();
-    const Terminator terminator = context.opened->dialect.terminator;
-    std::vector<std::uint8_t> buffer;
-    std::uint64_t ends = 0;
-    for (std::uint64_t begin = 0; begin < offset;) {
-        constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
-        const auto size = static_cast<std::size_t>(std::min(offset - begin, kPartSize));
-        // With the byte that follows, if there is one.
-        const auto has_next = static_cast<std::size_t>(begin + size < blob.size());
-        const auto bytes = blob.lend(begin, size + has_next, buffer);
-        ends += static_cast<std::uint64_t>(
-            std::ranges::count(bytes.first(size), terminator == Terminator::kCr ? '\r' : '\n'));
-        for (std::size_t i = 0; terminator == Terminator::kAny && i < size; ++i) {
-            if (bytes[i] == '\r' && (i + 1 == bytes.size() || bytes[i + 1] != '\n')) ++ends;
-        }
-        begin += size;
-    }
-    return ends + 1;
-}
 
 // Whether the path needs no quoting as a word of a shell, and no escapes between quotes in SQL and Python.
 bool is_plain_word(std::string_view path) {
@@ -77,7 +50,7 @@ SniffedDialect settle(Context& context, Input& input) {
     input.throw_if_changed();
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     if (sniffed.quotes_unexplained) {
-        Judge(context).warn(
+        Diagnostics(context).warn(
             "there are quotes, but no known delimiter stands before and after them; name it with --delimiter");
     }
     return sniffed;
@@ -127,16 +100,16 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     } catch (const HeaderSizeError& error) {
         bar.end();
         opened.input.throw_if_changed();
-        if (error.findings()) Judge(context).take(*error.findings());
+        if (error.findings()) Diagnostics(context).take(*error.findings());
         throw;
     } catch (const std::exception&) {
         bar.end();
         opened.input.rethrow();
     }
     bar.end();
-    if (opened.input.left_out() > 0) Judge(context).remark(left_out_text(opened.input));
+    if (opened.input.left_out() > 0) Diagnostics(context).remark(left_out_text(opened.input));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
-    if (context.arguments.verbose) Judge(context).remark(summary(context, elapsed.count()));
+    if (context.arguments.verbose) Diagnostics(context).remark(summary(context, elapsed.count()));
 }
 
 void spool(Context& context, OpenInput& opened) {
@@ -147,75 +120,18 @@ void spool(Context& context, OpenInput& opened) {
 }
 
 RecordIndex index_of(const Context& context, OpenInput& opened) {
-    RecordIndex index = index_records(opened.input, opened.dialect, context.arguments.machine);
+    RecordIndex index = index_records(opened.input, opened.dialect, context.arguments.execution);
     throw_if_changed(context, opened, index);
     return index;
 }
 
 void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index) {
     if (opened.input.accept_touch()) {
-        const RecordIndex again(opened.input.blob(), opened.dialect, context.arguments.machine,
+        const RecordIndex again(opened.input.blob(), opened.dialect, context.arguments.execution,
                                 opened.input.cancellation());
         if (!again.has_same_records(index)) throw InputChangedError();
     }
     opened.input.throw_if_changed();
-}
-
-void Judge::remark(const std::string& text) const {
-    if (!context_.arguments.quiet) print_message(formatted("{}: {}", display_name(context_.path), text));
-}
-
-std::string Judge::describe(const Place& place) const {
-    return describe_place(place, context_.header_records, line_of(context_, place.offset));
-}
-
-std::string Judge::describe_open_quote(const Place& place) const {
-    std::string rest = describe(place);  // "(byte 5, line 2, record 1)"
-    rest.erase(0, rest.find(',') + 2);
-    return formatted("quote opened at byte {} ({} is never closed", place.offset, rest);
-}
-
-std::string Judge::describe_oversize(const Piece& piece) const {
-    const Place place{piece.start, piece.first_record - 1 + context_.header_records};
-    const Policy& policy = context_.arguments.policy;
-    const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
-    return formatted("a record of {} bytes does not fit a piece of {} bytes{} {}", piece.length, *policy.size,
-                     has_header ? " with the header" : "", describe(place));
-}
-
-void Judge::take(const Findings& findings) const {
-    context_.header_records = context_.has_header() ? findings.header_records : 0;
-    const Arguments& arguments = context_.arguments;
-    if (findings.divergence && arguments.strict)
-        throw InputError(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
-    if (findings.open_quote && !arguments.lenient) {
-        throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
-    }
-    if (arguments.quiet) return;  // to find a line number, the input is read again
-    if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
-    if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
-}
-
-void Judge::take(const Piece& piece) {
-    if (!piece.oversize) return;
-    if (context_.arguments.strict_size) {
-        throw InputError(describe_oversize(piece) + "; without --strict-size it gets a piece to itself");
-    }
-    if (oversize_count_++ == 0) first_oversize_ = piece;
-}
-
-void Judge::conclude() const {
-    if (oversize_count_ == 0 || context_.arguments.quiet) return;
-    std::string text = describe_oversize(first_oversize_);
-    if (oversize_count_ > 1) text += formatted("; {} more do not fit either", oversize_count_ - 1);
-    warn(text + "; each gets a piece to itself");
-}
-
-std::string describe(const Context& context, const HeaderSizeError& error) {
-    return formatted(
-        "the header of {} bytes does not fit a piece of {} bytes; give -C at least {}, or leave the header out with "
-        "--header drop",
-        error.header_size(), *context.arguments.policy.size, error.header_size() + 1);
 }
 
 }  // namespace cleave::cli

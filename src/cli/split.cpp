@@ -11,8 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/output.h"
+#include "cli/diagnostics.h"
+#include "cli/messages.h"
 #include "cli/plan_json.h"
+#include "cli/session.h"
+#include "cli/standard_output.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
 #include "io/page_cache.h"
@@ -25,15 +28,15 @@ class DryRun : public PieceSink {
 public:
     // `check` throws what the run would for a piece.
     DryRun(
-        StandardOutput& out, const PieceNamer& namer, HeaderMode mode, Judge& judge,
+        StandardOutput& out, const PieceNamer& namer, HeaderMode mode, Diagnostics& diagnostics,
         std::function<void(std::span<const Piece>)> check = [](std::span<const Piece>) {})
-        : out_(out), namer_(namer), mode_(mode), judge_(judge), check_(std::move(check)) {}
+        : out_(out), namer_(namer), mode_(mode), diagnostics_(diagnostics), check_(std::move(check)) {}
 
     void header(std::span<const std::uint8_t> bytes) override { header_size_ += bytes.size(); }
     void begin(const Piece&) override {}
     void body(std::span<const std::uint8_t>) override {}
     void end(const Piece& piece) override {
-        judge_.take(piece);
+        diagnostics_.take(piece);
         check_({&piece, 1});
         print(piece, header_size_);
     }
@@ -48,7 +51,7 @@ private:
     StandardOutput& out_;
     const PieceNamer& namer_;
     HeaderMode mode_;
-    Judge& judge_;
+    Diagnostics& diagnostics_;
     std::function<void(std::span<const Piece>)> check_;
     std::uint64_t header_size_ = 0;
 };
@@ -72,22 +75,23 @@ constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
 using SizeOf = std::function<std::uint64_t(const Piece&)>;
 
 // Names are printed as the pieces are finished, so that a reader can begin with the first.
-SplitOptions split_options(const Arguments& arguments, const SizeOf& size_of, StandardOutput& out, Judge& judge) {
+SplitOptions split_options(const Arguments& arguments, const SizeOf& size_of, StandardOutput& out,
+                           Diagnostics& diagnostics) {
     SplitOptions options;
     options.make_directories = arguments.make_directories;
     options.replace = arguments.force;
     options.resume = arguments.resume;
     options.sync = arguments.sync;
     options.manifest = arguments.manifest;
-    options.threads = arguments.machine.threads;
+    options.threads = arguments.execution.threads;
     options.clone = arguments.clone.value_or(CloneMode::kNever);
     options.compression = arguments.compression;
     options.checksum = arguments.checksum;
     options.filter = arguments.filter;
     if (arguments.json) options.filter_output = STDERR_FILENO;  // standard output is for events
-    options.meter = arguments.machine.meter;
+    options.meter = arguments.execution.meter;
     options.finished = [&, size_of](const Piece& piece, const std::string& path, const PieceResult& result) {
-        judge.take(piece);
+        diagnostics.take(piece);
         if (arguments.json) {
             Json event = make_event("piece");
             add_piece(event, piece, PieceFile{path, size_of(piece), result});
@@ -138,11 +142,11 @@ bool makes_plain_files(const Arguments& arguments) {
 
 // Says that --clone would work for a large file that was cut into these pieces.
 void remark_clone(const Arguments& arguments, const Input& input, std::span<const Piece> pieces,
-                  const PieceNamer& namer, const Judge& judge) {
+                  const PieceNamer& namer, const Diagnostics& diagnostics) {
     const bool can_be_aligned = arguments.policy.pieces || arguments.policy.size;
     if (arguments.clone || !can_be_aligned || !makes_plain_files(arguments)) return;
     if (input.blob().size() <= kWorthCloning || !can_clone(input, namer.name(pieces.front()))) return;
-    judge.remark("this file system can share blocks: --clone auto would take almost no extra space");
+    diagnostics.remark("this file system can share blocks: --clone auto would take almost no extra space");
 }
 
 // The event that says that all pieces are in place. `records` counts the header too.
@@ -163,7 +167,7 @@ bool has_results(const Arguments& arguments) {
 }
 
 RecordIndex scan_again(const Context& context, const OpenInput& opened) {
-    return {opened.input.blob(), opened.dialect, context.arguments.machine, opened.input.cancellation()};
+    return {opened.input.blob(), opened.dialect, context.arguments.execution, opened.input.cancellation()};
 }
 
 // Whether the policy gives these pieces of the index.
@@ -174,22 +178,22 @@ bool has_pieces(const RecordIndex& index, const Policy& policy, const std::vecto
 }
 
 // Cuts an input that is all there by its index. `is_file` if it was not spooled.
-void split_by_index(Context& context, OpenInput& opened, bool is_file, StandardOutput& out, Judge& judge) {
+void split_by_index(Context& context, OpenInput& opened, bool is_file, StandardOutput& out, Diagnostics& diagnostics) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const RecordIndex index = index_of(context, opened);
-    judge.take(index.findings());
+    diagnostics.take(index.findings());
     std::vector<Piece> pieces;
     const std::uint64_t header_size = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
     // Under --strict-size nothing is written if any piece is too large.
     if (arguments.strict_size) {
-        for (const Piece& piece : pieces) judge.take(piece);
+        for (const Piece& piece : pieces) diagnostics.take(piece);
     }
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, pieces.size());
     const SizeOf size_of = [&](const Piece& piece) {
         return header_size_in(policy.header, piece.number, header_size) + piece.length;
     };
-    SplitOptions options = split_options(arguments, size_of, out, judge);
+    SplitOptions options = split_options(arguments, size_of, out, diagnostics);
     const auto facts = [&] { return facts_of(context, opened, index.findings().size, header_size); };
     std::vector<PieceResult> results;  // by piece; empty unless the manifest shows them
     if (has_results(arguments)) {
@@ -218,16 +222,16 @@ void split_by_index(Context& context, OpenInput& opened, bool is_file, StandardO
     }
     if (arguments.dry_run) {
         check_split(opened.input, pieces, policy.header, header_size, namer, options);
-        DryRun dry_run(out, namer, policy.header, judge);
+        DryRun dry_run(out, namer, policy.header, diagnostics);
         for (const Piece& piece : pieces) {
-            judge.take(piece);
+            diagnostics.take(piece);
             dry_run.print(piece, header_size);
         }
         throw_if_changed(context, opened, index);
     } else {
         split_mapped(opened.input, pieces, policy.header, header_size, namer, options);
         context.is_committed = true;
-        if (is_file) remark_clone(arguments, opened.input, pieces, namer, judge);
+        if (is_file) remark_clone(arguments, opened.input, pieces, namer, diagnostics);
     }
 }
 
@@ -240,20 +244,20 @@ bool is_cut_in_order(const Arguments& arguments, const Input& input) {
 }
 
 // Cuts a stream, or a mapped input as if it were one.
-void split_in_order(Context& context, OpenInput& opened, StandardOutput& out, Judge& judge) {
+void split_in_order(Context& context, OpenInput& opened, StandardOutput& out, Diagnostics& diagnostics) {
     const Arguments& arguments = context.arguments;
     const Policy& policy = arguments.policy;
     const PieceNamer namer(arguments.output, context.path, arguments.first_index, policy.pieces);
     if (arguments.dry_run) {
-        const SplitOptions options = split_options(arguments, {}, out, judge);
+        const SplitOptions options = split_options(arguments, {}, out, diagnostics);
         const auto check = [&](std::span<const Piece> pieces) {
             check_split(opened.input, pieces, policy.header, 0, namer, options);
         };
         check({});
-        DryRun dry_run(out, namer, policy.header, judge, check);
-        const Findings findings = cut_stream(opened.input, opened.dialect, arguments.machine, policy, dry_run);
+        DryRun dry_run(out, namer, policy.header, diagnostics, check);
+        const Findings findings = cut_stream(opened.input, opened.dialect, arguments.execution, policy, dry_run);
         opened.input.throw_if_changed();
-        judge.take(findings);
+        diagnostics.take(findings);
         return;
     }
     PlanJson plan;
@@ -263,7 +267,7 @@ void split_in_order(Context& context, OpenInput& opened, StandardOutput& out, Ju
     const SizeOf size_of = [&](const Piece& piece) {
         return header_size_in(policy.header, piece.number, *header_size) + piece.length;
     };
-    SplitOptions options = split_options(arguments, size_of, out, judge);
+    SplitOptions options = split_options(arguments, size_of, out, diagnostics);
     // Without a piece there is nothing but the header.
     const auto facts = [&] { return facts_of(context, opened, found.size, header_size.value_or(found.size)); };
     options.finished = [&, print = options.finished](const Piece& piece, const std::string& path,
@@ -281,13 +285,13 @@ void split_in_order(Context& context, OpenInput& opened, StandardOutput& out, Ju
         };
     }
     options.concluded = [&] { print_end(context, facts(), found.records, out); };
-    split_stream(opened.input, opened.dialect, arguments.machine, policy, namer, options,
+    split_stream(opened.input, opened.dialect, arguments.execution, policy, namer, options,
                  [&](const Findings& findings) {
-                     judge.take(findings);
+                     diagnostics.take(findings);
                      found = findings;
                  });
     context.is_committed = true;
-    if (!opened.input.is_stream()) remark_clone(arguments, opened.input, pieces, namer, judge);
+    if (!opened.input.is_stream()) remark_clone(arguments, opened.input, pieces, namer, diagnostics);
 }
 
 // Pieces stay from the return of split_mapped() and split_stream() on. What fails after that is a warning, see
@@ -300,7 +304,7 @@ void split_input(Context& context, OpenInput& opened) {
     }
     if (needs_whole_input(context.arguments.policy)) spool(context, opened);
     StandardOutput out(opened.input.cancellation());
-    Judge judge(context);
+    Diagnostics diagnostics(context);
     if (context.arguments.json) {
         const InputFacts facts = facts_of(context, opened, 0, 0);
         Json input = input_json(facts);
@@ -311,12 +315,12 @@ void split_input(Context& context, OpenInput& opened) {
         print_event(out, event);
     }
     if (!opened.input.is_stream() && !is_cut_in_order(context.arguments, opened.input)) {
-        split_by_index(context, opened, is_file, out, judge);
+        split_by_index(context, opened, is_file, out, diagnostics);
     } else {
-        split_in_order(context, opened, out, judge);
+        split_in_order(context, opened, out, diagnostics);
     }
     if (context.arguments.dry_run) out.flush();
-    judge.conclude();
+    diagnostics.conclude();
 }
 
 }  // namespace

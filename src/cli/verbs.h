@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cleave/cancel.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "cli/context.h"
+#include "cli/standard_output.h"
 
 namespace cleave::cli {
 

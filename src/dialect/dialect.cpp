@@ -13,33 +13,33 @@ bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 
 struct Preset {
     std::string_view name;
-    DialectWish wish;
+    DialectOptions wanted;
 };
 
-DialectWish wish_of(std::uint8_t delimiter, std::optional<std::uint8_t> quote, Quoting quoting) {
-    DialectWish wish;
-    wish.dialect.delimiter = delimiter;
-    wish.dialect.quote = quote;
-    wish.dialect.quoting = quoting;
-    wish.sniff_delimiter = false;
-    return wish;
+DialectOptions wish_of(std::uint8_t delimiter, std::optional<std::uint8_t> quote, Quoting quoting) {
+    DialectOptions wanted;
+    wanted.dialect.delimiter = delimiter;
+    wanted.dialect.quote = quote;
+    wanted.dialect.quoting = quoting;
+    wanted.sniff_delimiter = false;
+    return wanted;
 }
 
-DialectWish ended_by(DialectWish wish, Terminator terminator) {
-    wish.dialect.terminator = terminator;
-    wish.sniff_terminator = false;
-    return wish;
+DialectOptions ended_by(DialectOptions wanted, Terminator terminator) {
+    wanted.dialect.terminator = terminator;
+    wanted.sniff_terminator = false;
+    return wanted;
 }
 
-DialectWish escaped_by(DialectWish wish, std::uint8_t escape) {
-    wish.dialect.escape = escape;
-    return wish;
+DialectOptions escaped_by(DialectOptions wanted, std::uint8_t escape) {
+    wanted.dialect.escape = escape;
+    return wanted;
 }
 
 // The reader skips one record as the header, whatever stands in it.
-DialectWish skipping_one_record(DialectWish wish) {
-    wish.dialect.header = HeaderRecord::kFirst;
-    return wish;
+DialectOptions skipping_one_record(DialectOptions wanted) {
+    wanted.dialect.header = HeaderRecord::kFirst;
+    return wanted;
 }
 
 // One row a reader: how it reads a file when told nothing. tests/interop compares them with the readers themselves.
@@ -79,9 +79,9 @@ const Dialect& checked(const Dialect& dialect) {
     return dialect;
 }
 
-std::optional<DialectWish> dialect_preset(std::string_view name) {
+std::optional<DialectOptions> dialect_preset(std::string_view name) {
     const auto* row = std::ranges::find(presets(), name, &Preset::name);
-    return row == presets().end() ? std::nullopt : std::optional(row->wish);
+    return row == presets().end() ? std::nullopt : std::optional(row->wanted);
 }
 
 std::vector<std::string_view> dialect_presets() {

@@ -132,16 +132,16 @@ void settle_terminator(SniffedDialect& sniffed, Bytes head, bool head_is_all) {
 
 }  // namespace
 
-SniffedDialect settle_dialect(const DialectWish& wish, Bytes head, std::string_view name) {
+SniffedDialect settle_dialect(const DialectOptions& wanted, Bytes head, std::string_view name) {
     const bool head_is_all = head.size() < kSniffSize;
     head = head.first(std::min(head.size(), kSniffSize));
     const std::size_t bom = bom_size(head);
     head = head.subspan(bom);
     SniffedDialect sniffed;
-    sniffed.dialect = wish.dialect;
-    if (wish.sniff_delimiter) settle_delimiter(sniffed, head, head_is_all, name);
+    sniffed.dialect = wanted.dialect;
+    if (wanted.sniff_delimiter) settle_delimiter(sniffed, head, head_is_all, name);
     checked(sniffed.dialect);
-    if (wish.sniff_terminator) settle_terminator(sniffed, head, head_is_all);
+    if (wanted.sniff_terminator) settle_terminator(sniffed, head, head_is_all);
     if (sniffed.terminator_offset) *sniffed.terminator_offset += bom;
     return sniffed;
 }

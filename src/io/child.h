@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cleave/cancel.h"
+#include "io/command_guard.h"
 #include "io/fd.h"
-#include "io/guard.h"
 
 namespace cleave {
 

@@ -96,10 +96,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Encoder> make_encoder(const CompressionWish& wish) {
-    switch (wish.format) {
-        case Compression::kGzip: return std::make_unique<GzipEncoder>(wish.level);
-        case Compression::kZstd: return std::make_unique<ZstdEncoder>(wish.level);
+std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted) {
+    switch (wanted.format) {
+        case Compression::kGzip: return std::make_unique<GzipEncoder>(wanted.level);
+        case Compression::kZstd: return std::make_unique<ZstdEncoder>(wanted.level);
         case Compression::kNone: break;
     }
     assert(false);

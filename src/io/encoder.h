@@ -28,6 +28,6 @@ public:
 };
 
 // Not for kNone. Throws std::bad_alloc.
-std::unique_ptr<Encoder> make_encoder(const CompressionWish& wish);
+std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted);
 
 }  // namespace cleave

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "io/fd.h"
-#include "io/output.h"
+#include "io/temporary_file.h"
 
 namespace cleave {
 

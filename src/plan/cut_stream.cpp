@@ -207,10 +207,10 @@ void check_in_order(const Input& input, const Policy& policy) {
 
 }  // namespace
 
-Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                     PieceSink& sink) {
     check_in_order(input, checked(policy));
-    const Kernel& kernel = checked_kernel(machine);
+    const Kernel& kernel = checked_kernel(execution);
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
     const std::size_t bom = bom_size(head);
@@ -224,7 +224,7 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Machine& machine
         waiting.for_each_part(cut);
         waiting.clear();
     };
-    SequentialReader reader(input, machine.meter);
+    SequentialReader reader(input, execution.meter);
     for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         header.feed(bytes);
         if (header.is_found() || policy.header == HeaderMode::kNone) {

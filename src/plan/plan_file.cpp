@@ -24,20 +24,20 @@ private:
 
 void check(const Policy& policy, const PlanOptions& options) {
     checked(policy);
-    checked_kernel(options.machine);
+    checked_kernel(options.execution);
     settle_dialect(options.dialect, {}, "");
 }
 
-void plan_blob(Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
-    const RecordIndex index = index_records(input, plan.sniffed.dialect, machine);
+void plan_blob(Input& input, const Policy& policy, const Execution& execution, Plan& plan) {
+    const RecordIndex index = index_records(input, plan.sniffed.dialect, execution);
     input.throw_if_changed();
     plan.findings = index.findings();
     plan.header_size = plan_pieces(index, policy, [&](const Piece& piece) { plan.pieces.push_back(piece); });
 }
 
-void plan_stream(Input& input, const Policy& policy, const Machine& machine, Plan& plan) {
+void plan_stream(Input& input, const Policy& policy, const Execution& execution, Plan& plan) {
     PlanSink sink(plan);
-    plan.findings = cut_stream(input, plan.sniffed.dialect, machine, policy, sink);
+    plan.findings = cut_stream(input, plan.sniffed.dialect, execution, policy, sink);
 }
 
 }  // namespace
@@ -62,9 +62,9 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
             input.spool();
         }
         if (input.is_stream()) {
-            plan_stream(input, policy, options.machine, plan);
+            plan_stream(input, policy, options.execution, plan);
         } else {
-            plan_blob(input, policy, options.machine, plan);
+            plan_blob(input, policy, options.execution, plan);
         }
         input.throw_if_changed();
         if (plan.findings.open_quote && !options.accepts_open_quote) throw OpenQuoteError(*plan.findings.open_quote);

@@ -12,7 +12,7 @@ namespace {
 // Reports of blocks, made by one thread.
 class Reporter {
 public:
-    explicit Reporter(const BlockedInput& input) : input_(input), rescanner_(input.dialect, *input.machine.kernel) {}
+    explicit Reporter(const BlockedInput& input) : input_(input), rescanner_(input.dialect, *input.execution.kernel) {}
 
     BlockReport report(std::size_t number) {
         const std::uint64_t block = input_.begin_of(number);
@@ -22,7 +22,7 @@ public:
         const std::uint64_t bom = from == 0 ? std::min<std::uint64_t>(input_.bom, bytes.size()) : 0;
         const std::uint64_t begin = std::max(block - from, bom);
         BlockReport report;
-        report.summarised = summarise_block(bytes, bom, begin, bytes.size(), input_.dialect, *input_.machine.kernel);
+        report.summarised = summarise_block(bytes, bom, begin, bytes.size(), input_.dialect, *input_.execution.kernel);
         if (begin == block - from) report.rescan = rescanner_.rescan(bytes.subspan(begin), report.summarised);
         return report;
     }
@@ -38,13 +38,13 @@ private:
 void KernelSummariser::summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) {
     const std::uint64_t begin = input.begin_of(first);
     ReadAhead ahead(input.blob, begin, input.end_of(first + out.size() - 1));
-    parallel_for(out.size(), input.machine.threads, [&, reporter = Reporter(input)](std::size_t i) mutable {
+    parallel_for(out.size(), input.execution.threads, [&, reporter = Reporter(input)](std::size_t i) mutable {
         if (input.cancellation != nullptr) input.cancellation->throw_if_requested();
         const std::uint64_t end = input.end_of(first + i);
         ahead.wait_for(end - begin);
         out[i] = reporter.report(first + i);
         input.blob.throw_if_lost();  // the rest would be zeros
-        if (input.machine.meter != nullptr) input.machine.meter->scanned += end - input.begin_of(first + i);
+        if (input.execution.meter != nullptr) input.execution.meter->scanned += end - input.begin_of(first + i);
     });
 }
 

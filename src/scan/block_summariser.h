@@ -24,17 +24,17 @@ struct BlockReport {
     Rescan rescan;
 };
 
-// An input in blocks: number i begins at i * machine.block_size, and the last one ends at `size`.
+// An input in blocks: number i begins at i * execution.block_size, and the last one ends at `size`.
 struct BlockedInput {
     const Blob& blob;
     std::uint64_t size;  // of the blob, as far as it counts
     std::uint64_t bom;   // of a byte order mark
     const Dialect& dialect;
-    const Machine& machine;  // its kernel is set
+    const Execution& execution;  // its kernel is set
     const Cancellation* cancellation;
 
-    std::uint64_t begin_of(std::size_t number) const { return number * machine.block_size; }
-    std::uint64_t end_of(std::size_t number) const { return std::min(begin_of(number) + machine.block_size, size); }
+    std::uint64_t begin_of(std::size_t number) const { return number * execution.block_size; }
+    std::uint64_t end_of(std::size_t number) const { return std::min(begin_of(number) + execution.block_size, size); }
 };
 
 class BlockSummariser {
@@ -45,11 +45,11 @@ public:
     virtual ~BlockSummariser() = default;
 
     // Sets out[i] to the report of block `first` + i, of which there is at least one, and adds the bytes to
-    // machine.meter. Throws what RecordIndex does.
+    // execution.meter. Throws what RecordIndex does.
     virtual void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) = 0;
 };
 
-// By the machine's kernel, over its threads. Keeps nothing, so it can be used for several indexes at once.
+// By the kernel and the threads of the execution. Keeps nothing, so it can be used for several indexes at once.
 class KernelSummariser final : public BlockSummariser {
 public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override;

@@ -1,12 +1,12 @@
-// The check of machines where callers of the library hand them in.
+// The check of executions where callers of the library hand them in.
 #pragma once
 
 #include "cleave/scan.h"
 
 namespace cleave {
 
-// The kernel that the machine's work is done with. Throws std::invalid_argument if the machine has no thread or no
-// allowed block size, and what default_kernel() throws.
-const Kernel& checked_kernel(const Machine& machine);
+// The kernel of the execution. Throws std::invalid_argument if it has no thread or no allowed block size, and what
+// default_kernel() throws.
+const Kernel& checked_kernel(const Execution& execution);
 
 }  // namespace cleave

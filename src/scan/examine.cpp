@@ -34,20 +34,20 @@ std::vector<std::uint8_t> head_of(Bytes start, const RecordExtent& record) {
 }
 
 // The meter shows the examination, not the scan before it.
-Machine without_meter(Machine machine) {
-    machine.meter = nullptr;
-    return machine;
+Execution without_meter(Execution execution) {
+    execution.meter = nullptr;
+    return execution;
 }
 
 // A blob: the header, which says how many fields there should be, then the others by all threads.
 class BlobExaminer {
 public:
-    BlobExaminer(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed)
+    BlobExaminer(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed)
         : cancellation_(input.cancellation()),
-          machine_(machine),
+          execution_(execution),
           max_listed_(max_listed),
           table_(checked(dialect)),
-          index_(index_records(input, dialect, without_meter(machine))),
+          index_(index_records(input, dialect, without_meter(execution))),
           blob_(input.blob()),
           size_(index_.end().offset),
           body_(Locator(index_).start_of(index_.findings().header_records)) {}
@@ -75,10 +75,10 @@ public:
 private:
     // Adds the records after the header to the census.
     void examine_body(std::uint64_t fields, Census& census) const {
-        const std::size_t blocks = (size_ - 1) / machine_.block_size + 1;
-        const std::size_t chunk_size = machine_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
+        const std::size_t blocks = (size_ - 1) / execution_.block_size + 1;
+        const std::size_t chunk_size = execution_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
         std::vector<Census> chunks((size_ - 1) / chunk_size + 1);
-        parallel_for(chunks.size(), machine_.threads, [&](std::size_t i) {
+        parallel_for(chunks.size(), execution_.threads, [&](std::size_t i) {
             Locator locator(index_);
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
@@ -100,7 +100,7 @@ private:
             const std::uint64_t size = std::min<std::uint64_t>(kSliceSize, end.offset - offset);
             examiner.feed(blob_.lend(offset, size, buffer));
             blob_.throw_if_lost();
-            if (machine_.meter != nullptr) machine_.meter->scanned += size;
+            if (execution_.meter != nullptr) execution_.meter->scanned += size;
         }
         examiner.finish();
         // The state machine and the kernels read the same records, unless they read different bytes.
@@ -116,7 +116,7 @@ private:
     }
 
     const Cancellation* cancellation_;
-    Machine machine_;
+    Execution execution_;
     std::uint64_t max_listed_;
     ExaminerTable table_;
     RecordIndex index_;
@@ -127,8 +127,8 @@ private:
 
 // A stream: in one pass. Places that may turn out to be asked for, where a quote is open or the quote rules have
 // parted, are looked at while they are at hand.
-Examination examine_stream(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed) {
-    const Kernel& kernel = checked_kernel(machine);
+Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
+    const Kernel& kernel = checked_kernel(execution);
     const Bytes peeked = start_of(input.peek(kSniffSize));
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());
     refuse_foreign(start);
@@ -142,7 +142,7 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
     PassingExcerpts::Slot stray_quote;
     PassingExcerpts::Slot ragged;
     Examination examination;
-    SequentialReader reader(input, machine.meter);
+    SequentialReader reader(input, execution.meter);
     Bytes bytes;
     do {
         bytes = reader.read();
@@ -172,11 +172,11 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Machine& 
 
 }  // namespace
 
-Examination examine(Input& input, const Dialect& dialect, const Machine& machine, std::uint64_t max_listed) {
+Examination examine(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     try {
-        Examination examination = input.is_stream() ? examine_stream(input, dialect, machine, max_listed)
-                                                    : BlobExaminer(input, dialect, machine, max_listed).examine();
-        if (input.accept_touch() && BlobExaminer(input, dialect, machine, max_listed).examine() != examination) {
+        Examination examination = input.is_stream() ? examine_stream(input, dialect, execution, max_listed)
+                                                    : BlobExaminer(input, dialect, execution, max_listed).examine();
+        if (input.accept_touch() && BlobExaminer(input, dialect, execution, max_listed).examine() != examination) {
             throw InputChangedError();
         }
         input.throw_if_changed();

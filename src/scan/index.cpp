@@ -26,42 +26,42 @@ std::shared_ptr<const Blob> not_owned(const Blob& blob) { return {std::shared_pt
 
 }  // namespace
 
-RecordIndex::RecordIndex(const Blob& blob, const Dialect& dialect, const Machine& machine,
+RecordIndex::RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last)
-    : RecordIndex(not_owned(blob), dialect, machine, cancellation, last) {}
+    : RecordIndex(not_owned(blob), dialect, execution, cancellation, last) {}
 
-RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Machine& machine,
+RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last)
-    : RecordIndex(std::make_shared<MemoryBlob>(bytes), dialect, machine, cancellation, last) {}
+    : RecordIndex(std::make_shared<MemoryBlob>(bytes), dialect, execution, cancellation, last) {}
 
-RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Machine& machine,
+RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last)
     : blob_(std::move(blob)),
       size_(blob_->size()),
       bom_(0),
       dialect_(checked(dialect)),
-      kernel_(&checked_kernel(machine)),
-      block_size_(machine.block_size) {
+      kernel_(&checked_kernel(execution)),
+      block_size_(execution.block_size) {
     std::vector<std::uint8_t> buffer;
     const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
     bom_ = bom_size(head);
     refuse_foreign(head);
     std::vector<BlockReport> blocks(block_count());
-    summarise(0, blocks, machine, cancellation);
+    summarise(0, blocks, execution, cancellation);
     resolve(blocks, cancellation);
     if (last == LastRecord::kLeftOut && !is_last_record_complete()) {
-        leave_out_last_record(blocks, machine, cancellation);
+        leave_out_last_record(blocks, execution, cancellation);
     }
 }
 
-void RecordIndex::summarise(std::size_t first, std::span<BlockReport> out, const Machine& machine,
+void RecordIndex::summarise(std::size_t first, std::span<BlockReport> out, const Execution& execution,
                             const Cancellation* cancellation) const {
     if (out.empty()) return;
-    Machine with_kernel = machine;
+    Execution with_kernel = execution;
     with_kernel.kernel = kernel_;
     const BlockedInput input{*blob_, size_, bom_, dialect_, with_kernel, cancellation};
     KernelSummariser by_kernel;
-    BlockSummariser& summariser = machine.summariser != nullptr ? *machine.summariser : by_kernel;
+    BlockSummariser& summariser = execution.summariser != nullptr ? *execution.summariser : by_kernel;
     summariser.summarise(input, first, out);
     if (first == 0 && bom_ > 0) ++out[0].summarised.summary.records[0];  // starts at the byte order mark
 }
@@ -121,12 +121,12 @@ bool RecordIndex::is_last_record_complete() const {
 }
 
 // Makes this the index of the bytes before the last record. The blocks before that record are not read again.
-void RecordIndex::leave_out_last_record(std::vector<BlockReport>& blocks, const Machine& machine,
+void RecordIndex::leave_out_last_record(std::vector<BlockReport>& blocks, const Execution& execution,
                                         const Cancellation* cancellation) {
     size_ = Locator(*this).start_of(findings_.records - 1).offset;
     blocks.resize(block_count());
     if (!blocks.empty()) {
-        Machine quiet = machine;
+        Execution quiet = execution;
         quiet.meter = nullptr;  // it has these bytes already
         summarise(blocks.size() - 1, std::span(blocks).last(1), quiet, cancellation);
     }
@@ -155,11 +155,11 @@ std::optional<Place> RecordIndex::find_open_quote() const {
     return walker.open_quote();
 }
 
-RecordIndex index_records(Input& input, const Dialect& dialect, const Machine& machine) {
+RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution) {
     const Blob& blob = input.blob();
     const std::uint64_t size = blob.size();
     const LastRecord last = input.is_snapshot() ? LastRecord::kLeftOut : LastRecord::kKept;
-    RecordIndex index(blob, dialect, machine, input.cancellation(), last);
+    RecordIndex index(blob, dialect, execution, input.cancellation(), last);
     if (input.is_snapshot()) input.leave_out(size - index.findings().size);
     return index;
 }

@@ -11,18 +11,18 @@
 namespace cleave {
 namespace {
 
-Findings scan_blob(Input& input, const Dialect& dialect, const Machine& machine) {
-    return index_records(input, dialect, machine).findings();
+Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execution) {
+    return index_records(input, dialect, execution).findings();
 }
 
-Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machine) {
-    const Kernel& kernel = checked_kernel(machine);
+Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution) {
+    const Kernel& kernel = checked_kernel(execution);
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
     const std::size_t bom = bom_size(head);
     ComparingWalker walker(checked(dialect), kernel, bom);
     HeaderFinder header(dialect, bom);
-    SequentialReader reader(input, machine.meter);
+    SequentialReader reader(input, execution.meter);
     for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         walker.pass(bytes);
         header.feed(bytes);
@@ -34,21 +34,21 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Machine& machin
 
 }  // namespace
 
-SniffedDialect settle_dialect(const DialectWish& wish, Input& input) {
+SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
     const auto head = input.peek(kSniffSize);
-    const SniffedDialect sniffed = settle_dialect(wish, head, without_compression_suffix(input.path()));
+    const SniffedDialect sniffed = settle_dialect(wanted, head, without_compression_suffix(input.path()));
     if (!input.is_snapshot() || input.blob().size() > kSniffSize) return sniffed;
     // The start of a record says little about it. Each turn leaves out bytes, so the recursion ends.
     const std::uint64_t size = input.blob().size();
-    index_records(input, sniffed.dialect, Machine{});
-    return input.blob().size() == size ? sniffed : settle_dialect(wish, input);
+    index_records(input, sniffed.dialect, Execution{});
+    return input.blob().size() == size ? sniffed : settle_dialect(wanted, input);
 }
 
-Findings scan(Input& input, const Dialect& dialect, const Machine& machine) {
+Findings scan(Input& input, const Dialect& dialect, const Execution& execution) {
     try {
         const Findings findings =
-            input.is_stream() ? scan_stream(input, dialect, machine) : scan_blob(input, dialect, machine);
-        if (input.accept_touch() && scan_blob(input, dialect, machine) != findings) throw InputChangedError();
+            input.is_stream() ? scan_stream(input, dialect, execution) : scan_blob(input, dialect, execution);
+        if (input.accept_touch() && scan_blob(input, dialect, execution) != findings) throw InputChangedError();
         input.throw_if_changed();
         return findings;
     } catch (const std::exception&) {

@@ -4,7 +4,7 @@
 #include <boost/crc.hpp>
 #include <utility>
 
-#include "io/output.h"
+#include "io/copy.h"
 #include "io/read_ahead.h"
 
 namespace cleave {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "io/output.h"
+#include "io/copy.h"
 
 namespace cleave {
 namespace {

@@ -6,12 +6,12 @@
 namespace cleave {
 namespace {
 
-void check(const CompressionWish& wish) {
-    if (wish.format == Compression::kNone) return;
-    const int least = least_level(wish.format);
-    const int most = most_level(wish.format);
-    if (wish.level < least || wish.level > most) {
-        throw std::invalid_argument("split: the level of " + std::string(compression_name(wish.format)) +
+void check(const CompressionOptions& wanted) {
+    if (wanted.format == Compression::kNone) return;
+    const int least = least_level(wanted.format);
+    const int most = most_level(wanted.format);
+    if (wanted.level < least || wanted.level > most) {
+        throw std::invalid_argument("split: the level of " + std::string(compression_name(wanted.format)) +
                                     " is not in " + std::to_string(least) + " .. " + std::to_string(most));
     }
 }

@@ -18,7 +18,7 @@ class FileOutput : public PieceOutput {
 public:
     // The file may be the piece already if `is_present`.
     FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner,
-               const CompressionWish& compression, const Cancellation* cancellation)
+               const CompressionOptions& compression, const Cancellation* cancellation)
         : store_(store),
           is_present_(is_present),
           cloner_(cloner),

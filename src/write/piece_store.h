@@ -17,8 +17,9 @@
 #include "cleave/input.h"
 #include "cleave/names.h"
 #include "cleave/split.h"
-#include "io/output.h"
+#include "io/copy.h"
 #include "io/run_marker.h"
+#include "io/temporary_file.h"
 
 namespace cleave {
 

@@ -1,6 +1,6 @@
 #include "write/piece_target.h"
 
-#include "io/output.h"
+#include "io/copy.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "io/output.h"
+#include "io/copy.h"
 #include "io/spill.h"
 #include "plan/contract.h"
 #include "write/checksum.h"
@@ -232,7 +232,7 @@ void split_mapped(const Input& input, std::span<const Piece> pieces, HeaderMode 
     input.rethrow();
 }
 
-void split_stream(Input& input, const Dialect& dialect, const Machine& machine, const Policy& policy,
+void split_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                   const PieceNamer& namer, const SplitOptions& options,
                   const std::function<void(const Findings&)>& accept) try {
     checked(policy);
@@ -252,7 +252,7 @@ void split_stream(Input& input, const Dialect& dialect, const Machine& machine, 
             });
         std::vector<Piece> pieces;
         StreamSink sink(policy.header, namer, *feed, options.meter, is_checkable(input, options) ? &pieces : nullptr);
-        const Findings findings = cut_stream(input, dialect, machine, policy, sink);
+        const Findings findings = cut_stream(input, dialect, execution, policy, sink);
         if (!is_checkable(input, options)) input.throw_if_changed();
         accept(findings);
         sink.end_last();

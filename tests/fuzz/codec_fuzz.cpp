@@ -44,10 +44,10 @@ Decoded decode(const std::string& stream, Compression format, std::size_t part, 
     return decoded;
 }
 
-std::string encode(const std::string& text, const CompressionWish& wish) {
+std::string encode(const std::string& text, const CompressionOptions& wanted) {
     std::string stream;
     const auto take = [&](std::span<const std::uint8_t> bytes) { stream.append(bytes.begin(), bytes.end()); };
-    const auto encoder = make_encoder(wish);
+    const auto encoder = make_encoder(wanted);
     encoder->encode(bytes_of(text), take);
     encoder->finish(take);
     return stream;

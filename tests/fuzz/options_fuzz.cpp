@@ -45,9 +45,9 @@ void expect_usable(const Arguments& arguments) {
         const Dialect dialect = settle_dialect(arguments.dialect, bytes_of("a,b;c\td\n"), name).dialect;
         EXPECT_EQ(dialect_fault(dialect), std::nullopt) << name;
     }
-    EXPECT_GE(arguments.machine.threads, 1U);
-    EXPECT_GE(arguments.machine.block_size, 64U);
-    EXPECT_LE(arguments.machine.block_size, kMaxBlockSize);
+    EXPECT_GE(arguments.execution.threads, 1U);
+    EXPECT_GE(arguments.execution.block_size, 64U);
+    EXPECT_LE(arguments.execution.block_size, kMaxBlockSize);
     EXPECT_FALSE(arguments.inputs.empty());
     if (arguments.verb != Verb::kCount && arguments.verb != Verb::kCheck) {
         EXPECT_EQ(arguments.inputs.size(), 1U);

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kMaxTextSize = 250;
 
-DialectWish make_wish(Choices& choices) {
-    DialectWish wish;
-    wish.dialect = choices.dialect();
-    wish.sniff_delimiter = !choices.one_in(4);
-    wish.sniff_terminator = !choices.one_in(4);
-    return wish;
+DialectOptions make_wish(Choices& choices) {
+    DialectOptions wanted;
+    wanted.dialect = choices.dialect();
+    wanted.sniff_delimiter = !choices.one_in(4);
+    wanted.sniff_terminator = !choices.one_in(4);
+    return wanted;
 }
 
 // The rule of man/cleave.1, "Terminators", by the reference: the first terminator outside quotes; CRs right before an
@@ -37,13 +37,14 @@ Terminator first_terminator(const std::string& head, Dialect dialect, bool head_
     return lone ? Terminator::kCr : Terminator::kLf;
 }
 
-void expect_settled(const SniffedDialect& sniffed, const DialectWish& wish, const std::string& head, bool head_is_all) {
+void expect_settled(const SniffedDialect& sniffed, const DialectOptions& wanted, const std::string& head,
+                    bool head_is_all) {
     EXPECT_EQ(dialect_fault(sniffed.dialect), std::nullopt);
-    Dialect expected = wish.dialect;
-    if (wish.sniff_delimiter) expected.delimiter = sniffed.dialect.delimiter;
-    if (wish.sniff_terminator) expected.terminator = first_terminator(head, sniffed.dialect, head_is_all);
+    Dialect expected = wanted.dialect;
+    if (wanted.sniff_delimiter) expected.delimiter = sniffed.dialect.delimiter;
+    if (wanted.sniff_terminator) expected.terminator = first_terminator(head, sniffed.dialect, head_is_all);
     EXPECT_EQ(sniffed.dialect, expected);
-    if (wish.sniff_delimiter) {
+    if (wanted.sniff_delimiter) {
         EXPECT_NE(std::string_view(",;\t|").find(static_cast<char>(expected.delimiter)), std::string_view::npos);
     } else {
         EXPECT_FALSE(sniffed.quotes_unexplained);
@@ -56,7 +57,7 @@ bool same(const SniffedDialect& a, const SniffedDialect& b) {
 
 void fuzz(Choices choices) {
     static constexpr const char* kNames[] = {"in.csv", "in.tsv", "in.tab", "", "tsv", "-"};
-    const DialectWish wish = make_wish(choices);
+    const DialectOptions wanted = make_wish(choices);
     const char* name = kNames[choices.below(std::size(kNames))];
     const bool fills_head = choices.rarely(500);
     const std::string after = choices.text(choices.below(8));
@@ -64,10 +65,10 @@ void fuzz(Choices choices) {
     if (fills_head) text = repeated(text, kSniffSize);
 
     const auto head = bytes_of(text);
-    const SniffedDialect sniffed = settle_dialect(wish, head, name);
-    expect_settled(sniffed, wish, text, !fills_head);
+    const SniffedDialect sniffed = settle_dialect(wanted, head, name);
+    expect_settled(sniffed, wanted, text, !fills_head);
     const std::string followed = fills_head ? text + after : text;
-    EXPECT_TRUE(same(settle_dialect(wish, bytes_of(followed), name), sniffed));
+    EXPECT_TRUE(same(settle_dialect(wanted, bytes_of(followed), name), sniffed));
 
     const auto first = head.first(std::min<std::size_t>(head.size(), 4));
     EXPECT_EQ(bom_size(head), text.starts_with("\xEF\xBB\xBF") ? 3U : 0U);

@@ -68,8 +68,8 @@ void fuzz(Choices choices) {
     const Dialect dialect = choices.dialect();
     const std::string head = choices.one_in(32) ? make_head(choices, dialect) : "";
     const Policy policy = make_policy(choices, head.size());
-    Machine machine{kKernels[choices.below(kKernels.size())], choices.one_in(16) ? 2U : 1U};
-    if (head.empty()) machine.block_size = 1 + choices.below(300);
+    Execution execution{kKernels[choices.below(kKernels.size())], choices.one_in(16) ? 2U : 1U};
+    if (head.empty()) execution.block_size = 1 + choices.below(300);
     std::array<std::size_t, 4> part_sizes{};
     for (std::size_t& size : part_sizes) size = 1 + choices.below(100);
     const std::string tail = choices.text(kMaxTextSize);
@@ -81,16 +81,16 @@ void fuzz(Choices choices) {
         if (!is_compressed) check.expect_refusal();
         return;
     }
-    const Plan plan = plan_of_bytes(text, dialect, machine, policy);
+    const Plan plan = plan_of_bytes(text, dialect, execution, policy);
     expect_joined(plan, text);
     if (head.empty()) expect_rules(plan, text, dialect, policy);
     if (needs_whole_input(policy) || is_compressed) return;
 
     const FilledPipe pipe(text, head.size(), part_sizes);
     Input input = Input::open(pipe.path());
-    const auto [streamed, findings] = plan_of_stream(input, text, dialect, machine, policy);
+    const auto [streamed, findings] = plan_of_stream(input, text, dialect, execution, policy);
     expect_same(streamed, plan);
-    const Findings of_bytes = RecordIndex(bytes_of(text), dialect, machine).findings();
+    const Findings of_bytes = RecordIndex(bytes_of(text), dialect, execution).findings();
     EXPECT_EQ(findings.records, of_bytes.records);
     EXPECT_EQ(findings.open_quote, of_bytes.open_quote);
     EXPECT_EQ(findings.divergence, of_bytes.divergence);

@@ -1,46 +1,15 @@
-// Standard output and the messages on standard error.
+// Messages on standard error, and what they show of data and places.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "cleave/cancel.h"
 #include "cleave/error.h"
-#include "cli/formatted.h"
 
 namespace cleave::cli {
-
-// Buffered standard output. The destructor discards what was not flushed: a failed run prints no partial result.
-class StandardOutput {
-public:
-    // `cancellation`, if any, ends waits for the reader by Cancelled, and must outlive this.
-    explicit StandardOutput(const Cancellation* cancellation = nullptr) : cancellation_(cancellation) {}
-
-    template <class... Args>
-    void print(fmt::format_string<Args...> format, Args&&... args) {
-        append_formatted(buffer_, format, std::forward<Args>(args)...);
-        if (buffer_.size() >= kBufferSize) flush();
-    }
-
-    // Prints the numbers on a line, with the separator between them. Many times as fast as print().
-    void print_row(std::span<const std::uint64_t> numbers, char separator);
-
-    void write(std::span<const std::uint8_t> bytes);
-
-    // Throws std::system_error.
-    void flush();
-
-private:
-    static constexpr std::size_t kBufferSize = std::size_t{64} << 10;
-    const Cancellation* cancellation_;
-    fmt::memory_buffer buffer_;
-};
 
 // Whether the descriptor is a terminal that understands the usual escape sequences.
 bool is_terminal(int descriptor);

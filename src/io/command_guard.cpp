@@ -28,7 +28,7 @@
 //
 // Other threads of this program may hold locks at the time of the fork, that of malloc() among them. So the guard calls
 // only functions that are safe in a signal handler (signal-safety(7)).
-#include "io/guard.h"
+#include "io/command_guard.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cli/output.h"
+#include "cli/messages.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cli/formatted.h"
-#include "io/fd.h"
 
 namespace cleave::cli {
 namespace {
@@ -141,27 +140,6 @@ void print_after(std::string_view beginning, std::string_view text) {
 }
 
 }  // namespace
-
-void StandardOutput::print_row(std::span<const std::uint64_t> numbers, char separator) {
-    for (const std::uint64_t& number : numbers) {
-        const fmt::format_int digits(number);
-        buffer_.append(digits.data(), digits.data() + digits.size());
-        buffer_.push_back(&number == &numbers.back() ? '\n' : separator);
-    }
-    if (buffer_.size() >= kBufferSize) flush();
-}
-
-void StandardOutput::write(std::span<const std::uint8_t> bytes) {
-    flush();
-    write_all(STDOUT_FILENO, bytes, "write error", cancellation_);
-}
-
-void StandardOutput::flush() {
-    const fmt::memory_buffer pending =
-        std::exchange(buffer_, fmt::memory_buffer());  // gone even if it cannot be written
-    write_all(STDOUT_FILENO, {reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()}, "write error",
-              cancellation_);
-}
 
 bool is_terminal(int descriptor) {
     const char* kind = std::getenv("TERM");

@@ -1,11 +1,8 @@
-#include "io/output.h"
+#include "io/temporary_file.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,34 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "io/file_blob.h"
-#include "io/read_ahead.h"
-
 namespace cleave {
 namespace {
 
-// Written in one call, and between two looks at the cancellation.
-constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
-
-// Copied by the system in one call; a server can do much in one.
-constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
-
-// The system cannot copy between these two files by itself.
-bool must_copy_by_hand(int error) {
-    return error == EXDEV || error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EBADF ||
-           error == ETXTBSY;
-}
-
-// Whether the file lies with a server, which may copy without sending the bytes here and back.
-bool is_remote(int descriptor) {
-    constexpr unsigned kCephMagic = 0x00C36400;
-    constexpr unsigned kCifsMagic = 0xFF534D42;
-    constexpr unsigned kSmb2Magic = 0xFE534D42;
-    struct statfs status;
-    if (::fstatfs(descriptor, &status) != 0) return false;
-    const auto type = static_cast<unsigned>(status.f_type);
-    return type == NFS_SUPER_MAGIC || type == kCephMagic || type == kCifsMagic || type == kSmb2Magic;
-}
+// Two files are compared in parts of this size.
+constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
 
 bool is_same(const Directory& directory, const std::string& name, const FileIdentity& identity) noexcept {
     struct stat status;
@@ -61,16 +35,6 @@ int link_descriptor(int descriptor, const Directory& directory, const std::strin
     // Before Linux 6.10 that takes a privilege; this takes a mounted /proc.
     const std::string self = "/proc/self/fd/" + std::to_string(descriptor);
     return ::linkat(AT_FDCWD, self.c_str(), directory.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW);
-}
-
-// Closed if there is another thing of that name than a regular file of that size.
-Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size) {
-    const std::string path = directory.path_of(name);
-    Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file.is_open()) throw_errno(path);
-    const struct stat status = stat_of(file.get(), path);
-    if (!S_ISREG(status.st_mode) || std::cmp_not_equal(status.st_size, size)) return {};
-    return file;
 }
 
 }  // namespace
@@ -122,7 +86,7 @@ std::optional<FileIdentity> TemporaryFile::present(const Cancellation* cancellat
     const std::uint64_t size = identity().size;
     const Fd file = open_if_of_size(*directory_, name_, size);
     if (!file.is_open()) return std::nullopt;
-    std::vector<std::uint8_t> here(static_cast<std::size_t>(std::min(size, kWriteSize)));
+    std::vector<std::uint8_t> here(static_cast<std::size_t>(std::min(size, kPartSize)));
     std::vector<std::uint8_t> there(here.size());
     for (std::uint64_t offset = 0; offset < size; offset += here.size()) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
@@ -181,32 +145,16 @@ bool can_name_descriptors(const Directory& directory, int descriptor, const std:
     return link_descriptor(descriptor, directory, taken_name) == 0 || errno != ENOENT;
 }
 
-std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
-
-std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name, const Blob& blob,
-                                         std::span<const BlobRange> parts, const Cancellation* cancellation) {
-    std::uint64_t size = 0;
-    for (const BlobRange& part : parts) size += part.size;
-    const Fd file = open_if_of_size(directory, name, size);
-    if (!file.is_open()) return std::nullopt;
-    std::vector<std::uint8_t> there(static_cast<std::size_t>(std::min(size, kWriteSize)));
-    std::vector<std::uint8_t> buffer;
-    std::uint64_t offset = 0;
-    for (BlobRange part : parts) {
-        while (part.size > 0) {
-            if (cancellation != nullptr) cancellation->throw_if_requested();
-            const auto read = std::span(there).first(std::min<std::uint64_t>(there.size(), part.size));
-            if (read_at(file.get(), offset, read, directory.path_of(name)) < read.size() ||
-                std::memcmp(read.data(), blob.lend(part.offset, read.size(), buffer).data(), read.size()) != 0) {
-                return std::nullopt;
-            }
-            part.offset += read.size();
-            part.size -= read.size();
-            offset += read.size();
-        }
-    }
-    return identity_of(stat_of(file.get(), directory.path_of(name)));
+Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size) {
+    const std::string path = directory.path_of(name);
+    Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(path);
+    const struct stat status = stat_of(file.get(), path);
+    if (!S_ISREG(status.st_mode) || std::cmp_not_equal(status.st_size, size)) return {};
+    return file;
 }
+
+std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
 PublishedFile::PublishedFile(PublishedFile&& other) noexcept
     : directory_(other.directory_),
@@ -226,76 +174,6 @@ PublishedFile::~PublishedFile() {
 void PublishedFile::keep() noexcept {
     if (!replaced_.empty()) remove(*directory_, replaced_);
     name_.clear();
-}
-
-void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancellation,
-                   const std::function<void(std::span<const std::uint8_t>)>& take) {
-    std::vector<std::uint8_t> buffer;
-    while (range.size > 0) {
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        const std::uint64_t size = std::min(range.size, kWriteSize);
-        take(blob.lend(range.offset, size, buffer));
-        range.offset += size;
-        range.size -= size;
-    }
-}
-
-std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
-                             const Cancellation* cancellation) {
-    const FileBehind file = file_behind(blob);
-    std::uint64_t done = 0;
-    while (file.descriptor >= 0 && done < range.size) {
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        auto source = static_cast<off64_t>(file.offset + range.offset + done);
-        const std::uint64_t part = std::min(range.size - done, kCopySize);
-        const ssize_t copied = ::copy_file_range(file.descriptor, &source, descriptor, nullptr, part, 0);
-        if (copied > 0) {
-            done += static_cast<std::uint64_t>(copied);
-        } else if (copied == 0 || must_copy_by_hand(errno)) {
-            break;
-        } else if (errno != EINTR) {
-            throw_errno(name);
-        }
-    }
-    return done;
-}
-
-void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
-                const Cancellation* cancellation) {
-    if (range.size >= kWriteSize && is_remote(file_behind(blob).descriptor)) {
-        const std::uint64_t copied = copy_by_system(blob, range, descriptor, name, cancellation);
-        range = {range.offset + copied, range.size - copied};
-    }
-    ReadAhead ahead(blob, range.offset, range.offset + range.size);
-    std::uint64_t done = 0;
-    for_each_part(blob, range, cancellation, [&](std::span<const std::uint8_t> bytes) {
-        done += bytes.size();
-        ahead.wait_for(done);
-        write_all(descriptor, bytes, name, cancellation);
-    });
-}
-
-bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept {
-    const FileBehind file = file_behind(blob);
-    return file.descriptor >= 0 && file.offset % block_size == 0;
-}
-
-std::error_code clone_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
-                            const Cancellation* cancellation) {
-    const FileBehind file = file_behind(blob);
-    if (file.descriptor < 0) return {EOPNOTSUPP, std::generic_category()};
-    const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
-    if (end < 0) throw_errno(name);
-    const file_clone_range source{file.descriptor, file.offset + range.offset, range.size,
-                                  static_cast<std::uint64_t>(end)};
-    do {
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        if (::ioctl(descriptor, FICLONERANGE, &source) == 0) {
-            if (::lseek(descriptor, static_cast<off_t>(range.size), SEEK_CUR) < 0) throw_errno(name);
-            return {};
-        }
-    } while (errno == EINTR);
-    return {errno, std::generic_category()};
 }
 
 }  // namespace cleave

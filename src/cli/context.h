@@ -1,0 +1,39 @@
+// What a verb works on: its arguments and its current input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cleave/dialect.h"
+#include "cleave/input.h"
+#include "cleave/meter.h"
+#include "cleave/plan.h"
+#include "cli/bar.h"
+#include "cli/options.h"
+
+namespace cleave::cli {
+
+struct OpenInput;
+
+// An input that is being worked on. It outlives what is thrown about it, so that main can name it.
+struct Context {
+    Arguments arguments;
+    std::string path;  // of the current input, as given; empty before the first one
+    Meter meter;       // of the current input
+    // The pieces of a split are complete and stay. From here on the run has succeeded, even if something else fails.
+    bool is_committed = false;
+    const OpenInput* opened = nullptr;  // the input while it is open
+    // How many records belong to the input's header; 0 if it has no header or is not scanned yet.
+    std::uint64_t header_records = 0;
+
+    bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
+};
+
+struct OpenInput {
+    Input input;
+    Dialect dialect;
+    SniffedDialect sniffed;  // the same, and why
+    Bar& bar;
+};
+
+}  // namespace cleave::cli

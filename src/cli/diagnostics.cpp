@@ -1,0 +1,99 @@
+#include "cli/diagnostics.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "cli/formatted.h"
+#include "cli/messages.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
+
+// The number of the line with the byte at `offset`, from 1. A line ends with LF; with CR if records end with CR; with
+// LF, CRLF and a lone CR if records may end with any of these. Line ends inside quotes count too. Nothing for a stream:
+// its bytes are gone.
+std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offset) {
+    if (context.opened == nullptr || context.opened->input.is_stream()) return std::nullopt;
+    const Blob& blob = context.opened->input.blob();
+    const Terminator terminator = context.opened->dialect.terminator;
+    std::vector<std::uint8_t> buffer;
+    std::uint64_t ends = 0;
+    for (std::uint64_t begin = 0; begin < offset;) {
+        constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
+        const auto size = static_cast<std::size_t>(std::min(offset - begin, kPartSize));
+        // With the byte that follows, if there is one.
+        const auto has_next = static_cast<std::size_t>(begin + size < blob.size());
+        const auto bytes = blob.lend(begin, size + has_next, buffer);
+        ends += static_cast<std::uint64_t>(
+            std::ranges::count(bytes.first(size), terminator == Terminator::kCr ? '\r' : '\n'));
+        for (std::size_t i = 0; terminator == Terminator::kAny && i < size; ++i) {
+            if (bytes[i] == '\r' && (i + 1 == bytes.size() || bytes[i + 1] != '\n')) ++ends;
+        }
+        begin += size;
+    }
+    return ends + 1;
+}
+
+}  // namespace
+
+void Diagnostics::remark(const std::string& text) const {
+    if (!context_.arguments.quiet) print_message(formatted("{}: {}", display_name(context_.path), text));
+}
+
+std::string Diagnostics::describe(const Place& place) const {
+    return describe_place(place, context_.header_records, line_of(context_, place.offset));
+}
+
+std::string Diagnostics::describe_open_quote(const Place& place) const {
+    std::string rest = describe(place);  // "(byte 5, line 2, record 1)"
+    rest.erase(0, rest.find(',') + 2);
+    return formatted("quote opened at byte {} ({} is never closed", place.offset, rest);
+}
+
+std::string Diagnostics::describe_oversize(const Piece& piece) const {
+    const Place place{piece.start, piece.first_record - 1 + context_.header_records};
+    const Policy& policy = context_.arguments.policy;
+    const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
+    return formatted("a record of {} bytes does not fit a piece of {} bytes{} {}", piece.length, *policy.size,
+                     has_header ? " with the header" : "", describe(place));
+}
+
+void Diagnostics::take(const Findings& findings) const {
+    context_.header_records = context_.has_header() ? findings.header_records : 0;
+    const Arguments& arguments = context_.arguments;
+    if (findings.divergence && arguments.strict)
+        throw InputError(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
+    if (findings.open_quote && !arguments.lenient) {
+        throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
+    }
+    if (arguments.quiet) return;  // to find a line number, the input is read again
+    if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
+    if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
+}
+
+void Diagnostics::take(const Piece& piece) {
+    if (!piece.oversize) return;
+    if (context_.arguments.strict_size) {
+        throw InputError(describe_oversize(piece) + "; without --strict-size it gets a piece to itself");
+    }
+    if (oversize_count_++ == 0) first_oversize_ = piece;
+}
+
+void Diagnostics::conclude() const {
+    if (oversize_count_ == 0 || context_.arguments.quiet) return;
+    std::string text = describe_oversize(first_oversize_);
+    if (oversize_count_ > 1) text += formatted("; {} more do not fit either", oversize_count_ - 1);
+    warn(text + "; each gets a piece to itself");
+}
+
+std::string describe(const Context& context, const HeaderSizeError& error) {
+    return formatted(
+        "the header of {} bytes does not fit a piece of {} bytes; give -C at least {}, or leave the header out with "
+        "--header drop",
+        error.header_size(), *context.arguments.policy.size, error.header_size() + 1);
+}
+
+}  // namespace cleave::cli

