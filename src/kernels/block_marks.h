@@ -9,8 +9,6 @@
 namespace cleave {
 namespace {
 
-inline std::size_t step_size(std::size_t left) { return left < kStepSize ? left : kStepSize; }
-
 inline Lane starts_of(const Masks<Lane>& masks, const Passed<Lane>& before, std::size_t size) {
     const Lane valid = ~Lane{0} >> (kStepSize - size);
     const Lane after_terminator = ((masks.terminators << 1) | (before.terminators >> 63)) & valid;
@@ -26,21 +24,28 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
     Lane opens = 0;  // of the last step in which a quote opens a section
     std::size_t opens_step = 0;
     std::size_t done = 0;
-    while (done < size) {
-        const std::size_t length = step_size(size - done);
+    // False if the masks cannot decide the step.
+    const auto take = [&](std::size_t length) __attribute__((always_inline)) {
         const auto before = scanner;
         const Masks<Lane> masks = scanner.template step<kRules>(finder.in(data + done, length), length);
         if ((masks.candidates & ~masks.before()) != 0) {
             scanner = before;
-            break;
+            return false;
         }
         *starts = starts_of(masks, before.passed(), length);
         records += Isa::popcount(*starts++);
         const Lane opens_here = masks.opens & ~masks.before();
-        opens_step = opens_here != 0 ? done : opens_step;
-        opens = opens_here != 0 ? opens_here : opens;
+        if (opens_here != 0) {
+            opens_step = done;
+            opens = opens_here;
+        }
         done += length;
-    }
+        return true;
+    };
+    // Apart, as a step of a known length needs no buffer to fill it up.
+    bool is_decided = true;
+    while (is_decided && size - done >= kStepSize) is_decided = take(kStepSize);
+    if (is_decided && done < size) take(size - done);
     if (opens != 0) {
         const auto last = static_cast<std::uint64_t>(__builtin_clzll(opens));
         position.open_end = position.offset + opens_step + kStepSize - last;
