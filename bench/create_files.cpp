@@ -1,5 +1,5 @@
-// create_files COUNT FILE DIRECTORY: the content of FILE in COUNT new files of equal size, one write each. What making
-// so many files costs at the least.
+// create_files COUNT FILE DIRECTORY: the content of FILE in COUNT new files of equal size, one write each. The least
+// time that making these files takes.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -26,7 +26,7 @@ public:
     bool followed_by(std::optional<std::uint8_t> byte) const { return is(here() + 1, byte); }
     char last() const { return roles_.empty() ? ' ' : roles_.back(); }
 
-    // Takes so many bytes as there are letters, or are left.
+    // Takes one byte for each letter, or those that are left.
     void take(std::string_view roles) { roles_ += roles.substr(0, text_.size() - here()); }
     void retake_last(char role) { roles_.back() = role; }
 

@@ -57,7 +57,7 @@ void IndexCheck::expect_divergence(const std::optional<Place>& divergence) const
     }
 }
 
-// Every record, and every byte unless they are too many. The steps down and at random leave the block at hand.
+// Every record, and every byte unless there are too many. Steps down and at random leave the current block.
 void IndexCheck::expect_locations(const RecordIndex& index) const {
     Locator locator(index);
     const auto expect_around = [&](std::uint64_t offset) {

@@ -56,8 +56,8 @@ std::string alphabet_of(const Dialect& dialect);
 // Any bytes of the alphabet, without rhyme or reason.
 std::string random_noise(Random& random, std::string_view alphabet, std::size_t size);
 
-// Fields and records as a writer of the dialect makes them, cut off at `size`. In a hundred fields so many have a quote
-// where none should be.
+// Fields and records as a writer of the dialect makes them, cut off at `size`. `stray_percent` of the fields have a
+// quote where none should be.
 std::string random_csv(Random& random, const Dialect& dialect, std::size_t size, unsigned stray_percent);
 
 // Of the above by chance.

@@ -167,7 +167,7 @@ def try_mutant(mutant, timeout):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", nargs="+", default=FILES, metavar="FILE")
-    parser.add_argument("--sample", type=int, metavar="N", help="so many mutants of all [all]")
+    parser.add_argument("--sample", type=int, metavar="N", help="N mutants, picked at random [all]")
     parser.add_argument("--seed", type=int, default=1, help="of the sample [1]")
     parser.add_argument("--timeout", type=float, default=120, metavar="SECONDS", help="for one run of a test [120]")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write every mutant and what became of it there")

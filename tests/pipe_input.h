@@ -8,7 +8,7 @@
 
 namespace cleave::test {
 
-// Writes a text into a pipe from a thread of its own. Every read of the pipe gives one part of the text; but
+// Writes a text into a pipe by another thread. Every read of the pipe gives one part of the text; but
 // Input::peek gathers the parts it looks at.
 class Pipe {
 public:

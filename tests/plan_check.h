@@ -22,8 +22,8 @@ std::string printed(const Piece& piece);
 // By plan_pieces.
 Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy);
 
-// By cut_stream, of an input that is a stream of the text. Expects that the sink is told of things in order, and gets
-// the header and the bytes of the pieces.
+// By cut_stream, of an input that is a stream of the text. Expects that the calls of the sink come in order, and that
+// it gets the header and the bytes of the pieces.
 struct StreamedPlan {
     Plan plan;
     Findings findings;

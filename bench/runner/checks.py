@@ -38,7 +38,7 @@ def covers(size: int, records: int) -> Callable[[str], None]:
 
 
 def joins_to(source: Path, header_size: int) -> Callable[[Path], None]:
-    """The files of the folder, joined in order, are the input; all but the first begin with so much of a header."""
+    """The files of the folder, joined in order, are the input; all but the first begin with a header of this size."""
 
     def check(folder: Path) -> None:
         with source.open("rb") as expected:
@@ -64,7 +64,7 @@ def header_size_of(path: Path) -> int:
 
 
 def holds_records(cleave: Path, number: int) -> Callable[[Path], None]:
-    """The files of the folder have so many records; for tools that write a record with other quotes than it had."""
+    """The files of the folder have this number of records; for tools that write a record with other quotes than it had."""
 
     def check(folder: Path) -> None:
         found = 0

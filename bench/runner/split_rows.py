@@ -129,7 +129,7 @@ def pipe(bench: Bench) -> None:
 
 
 def clone(bench: Bench) -> None:
-    """split -n 10 --clone always on file systems that can share blocks, each in an image of its own."""
+    """split -n 10 --clone always on file systems that can share blocks, each in its own image."""
     told = subprocess.run([bench.cleave, "split", "--help"], capture_output=True, text=True, check=True).stdout
     if not any("--clone" in line and "always" in line for line in told.splitlines()):
         bench.skip("split --clone: this cleave cannot clone")

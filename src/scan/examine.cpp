@@ -125,8 +125,8 @@ private:
     Boundary body_;
 };
 
-// A stream: in one pass. Places that may turn out to be asked for, where a quote is open or the quote rules have
-// parted, are looked at while they are at hand.
+// A stream: in one pass. An excerpt is taken while its bytes are there, wherever one may be asked for later: where a
+// quote is open, and where the quote rules have parted.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     const Kernel& kernel = checked_kernel(execution);
     const Bytes peeked = start_of(input.peek(kSniffSize));

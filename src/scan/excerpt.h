@@ -36,8 +36,8 @@ public:
     void pass(std::span<const std::uint8_t> bytes);
 
     // Takes the excerpt of the place, if there is one and it was not taken before, as soon as enough of what follows it
-    // has passed. To be called again after every pass(), from that on which the place is in the bytes at hand, or at
-    // most a few bytes before them.
+    // has passed. To be called after every pass(), from the first one whose bytes contain the place or begin a few
+    // bytes behind it.
     void take(Slot& slot, const std::optional<Place>& place) const;
 
 private:

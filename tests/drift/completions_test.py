@@ -48,7 +48,7 @@ printf '%s\n' "${COMPREPLY[@]}"
         if "=" in line:
             asked.append([word.partition("=")[2] for word in self.run(line.split(" "))])
             if sorted(asked[0]) != sorted(asked[1]):
-                sys.exit("%r: an equals sign as a word of its own makes a difference: %s" % (line, asked))
+                sys.exit("%r: an equals sign as a separate word makes a difference: %s" % (line, asked))
         return asked[0]
 
     def run(self, words):

@@ -59,7 +59,7 @@ def every_piece_arrives_whole(bench):
 
 
 def the_environment_tells_of_the_piece(bench):
-    """The environment tells of the piece, with numbers that offsets prints too"""
+    """The environment describes the piece, by the numbers that offsets prints"""
     place = bench.place(1 << 20, "-l", 2000)
     offsets = bench.run(["offsets", "-l", "2000", "--format", "jsonl", place.input]).stdout
     wanted = [json.loads(line) for line in offsets.decode().splitlines()]
@@ -153,7 +153,7 @@ def a_signal_ends_all(bench):
 
 
 def malformed_streams_end_them_too(bench):
-    """A stream that turns out to be malformed ends the commands at hand"""
+    """A stream that turns out to be malformed ends the running commands"""
     place = bench.place(1 << 20, "-l", 1000)
     pids = os.path.join(place.out, "pids")
     command = 'echo $$ >> %s; cat > /dev/null; exec sleep 100' % pids
@@ -493,7 +493,7 @@ def a_call_fails(bench):
 
 def what_waits_is_bounded(bench):
     """Of a piece from a pipe at most 16 MiB wait for a command that is slow"""
-    bench.need_plain_binary("its runtime takes memory of its own")
+    bench.need_plain_binary("its runtime allocates memory")
     row = b"x" * 102_399 + b"\n"
     process = bench.start(["split", "-l", "1000", "-j", "4", "--quiet", "--filter", "sleep 1; cat > /dev/null", "-"],
                           stdin=subprocess.PIPE)

@@ -348,7 +348,7 @@ class Bench:
 
     def start(self, args, *, wrap=(), env=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
               stderr=subprocess.PIPE, limits=(), before=None, **more):
-        """Starts the command with `args`, in a session of its own. `limits`: (RLIMIT_..., value)."""
+        """Starts the command with `args`, in a new session. `limits`: (RLIMIT_..., value)."""
         def prepare():
             for limit, value in limits:
                 resource.setrlimit(limit, (value, value))

@@ -137,7 +137,7 @@ class Subject:
 
 
 class Resuming(Subject):
-    """Complete pieces may stay when it fails, and the marker that tells of them."""
+    """Complete pieces may stay when it fails, and the marker that names them."""
 
     def judge_failed(self, place, before):
         expect_only_whole(self.job, place, before)

@@ -199,7 +199,7 @@ def leave_after(bench, command, data, size, ignored):
 
 def file_size_limit(bench):
     """Files may not become so large"""
-    bench.need_plain_binary("its runtime writes files of its own")
+    bench.need_plain_binary("its runtime writes files, too")
     place = bench.place()
     for command, data in both_ways(place):
         for size in (0, 1, 4096, 32 << 10, (64 << 10) - 100):
@@ -748,7 +748,7 @@ def is_in_memory(directory):
 
 def long_record(bench):
     """A record of 300 MB from a pipe in a memory cgroup of 64 MiB"""
-    bench.need_plain_binary("it takes memory of its own")
+    bench.need_plain_binary("it allocates memory")
     parent = "/var/tmp"
     if is_in_memory(parent):
         raise Skip(parent + " is in memory itself")

@@ -113,7 +113,7 @@ def ended(bench):
 
 
 def pipeline_ended(bench):
-    """The whole pipeline is ended: the end of the input that comes with the signal is none"""
+    """The whole pipeline is ended: the input ends with the signal, but it is not complete"""
     for place in (many_pieces(bench), bench.place(size=1 << 19, option="-n", value=5)):
         for round_ in range(bench.rounds(20)):
             process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)

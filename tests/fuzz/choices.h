@@ -36,7 +36,7 @@ private:
     std::span<const std::uint8_t> left_;
 };
 
-// The text over and over, so many bytes; of nothing it is 'a's.
+// The text over and over, `size` bytes; of nothing it is 'a's.
 std::string repeated(std::string_view text, std::size_t size);
 
 }  // namespace cleave::test

@@ -32,7 +32,7 @@ class Reader:
     """One reader, and the preset that is to read as it does."""
     preset = ""
     apart = ()
-    pieces_of = 1   # of so many files it reads one piece by piece; more than 1 for the slow
+    pieces_of = 1   # it reads one of this many files piece by piece; more than 1 for the slow
 
     def skips(self, record, width):
         """Whether it passes over a record that consists of these bytes, without a row."""

@@ -66,7 +66,7 @@ def records(bench, path, dialect):
 
 
 def rows_by_piece(reader, path, wanted, width):
-    """The rows of all records, each read from a file of its own."""
+    """The rows of all records, each read from its own file."""
     rows = []
     for record in wanted:
         rows += reader.rows(write(path + ".piece.csv", record), width)
