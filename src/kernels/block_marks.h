@@ -21,8 +21,10 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
     Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(position.carry));
     std::uint64_t records = position.records;
-    Lane opens = 0;  // of the last step in which a quote opens a section
-    std::size_t opens_step = 0;
+    // At 1, of the last step in which a quote opens a section; at 0, of the others. A condition would become a branch,
+    // and whether a step has such a quote is hard to predict.
+    Lane opens[2] = {0, 0};
+    std::size_t opens_step[2] = {0, 0};
     std::size_t done = 0;
     // False if the masks cannot decide the step.
     const auto take = [&](std::size_t length) __attribute__((always_inline)) {
@@ -35,10 +37,9 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
         *starts = starts_of(masks, before.passed(), length);
         records += Isa::popcount(*starts++);
         const Lane opens_here = masks.opens & ~masks.before();
-        if (opens_here != 0) {
-            opens_step = done;
-            opens = opens_here;
-        }
+        const std::size_t any = opens_here != 0 ? 1 : 0;
+        opens[any] = opens_here;
+        opens_step[any] = done;
         done += length;
         return true;
     };
@@ -46,9 +47,9 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
     bool is_decided = true;
     while (is_decided && size - done >= kStepSize) is_decided = take(kStepSize);
     if (is_decided && done < size) take(size - done);
-    if (opens != 0) {
-        const auto last = static_cast<std::uint64_t>(__builtin_clzll(opens));
-        position.open_end = position.offset + opens_step + kStepSize - last;
+    if (opens[1] != 0) {
+        const auto last = static_cast<std::uint64_t>(__builtin_clzll(opens[1]));
+        position.open_end = position.offset + opens_step[1] + kStepSize - last;
     }
     position.carry = carry_of(scanner.passed());
     position.offset += done;
