@@ -44,7 +44,7 @@ void summarise(benchmark::State& state, const Kernel& kernel, const Sample& samp
         benchmark::DoNotOptimize(summary);
     }
     const StateMachine machine(sample.dialect, Quoting::kAnywhere);
-    finish(state, records, summary.records[0] == count_by_state_machine(bytes, execution));
+    finish(state, records, summary.records[0] == count_by_state_machine(bytes, machine));
 }
 
 // What a block costs that a cut falls into, or that is suspect: its record starts, the state known.
@@ -63,7 +63,7 @@ void step_state_machine(benchmark::State& state, const Sample& sample) {
     const StateMachine machine(sample.dialect);
     std::uint64_t count = 0;
     for ([[maybe_unused]] auto _ : state) {
-        count = count_by_state_machine(records.bytes, execution);
+        count = count_by_state_machine(records.bytes, machine);
         benchmark::DoNotOptimize(count);
     }
     finish(state, records, count == records.ends.size());

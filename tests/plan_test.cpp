@@ -193,7 +193,7 @@ TEST(Limits, RecordsOfMegabytesInAStream) {
     for (const std::size_t size : {4 * kMiB, 5 * kMiB, 3 * kMiB - 100, std::size_t{20000}}) {
         Policy policy;
         policy.size = size;
-        if (kSanitized && size < 4 * kMiB) continue;
+        if (kSanitized && size != 4 * kMiB) continue;
         expect_plan(text, Dialect{}, policy, random);
         policy.records = 10000;
         policy.header = HeaderMode::kNone;

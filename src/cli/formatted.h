@@ -13,13 +13,13 @@ void append_all(fmt::memory_buffer& buffer, fmt::string_view format, fmt::format
 
 // fmt::format().
 template <class... Args>
-std::string formatted(fmt::format_string<Args...> format, Args&&... arguments) {
+std::string formatted(fmt::format_string<Args...> format, const Args&... arguments) {
     return format_all(format, fmt::make_format_args(arguments...));
 }
 
 // The formatted text goes to the end of the buffer.
 template <class... Args>
-void append_formatted(fmt::memory_buffer& buffer, fmt::format_string<Args...> format, Args&&... arguments) {
+void append_formatted(fmt::memory_buffer& buffer, fmt::format_string<Args...> format, const Args&... arguments) {
     append_all(buffer, format, fmt::make_format_args(arguments...));
 }
 

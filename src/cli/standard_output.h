@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include "cleave/cancel.h"
 #include "cli/formatted.h"
@@ -20,8 +19,8 @@ public:
     explicit StandardOutput(const Cancellation* cancellation = nullptr) : cancellation_(cancellation) {}
 
     template <class... Args>
-    void print(fmt::format_string<Args...> format, Args&&... args) {
-        append_formatted(buffer_, format, std::forward<Args>(args)...);
+    void print(fmt::format_string<Args...> format, const Args&... args) {
+        append_formatted(buffer_, format, args...);
         if (buffer_.size() >= kBufferSize) flush();
     }
 

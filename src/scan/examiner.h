@@ -66,7 +66,7 @@ private:
     static std::size_t index_of(std::uint8_t state, Kind kind, bool after_plain) {
         return state * kRowSize + (after_plain ? kRowSize / 2 : 0) + static_cast<std::size_t>(kind);
     }
-    Move make_move(const StateMachine& execution, const Dialect& dialect, std::uint8_t state, Kind kind) const;
+    Move make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state, Kind kind) const;
     static void break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind);
 
     Dialect dialect_;
