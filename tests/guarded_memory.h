@@ -13,7 +13,7 @@ namespace cleave::test {
 
 class GuardedMemory {
 public:
-    // So many pages. Throws std::system_error.
+    // Maps `pages` pages. Throws std::system_error.
     explicit GuardedMemory(std::size_t pages = 1)
         : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))), size_(pages * page_) {
         void* address = ::mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

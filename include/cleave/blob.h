@@ -20,8 +20,8 @@ public:
     virtual std::uint64_t size() const noexcept = 0;
 
     // The bytes [offset, offset + size), which must lie in the blob. They are a view, valid as long as the blob, or a
-    // copy in `buffer`, valid until `buffer` is changed. Each thread needs its own buffer. Throws
-    // std::system_error, and InputChangedError if the bytes are not there any more.
+    // copy in `buffer`, valid until `buffer` is changed. Each thread needs its own buffer. Throws std::system_error,
+    // and InputChangedError if the bytes are not there any more.
     virtual std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                                std::vector<std::uint8_t>& buffer) const = 0;
 

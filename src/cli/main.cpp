@@ -176,7 +176,7 @@ int print(const std::string& text) {
 }
 
 // The shell that --completion names, as the next word or after an equals sign. Nothing for another first word.
-std::optional<Shell> completion_wish(const std::vector<std::string>& words) {
+std::optional<Shell> shell_to_complete(const std::vector<std::string>& words) {
     constexpr std::string_view kOption = "--completion";
     if (words[0].starts_with(std::string(kOption) + "=") && words.size() == 1)
         return parse_shell(words[0].substr(kOption.size() + 1));
@@ -217,7 +217,7 @@ int run(const std::vector<std::string>& words, Context& context) {
         if (!rest.empty()) throw UsageError(formatted("{} takes no further words", first));
         return print(version_text());
     }
-    if (const auto shell = completion_wish(words)) return print(completion_script(*shell));
+    if (const auto shell = shell_to_complete(words)) return print(completion_script(*shell));
     if (first.starts_with('-')) refuse_general_option(first);
     const Verb verb = verb_of(first);
     context.arguments = parse_arguments(verb, rest);

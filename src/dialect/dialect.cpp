@@ -16,7 +16,7 @@ struct Preset {
     DialectOptions wanted;
 };
 
-DialectOptions wish_of(std::uint8_t delimiter, std::optional<std::uint8_t> quote, Quoting quoting) {
+DialectOptions options_of(std::uint8_t delimiter, std::optional<std::uint8_t> quote, Quoting quoting) {
     DialectOptions wanted;
     wanted.dialect.delimiter = delimiter;
     wanted.dialect.quote = quote;
@@ -45,19 +45,19 @@ DialectOptions skipping_one_record(DialectOptions wanted) {
 // One row a reader: how it reads a file when told nothing. tests/interop compares them with the readers themselves.
 const std::array<Preset, 12>& presets() {
     static const std::array<Preset, 12> kRows = {{
-        {"rfc4180", wish_of(',', '"', Quoting::kFieldStart)},
-        {"excel", wish_of(',', '"', Quoting::kFieldStart)},
-        {"python", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
-        {"pandas", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
-        {"polars", ended_by(wish_of(',', '"', Quoting::kAnywhere), Terminator::kLf)},
-        {"arrow", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
-        {"duckdb", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
-        {"postgres", skipping_one_record(wish_of(',', '"', Quoting::kAnywhere))},
-        {"mysql", skipping_one_record(
-                      escaped_by(ended_by(wish_of('\t', std::nullopt, Quoting::kFieldStart), Terminator::kLf), '\\'))},
-        {"clickhouse", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
-        {"miller", ended_by(wish_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
-        {"tsv", wish_of('\t', std::nullopt, Quoting::kFieldStart)},
+        {"rfc4180", options_of(',', '"', Quoting::kFieldStart)},
+        {"excel", options_of(',', '"', Quoting::kFieldStart)},
+        {"python", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"pandas", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"polars", ended_by(options_of(',', '"', Quoting::kAnywhere), Terminator::kLf)},
+        {"arrow", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"duckdb", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
+        {"postgres", skipping_one_record(options_of(',', '"', Quoting::kAnywhere))},
+        {"mysql", skipping_one_record(escaped_by(
+                      ended_by(options_of('\t', std::nullopt, Quoting::kFieldStart), Terminator::kLf), '\\'))},
+        {"clickhouse", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
+        {"miller", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
+        {"tsv", options_of('\t', std::nullopt, Quoting::kFieldStart)},
     }};
     return kRows;
 }

@@ -18,7 +18,7 @@ Carry carry_of(State state);
 // scope is kQuoted.
 State state_of(const Carry& carry, EscapeScope scope);
 
-// So many bytes before an offset are enough for local_carry().
+// Bytes before an offset that are enough for local_carry().
 constexpr std::uint64_t kLookBack = 4097;
 
 // The carry at `offset` as far as the bytes before it tell: `inside` is left 0. Nothing if they are a run of escapes

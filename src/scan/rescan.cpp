@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// So much of a block shows what state it begins in, and gives two walks time to come into the same state.
+// The bytes of a block that show its first state, and in which two walks come into the same state.
 constexpr std::size_t kEvidenceSize = std::size_t{4} << 10;
 
 // Bytes walked at a time. Their record starts take up little of a cache.

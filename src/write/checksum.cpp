@@ -14,7 +14,7 @@ namespace {
 // to the constructor and the final XOR is done by value(), so that the state is one number.
 using BoostCrc = boost::crc_optimal<32, 0x1EDC6F41, 0, 0, true, true>;
 
-// So much of a body is read, and then written, at a time.
+// Bytes of a body that are read, and then written, at a time.
 constexpr std::uint64_t kPartSize = std::uint64_t{16} << 20;
 static_assert(kPartSize % kCloneAlignment == 0);
 
