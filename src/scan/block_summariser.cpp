@@ -38,14 +38,16 @@ private:
 void KernelSummariser::summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) {
     const std::uint64_t begin = input.begin_of(first);
     ReadAhead ahead(input.blob, begin, input.end_of(first + out.size() - 1));
-    parallel_for(out.size(), input.execution.threads, [&, reporter = Reporter(input)](std::size_t i) mutable {
-        if (input.cancellation != nullptr) input.cancellation->throw_if_requested();
-        const std::uint64_t end = input.end_of(first + i);
-        ahead.wait_for(end - begin);
-        out[i] = reporter.report(first + i);
-        input.blob.throw_if_lost();  // the rest would be zeros
-        if (input.execution.meter != nullptr) input.execution.meter->scanned += end - input.begin_of(first + i);
-    });
+    parallel_for(out.size(), ahead.readers(input.execution.threads),
+                 [&, reporter = Reporter(input)](std::size_t i) mutable {
+                     if (input.cancellation != nullptr) input.cancellation->throw_if_requested();
+                     const std::uint64_t end = input.end_of(first + i);
+                     ahead.wait_for(end - begin);
+                     out[i] = reporter.report(first + i);
+                     input.blob.throw_if_lost();  // the rest would be zeros
+                     if (input.execution.meter != nullptr)
+                         input.execution.meter->scanned += end - input.begin_of(first + i);
+                 });
 }
 
 }  // namespace cleave
