@@ -12,8 +12,8 @@
 #include "cleave/error.h"
 #include "cleave/examine.h"
 #include "cleave/plan_file.h"
-#include "cleave/split.h"
 #include "inputs.h"
+#include "jobs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
@@ -27,7 +27,7 @@ constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone};
 
 // One whole job by way of the access, everything that it finds and makes.
-struct Job {
+struct Outcome {
     Findings findings;
     Examination examination;
     Plan plan;
@@ -39,38 +39,40 @@ Execution execution_of(std::uint64_t seed) {
     return {nullptr, static_cast<unsigned>(1 + seed % 3), kBlockSizes[seed % std::size(kBlockSizes)]};
 }
 
-Job job_of(const std::string& path, Access access, const Dialect& dialect, const Policy& policy, std::uint64_t seed,
-           Compression compression = Compression::kNone) {
+Outcome run(const std::string& path, Access access, const Dialect& dialect, const Policy& policy, std::uint64_t seed,
+            Compression compression = Compression::kNone) {
     const Execution execution = execution_of(seed);
-    Job job;
+    Outcome outcome;
     Input input = Input::open(path, nullptr, access);
     EXPECT_EQ(input.is_mapped(), access == Access::kMapped);
-    job.findings = scan(input, dialect, execution);
-    job.examination = examine(input, dialect, execution, 10);
+    outcome.findings = scan(input, dialect, execution);
+    outcome.examination = examine(input, dialect, execution, 10);
     PlanOptions options;
     options.dialect.dialect = dialect;
     options.dialect.sniff_delimiter = options.dialect.sniff_terminator = false;
     options.execution = execution;
     options.accepts_open_quote = true;
-    job.plan = plan(input, policy, options);
+    outcome.plan = plan(input, policy, options);
     const TemporaryDirectory out;
-    SplitOptions split;
-    split.threads = execution.threads;
-    split.clone = CloneMode::kAuto;
-    split.checksum = seed % 2 == 0;
-    split.compression.format = compression;
-    if (compression != Compression::kNone) split.compression.level = least_level(compression);
-    const PieceNamer namer(out.path("piece{i:4}"), path, 1, job.plan.pieces.size());
-    split_mapped(input, job.plan.pieces, policy.header, job.plan.header_size, namer, split);
-    job.files = out.files();
+    Job job = job_of(policy, dialect);
+    job.execution = execution;
+    job.output.names = out.path("piece{i:4}");
+    job.output.clone = CloneMode::kAuto;
+    job.output.checksum = seed % 2 == 0;
+    job.output.compression.format = compression;
+    if (compression != Compression::kNone) job.output.compression.level = least_level(compression);
+    Watcher watcher;
+    watcher.on_found = [&](const Findings& findings) { EXPECT_EQ(findings, outcome.findings); };
+    EXPECT_EQ(run_job(input, job, watcher).pieces, outcome.plan.pieces.size());
+    outcome.files = out.files();
     // Once more: what is there and complete stays.
-    split.resume = true;
-    split_mapped(input, job.plan.pieces, policy.header, job.plan.header_size, namer, split);
-    EXPECT_EQ(out.files(), job.files);
-    return job;
+    job.output.resume = true;
+    run_job(input, job, watcher);
+    EXPECT_EQ(out.files(), outcome.files);
+    return outcome;
 }
 
-void expect_same(const Job& read, const Job& mapped) {
+void expect_same(const Outcome& read, const Outcome& mapped) {
     EXPECT_EQ(read.findings, mapped.findings);
     EXPECT_EQ(read.examination, mapped.examination);
     EXPECT_EQ(read.plan.header_size, mapped.plan.header_size);
@@ -98,8 +100,8 @@ TEST_F(ReadFileTest, AWholeJobIsThatOfTheMapping) {
             policy.pieces = 1 + random.below(8);
             if (random.chance(30)) policy.alignment = 512;
             const Compression compression = random.chance(10) ? Compression::kGzip : Compression::kNone;
-            const Job read = job_of(path, Access::kRead, dialect, policy, seed, compression);
-            expect_same(read, job_of(path, Access::kMapped, dialect, policy, seed, compression));
+            const Outcome read = run(path, Access::kRead, dialect, policy, seed, compression);
+            expect_same(read, run(path, Access::kMapped, dialect, policy, seed, compression));
             if (HasFailure()) FAIL() << "see above";
         }
     }
@@ -161,15 +163,14 @@ TEST_F(ReadFileTest, ATruncatedFileIsAnErrorWhereverItIsRead) {
         Locator(index).start_of(200'000);
     });
     truncated([&](Input& input, const auto& truncate) {
-        const Plan plan = cleave::plan(input, policy);
         const TemporaryDirectory out;
-        const PieceNamer namer(out.path("{i}"), "in.csv", 1, plan.pieces.size());
-        SplitOptions options;
-        options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
+        Watcher watcher([&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 2) truncate();
-        };
+        });
+        Job job = job_of(policy);
+        job.output.names = out.path("{i}");
         try {
-            split_mapped(input, plan.pieces, plan.header, plan.header_size, namer, options);
+            run_job(input, job, watcher);
         } catch (const std::exception&) {
             EXPECT_TRUE(out.files().empty());
             throw;

@@ -16,9 +16,9 @@
 #include "cleave/examine.h"
 #include "cleave/plan_file.h"
 #include "cleave/scan.h"
-#include "cleave/split.h"
 #include "inputs.h"
 #include "io/mapping.h"
+#include "jobs.h"
 #include "pipe_input.h"
 
 namespace cleave::test {
@@ -124,23 +124,18 @@ TEST_F(FaultTest, AScanOfATruncatedInputIsAnError) {
 TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
     const std::string path = write();
     const TemporaryDirectory out;
-    SplitOptions options;
-    Policy policy;
-    policy.pieces = 4;
+    Job job = by_pieces(4);
+    job.output.names = out.path("{i}");
     // Between plan and writing, and while the last piece is written: write() then cannot read the bytes for itself.
     for (const bool early : {true, false}) {
         write();
-        const Input input = Input::open(path);
-        const RecordIndex index(input.blob(), Dialect{}, Execution{});
-        std::vector<Piece> pieces;
-        const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
-        options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
+        Input input = Input::open(path);
+        Watcher watcher([&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 3) fs::resize_file(path, 0);
-        };
-        if (early) fs::resize_file(path, 0);
-        const PieceNamer namer(out.path("{i}"), "in.csv", 1, pieces.size());
-        expect_throw<InputChangedError>(kTruncated,
-                                        [&] { split_mapped(input, pieces, policy.header, header, namer, options); });
+        });
+        watcher.accept_open_quote();
+        if (early) watcher.on_found = [&](const Findings&) { fs::resize_file(path, 0); };
+        expect_throw<InputChangedError>(kTruncated, [&] { run_job(input, job, watcher); });
         EXPECT_TRUE(out.files().empty());
     }
 }
@@ -252,32 +247,17 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoAScanOrAnExamination) {
 
 TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
     const std::string path = write();
-    Policy policy;
-    policy.pieces = 4;
-    bool in_order = false;
-    const auto split = [&](bool is_checkable, const auto& change, bool checksum = false) {
-        TemporaryDirectory out;
+    Job job = by_pieces(4);
+    const auto split = [&](const auto& change) {
+        const TemporaryDirectory out;
         Input input = Input::open(write());
-        const RecordIndex index(input.blob(), Dialect{}, Execution{});
-        std::vector<Piece> pieces;
-        const auto header = plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
-        SplitOptions options;
-        if (is_checkable) {
-            options.is_same_plan = [&] {
-                return RecordIndex(input.blob(), Dialect{}, Execution{}).has_same_records(index);
-            };
-        }
-        options.checksum = checksum;
-        options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
+        job.output.names = out.path("{i}");
+        Watcher watcher([&](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == 3) change();
-        };
-        const PieceNamer namer(out.path("{i}"), "in.csv", 1, pieces.size());
+        });
+        watcher.accept_open_quote();
         try {
-            if (in_order) {
-                split_stream(input, {}, {}, policy, namer, options, [](const Findings&) {});
-            } else {
-                split_mapped(input, pieces, policy.header, header, namer, options);
-            }
+            run_job(input, job, watcher);
         } catch (const InputChangedError&) {  // what is left is counted below
         }
         return out.files().size();
@@ -289,14 +269,14 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
             fs::last_write_time(path, time);
         };
     };
-    for (int i = 0; i < 2; ++i, in_order = true) {
-        EXPECT_EQ(split(true, [&] { touch(path); }), 4U);
-        EXPECT_EQ(split(false, [&] { touch(path); }), 0U);
-        EXPECT_EQ(split(
-                      true, [&] { touch(path); }, true),
-                  0U);                              // the checksums are not looked at again
-        EXPECT_EQ(split(true, rewrite("8")), 0U);   // the pieces have other bytes
-        EXPECT_EQ(split(true, rewrite("\n")), 0U);  // and there are other records
+    for (const Passes passes : {Passes::kOne, Passes::kTwo}) {
+        job.passes = passes;
+        EXPECT_EQ(split([&] { touch(path); }), 4U);
+        EXPECT_EQ(split(rewrite("8")), 0U);   // the pieces have other bytes
+        EXPECT_EQ(split(rewrite("\n")), 0U);  // and there are other records
+        job.output.checksum = true;
+        EXPECT_EQ(split([&] { touch(path); }), 0U);  // the checksums are not looked at again
+        job.output.checksum = false;
     }
 }
 

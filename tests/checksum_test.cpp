@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "cleave/split.h"
 #include "inputs.h"
+#include "jobs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 #include "write/checksum.h"
@@ -59,30 +59,28 @@ TEST(Crc32c, DoesNotDependOnTheParts) {
 class ChecksumTest : public testing::Test {
 protected:
     ChecksumTest() {
-        options_.checksum = true;
-        options_.threads = 2;
-        options_.finished = [this](const Piece&, const std::string& path, const PieceResult& result) {
+        output_.checksum = true;
+        watcher_.on_finished = [this](const Piece&, const std::string& path, const PieceResult& result) {
             sums_[std::filesystem::path(path).filename()] = result.crc32c.value();
         };
     }
 
-    void split_file(const std::string& text, const Policy& policy) {
-        const TemporaryDirectory elsewhere;
-        const std::string path = elsewhere.write("in.csv", text);
+    void split(const std::string& path, Job job) {
+        job.execution.threads = 2;
+        job.output = output_;
+        job.output.names = directory_.path("{i:6}");
         Input input = Input::open(path);
-        const RecordIndex index(input.bytes(), Dialect{}, Execution{});
-        std::vector<Piece> pieces;
-        const std::uint64_t header_size =
-            plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
-        const PieceNamer namer(directory_.path("{i:6}"), path, 1, pieces.size());
-        split_mapped(input, pieces, policy.header, header_size, namer, options_);
+        run_job(input, job, watcher_);
     }
 
-    void split_pipe(const std::string& text, const Policy& policy) {
+    void split_file(const std::string& text, const Job& job) {
+        const TemporaryDirectory elsewhere;
+        split(elsewhere.write("in.csv", text), job);
+    }
+
+    void split_pipe(const std::string& text, const Job& job) {
         Pipe pipe(text, {4096});
-        Input input = Input::open(pipe.path());
-        const PieceNamer namer(directory_.path("{i:6}"), "-", 1, std::nullopt);
-        split_stream(input, Dialect{}, Execution{}, policy, namer, options_, [](const Findings&) {});
+        split(pipe.path(), job);
     }
 
     // Takes the plain files away.
@@ -98,16 +96,10 @@ protected:
     }
 
     TemporaryDirectory directory_;
-    SplitOptions options_;
+    OutputOptions output_;
+    Watcher watcher_;
     std::map<std::string, std::uint32_t> sums_;
 };
-
-Policy by_pieces(std::uint64_t count, HeaderMode header = HeaderMode::kRepeat) {
-    Policy policy;
-    policy.pieces = count;
-    policy.header = header;
-    return policy;
-}
 
 std::string table(std::size_t size) {
     std::string text = "id,text\n";
@@ -121,9 +113,7 @@ TEST_F(ChecksumTest, IsThatOfTheFile) {
         split_file(text, by_pieces(7, header));
         expect_sums_of_files(7);
     }
-    Policy policy;
-    policy.records = 700;
-    split_pipe(text, policy);
+    split_pipe(text, by_records(700));
     expect_sums_of_files(5);
 }
 
@@ -132,10 +122,10 @@ TEST_F(ChecksumTest, IsThatOfALongFile) {
     const std::string text = table(std::size_t{18} << 20);
     const std::uint32_t sum = crc32c_by_bits(text);
     for (const CloneMode clone : {CloneMode::kNever, CloneMode::kAuto}) {
-        options_.clone = clone;
-        Policy policy = by_pieces(1);
-        policy.alignment = clone == CloneMode::kAuto ? kCloneAlignment : 0;
-        split_file(text, policy);
+        output_.clone = clone;
+        Job job = by_pieces(1);
+        job.policy.alignment = clone == CloneMode::kAuto ? kCloneAlignment : 0;
+        split_file(text, job);
         EXPECT_TRUE(directory_.files().at("000001") == text);
         EXPECT_EQ(sums_.at("000001"), sum);
         std::filesystem::remove(directory_.path("000001"));
@@ -148,7 +138,7 @@ TEST_F(ChecksumTest, IsMadeOfPiecesThatAreKept) {
     const auto made = sums_;
     sums_.clear();
     std::filesystem::remove(directory_.path("000002"));
-    options_.resume = true;
+    output_.resume = true;
     split_file(text, by_pieces(3));
     EXPECT_EQ(sums_, made);
     expect_sums_of_files(3);
@@ -156,9 +146,9 @@ TEST_F(ChecksumTest, IsMadeOfPiecesThatAreKept) {
 
 TEST_F(ChecksumTest, IsThatOfThePlainBytesOfACompressedPiece) {
     const std::string text = table(300'000);
-    options_.compression = {Compression::kZstd, 1};
+    output_.compression = {Compression::kZstd, 1};
     std::map<std::string, std::uint64_t> stored;
-    options_.finished = [this, &stored](const Piece&, const std::string& path, const PieceResult& result) {
+    watcher_.on_finished = [this, &stored](const Piece&, const std::string& path, const PieceResult& result) {
         sums_[std::filesystem::path(path).filename()] = result.crc32c.value();
         stored[std::filesystem::path(path).filename()] = result.stored.value();
     };
@@ -168,9 +158,9 @@ TEST_F(ChecksumTest, IsThatOfThePlainBytesOfACompressedPiece) {
 }
 
 TEST_F(ChecksumTest, IsMadeOnlyIfAskedFor) {
-    options_.checksum = false;
+    output_.checksum = false;
     unsigned count = 0;
-    options_.finished = [&count](const Piece&, const std::string&, const PieceResult& result) {
+    watcher_.on_finished = [&count](const Piece&, const std::string&, const PieceResult& result) {
         EXPECT_FALSE(result.crc32c || result.stored);
         ++count;
     };

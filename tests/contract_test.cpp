@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "cleave/examine.h"
+#include "cleave/names.h"
 #include "cleave/plan.h"
-#include "cleave/split.h"
 #include "inputs.h"
+#include "jobs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
 
@@ -38,12 +39,6 @@ public:
 
 const std::string kText = "a,b\n1,2\n3,4\n";
 
-Policy by_records(std::uint64_t records) {
-    Policy policy;
-    policy.records = records;
-    return policy;
-}
-
 // Sets an environment variable while it lives.
 class Environment {
 public:
@@ -56,62 +51,56 @@ private:
     const char* name_;
 };
 
-// Every public function that takes a dialect and an execution, and one that has no fault.
-struct Job {
-    Dialect dialect;
-    Execution execution;
-};
-
-void expect_refused_by_all(const std::string& part, const Job& job) {
+// By every public function that takes a dialect and an execution.
+void expect_refused_by_all(const std::string& part, const Dialect& dialect, const Execution& execution) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", kText);
-    const PieceNamer namer(directory.path("{i}.csv"), path, 1, std::nullopt);
-    SplitOptions options;
+    Job job = job_of(by_records(1).policy, dialect);
+    job.execution = execution;
+    job.output.names = directory.path("{i}.csv");
+    Watcher watcher;
     NullSink sink;
     {
         SCOPED_TRACE("RecordIndex");
-        expect_refused(part, [&] { const RecordIndex index(bytes_of(kText), job.dialect, job.execution); });
+        expect_refused(part, [&] { const RecordIndex index(bytes_of(kText), dialect, execution); });
     }
     for (const bool is_stream : {false, true}) {
         SCOPED_TRACE(is_stream ? "of a stream" : "of a mapped file");
         Pipe pipe(kText, {64});
         const auto open = [&] { return Input::open(is_stream ? pipe.path() : path); };
         Input input = open();
-        expect_refused(part, [&] { (void)scan(input, job.dialect, job.execution); });
-        expect_refused(part, [&] { (void)examine(input, job.dialect, job.execution); });
-        if (!is_stream) continue;
-        expect_refused(part, [&] { (void)cut_stream(input, job.dialect, job.execution, by_records(1), sink); });
-        expect_refused(part, [&] {
-            split_stream(input, job.dialect, job.execution, by_records(1), namer, options, [](const Findings&) {});
-        });
+        expect_refused(part, [&] { (void)scan(input, dialect, execution); });
+        expect_refused(part, [&] { (void)examine(input, dialect, execution); });
+        expect_refused(part, [&] { (void)cut_stream(input, dialect, execution, job.policy, sink); });
+        expect_refused(part, [&] { run_job(input, job, watcher); });
     }
     EXPECT_EQ(directory.files().size(), 1U);
 }
 
 TEST(Contract, AFaultyDialectIsRefused) {
-    Job job;
-    job.dialect.quote = job.dialect.delimiter;
-    expect_refused_by_all("the quote and the delimiter are the same byte", job);
-    expect_refused("same byte", [&] { (void)field_values(bytes_of(kText), job.dialect); });
-    job.dialect = {};
-    job.dialect.escape = '\n';
-    expect_refused_by_all("the escape cannot be a line break", job);
+    Dialect dialect;
+    dialect.quote = dialect.delimiter;
+    expect_refused_by_all("the quote and the delimiter are the same byte", dialect, {});
+    expect_refused("same byte", [&] { (void)field_values(bytes_of(kText), dialect); });
+    dialect = {};
+    dialect.escape = '\n';
+    expect_refused_by_all("the escape cannot be a line break", dialect, {});
 }
 
-TEST(Contract, AFaultyMachineIsRefused) {
-    Job job;
-    job.execution.block_size = 0;
-    expect_refused_by_all("block size", job);
-    job.execution.block_size = kMaxBlockSize + 1;
-    expect_refused_by_all("block size", job);
-    job.execution = {};
-    job.execution.threads = 0;
-    expect_refused_by_all("thread", job);
+TEST(Contract, AFaultyExecutionIsRefused) {
+    Execution execution;
+    execution.block_size = 0;
+    expect_refused_by_all("block size", {}, execution);
+    execution.block_size = kMaxBlockSize + 1;
+    expect_refused_by_all("block size", {}, execution);
+    execution = {};
+    execution.threads = 0;
+    expect_refused_by_all("thread", {}, execution);
 }
 
 TEST(Contract, AnUnknownKernelInTheEnvironmentIsRefused) {
     const Environment environment("CLEAVE_KERNEL", "abacus");
-    expect_refused_by_all("no kernel 'abacus'", {});
+    expect_refused_by_all("no kernel 'abacus'", {}, {});
     expect_refused("no kernel 'abacus'", [] { (void)default_kernel(); });
 }
 
@@ -135,7 +124,7 @@ TEST(Contract, AWishThatNoDialectCanMeetIsRefused) {
 std::vector<std::pair<std::string, Policy>> faulty_policies() {
     std::vector<std::pair<std::string, Policy>> all;
     all.emplace_back("no limit", Policy{});
-    all.emplace_back("at least 1", by_records(0));
+    all.emplace_back("at least 1", by_records(0).policy);
     Policy policy;
     policy.size = 0;
     all.emplace_back("at least 1", policy);
@@ -145,7 +134,7 @@ std::vector<std::pair<std::string, Policy>> faulty_policies() {
     policy.pieces = 2;
     policy.size = 10;
     all.emplace_back("exclude", policy);
-    policy = by_records(1);
+    policy = by_records(1).policy;
     policy.alignment = kMaxGridStep + 1;
     all.emplace_back("alignment", policy);
     return all;
@@ -154,17 +143,19 @@ std::vector<std::pair<std::string, Policy>> faulty_policies() {
 TEST(Contract, AFaultyPolicyIsRefused) {
     const TemporaryDirectory directory;
     const RecordIndex index(bytes_of(kText), {}, {});
-    const PieceNamer namer(directory.path("{i}.csv"), "in.csv", 1, std::nullopt);
     Pipe pipe(kText, {64});
     Input input = Input::open(pipe.path());
+    Watcher watcher;
     NullSink sink;
     for (const auto& [part, policy] : faulty_policies()) {
         SCOPED_TRACE(part);
         expect_refused(part, [&] { plan_pieces(index, policy, [](const Piece&) { FAIL() << "a piece"; }); });
         expect_refused(part, [&] { (void)cut_stream(input, {}, {}, policy, sink); });
-        expect_refused(part, [&] { split_stream(input, {}, {}, policy, namer, {}, [](const Findings&) {}); });
+        Job job = job_of(policy);
+        job.output.names = directory.path("{i}.csv");
+        expect_refused(part, [&] { run_job(input, job, watcher); });
     }
-    expect_refused("take", [&] { plan_pieces(index, by_records(1), nullptr); });
+    expect_refused("take", [&] { plan_pieces(index, by_records(1).policy, nullptr); });
     EXPECT_TRUE(directory.files().empty());
 }
 
@@ -172,11 +163,9 @@ TEST(Contract, APolicyThatNeedsTheWholeInputIsRefusedByStreams) {
     Pipe pipe(kText, {64});
     Input input = Input::open(pipe.path());
     NullSink sink;
-    Policy by_pieces;
-    by_pieces.pieces = 2;
-    Policy aligned = by_records(1);
+    Policy aligned = by_records(1).policy;
     aligned.alignment = 4096;
-    expect_refused("whole input", [&] { (void)cut_stream(input, {}, {}, by_pieces, sink); });
+    expect_refused("whole input", [&] { (void)cut_stream(input, {}, {}, by_pieces(2).policy, sink); });
     expect_refused("alignment", [&] { (void)cut_stream(input, {}, {}, aligned, sink); });
 }
 
@@ -210,7 +199,7 @@ TEST(Contract, AStreamIsReadOnce) {
     expect_refused("after read()", [&] { (void)scan(input, {}, {}); });
     expect_refused("after read()", [&] { (void)examine(input, {}, {}); });
     NullSink sink;
-    expect_refused("after read()", [&] { (void)cut_stream(input, {}, {}, by_records(1), sink); });
+    expect_refused("after read()", [&] { (void)cut_stream(input, {}, {}, by_records(1).policy, sink); });
 }
 
 TEST(Contract, AMovedFromInputIsRefused) {
@@ -274,94 +263,59 @@ TEST(Contract, APieceThatTheNamerDoesNotKnowIsRefused) {
     }
 }
 
-// Every way to write the pieces of a mapped input, with something wrong.
-class MappedContract : public testing::Test {
+class JobContract : public testing::Test {
 protected:
-    void expect_split_refused(const std::string& part) {
-        for (const auto& split : {check_split, split_mapped}) {
-            expect_refused(part, [&] { split(input_, pieces_, HeaderMode::kRepeat, header_size_, namer_, options_); });
-        }
+    JobContract() { job_.output.names = directory_.path("{i}.csv"); }
+
+    void expect_job_refused(const std::string& part) {
+        expect_refused(part, [&] { run_job(input_, job_, watcher_); });
         EXPECT_EQ(directory_.files().size(), 1U);
     }
 
     TemporaryDirectory directory_;
     Input input_ = Input::open(directory_.write("in.csv", kText));
-    std::vector<Piece> pieces_ = {{1, 4, 4, 1, 1, false}, {2, 8, 4, 2, 1, false}};
-    std::uint64_t header_size_ = 4;
-    PieceNamer namer_{directory_.path("{i}.csv"), "in.csv", 1, 2};
-    SplitOptions options_;
+    Job job_ = by_records(1);
+    Watcher watcher_;
 };
 
-TEST_F(MappedContract, PiecesBeyondTheInputAreRefused) {
-    pieces_[1].length = 5;
-    expect_split_refused("piece 2");
-    pieces_[1] = {2, 13, UINT64_MAX, 2, 1, false};
-    expect_split_refused("piece 2");
-}
-
-TEST_F(MappedContract, PiecesThatAreNotNumberedInOrderAreRefused) {
-    std::swap(pieces_[0], pieces_[1]);
-    expect_split_refused("numbered");
-}
-
-TEST_F(MappedContract, AHeaderBeyondTheInputIsRefused) {
-    header_size_ = kText.size() + 1;
-    expect_split_refused("header");
-}
-
-TEST_F(MappedContract, NoThreadIsRefused) {
-    options_.threads = 0;
-    expect_split_refused("thread");
-}
-
-TEST_F(MappedContract, AManifestWithoutTextIsRefused) {
-    options_.manifest = directory_.path("manifest.json");
-    expect_split_refused("manifest_text");
-}
-
-TEST_F(MappedContract, AnEmptyFunctionIsRefused) {
-    options_.finished = nullptr;
-    expect_split_refused("finished");
-}
-
-TEST_F(MappedContract, ACompressionLevelThatThereIsNotIsRefused) {
+TEST_F(JobContract, ACompressionLevelThatThereIsNotIsRefused) {
     for (const Compression format : {Compression::kGzip, Compression::kZstd}) {
         for (const int level : {least_level(format) - 1, most_level(format) + 1}) {
-            options_.compression = {format, level};
-            expect_split_refused("level");
+            job_.output.compression = {format, level};
+            expect_job_refused("level");
         }
     }
 }
 
-TEST_F(MappedContract, AStreamIsRefused) {
-    Pipe pipe(kText, {64});
-    input_ = Input::open(pipe.path());
-    expect_refused("is a stream",
-                   [&] { split_mapped(input_, pieces_, HeaderMode::kRepeat, header_size_, namer_, options_); });
-    EXPECT_EQ(directory_.files().size(), 1U);
-}
-
-TEST_F(MappedContract, ASnapshotIsNotCutAsItIsRead) {
-    NullSink sink;
+TEST_F(JobContract, WhatNeedsTwoPassesIsRefusedInOne) {
+    job_.passes = Passes::kOne;
+    job_.output.resume = true;
+    expect_job_refused("two passes");
+    job_.output.resume = false;
+    job_.output.clone = CloneMode::kAuto;
+    expect_job_refused("two passes");
+    job_.output.clone = CloneMode::kNever;
+    job_.policy.alignment = kCloneAlignment;
+    expect_job_refused("alignment");
+    job_.policy.alignment = 0;
     input_ = Input::open_snapshot(input_.path());
-    expect_refused("snapshot", [&] { (void)cut_stream(input_, {}, {}, by_records(1), sink); });
-    const PieceNamer namer(directory_.path("{i}.csv"), "in.csv", 1, std::nullopt);
-    expect_refused("snapshot",
-                   [&] { split_stream(input_, {}, {}, by_records(1), namer, options_, [](const Findings&) {}); });
-    EXPECT_EQ(directory_.files().size(), 1U);
+    expect_job_refused("snapshot");
+    NullSink sink;
+    expect_refused("snapshot", [&] { (void)cut_stream(input_, {}, {}, by_records(1).policy, sink); });
 }
 
-TEST(Contract, StreamsCheckTheirOptions) {
-    const TemporaryDirectory directory;
-    const PieceNamer namer(directory.path("{i}.csv"), "in.csv", 1, std::nullopt);
-    Pipe pipe(kText, {64});
-    Input input = Input::open(pipe.path());
-    SplitOptions options;
-    expect_refused("accept", [&] { split_stream(input, {}, {}, by_records(1), namer, options, nullptr); });
-    options.threads = 0;
-    expect_refused("thread",
-                   [&] { split_stream(input, {}, {}, by_records(1), namer, options, [](const Findings&) {}); });
-    EXPECT_TRUE(directory.files().empty());
+TEST_F(JobContract, ATemplateThatGivesNoNamesIsRefused) {
+    job_.output.names = directory_.path("{x}");
+    expect_job_refused("{x}");
+    job_.output.names = directory_.path("same");
+    expect_job_refused("same");
+}
+
+TEST_F(JobContract, AStreamThatWasReadIsRefused) {
+    Pipe pipe(kText, {4});
+    input_ = Input::open(pipe.path());
+    ASSERT_FALSE(input_.read().empty());
+    expect_job_refused("after read()");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-DATA = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "data")
+DATA = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "data"))
 failures = []
 
 
@@ -67,12 +67,23 @@ class Examples:
     def test_split(self):
         for number, (name, path, stdin) in enumerate(self.ways()):
             template = os.path.join(self.scratch, "%s%d.{i}.csv")
+            unmapped = output(self.program("split_unmapped"), path, "3", template % ("unmapped", number), stdin=stdin)
+            check(unmapped == "3 pieces\n", "pieces of a %s without a mapping: %r" % (name, unmapped))
             wanted = output(self.cleave, "split", "-n", "3", "-o", template % ("want", number), "--print", self.plain)
             printed = output(self.program("split"), path, "3", template % ("got", number), stdin=stdin)
             check(printed == wanted.replace("want", "got"), "names of a %s: %r" % (name, printed))
             for piece in wanted.splitlines():
-                with open(piece, "rb") as a, open(piece.replace("want", "got"), "rb") as b:
-                    check(a.read() == b.read(), "%s of a %s" % (piece, name))
+                for other in ("got", "unmapped"):
+                    with open(piece, "rb") as a, open(piece.replace("want", other), "rb") as b:
+                        check(a.read() == b.read(), "%s of a %s, %s" % (piece, name, other))
+
+    def test_mapping(self):
+        """One of the programs maps the file, the other does not."""
+        for name, wanted in [("split", True), ("split_unmapped", False)]:
+            done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, "2",
+                       os.path.join(self.scratch, name + "{i}.csv"))
+            check(done.returncode == 0, "%s runs under strace: %s" % (name, done.stderr))
+            check((self.plain in done.stderr.decode()) == wanted, "%s maps the file: %s" % (name, wanted))
 
     def test_failures(self):
         wide = os.path.join(DATA, "utf16.csv")
@@ -80,7 +91,8 @@ class Examples:
         missing = os.path.join(self.scratch, "missing.csv")
         for path, part in [(wide, "UTF-16"), (unclosed, "quote"), (missing, "No such file")]:
             for name, more in [("ranges", ["4"]), ("count", []),
-                               ("split", ["4", os.path.join(self.scratch, "never{i}.csv")])]:
+                               ("split", ["4", os.path.join(self.scratch, "never{i}.csv")]),
+                               ("split_unmapped", ["4", os.path.join(self.scratch, "never{i}.csv")])]:
                 done = run(self.program(name), path, *more)
                 check(done.returncode == 1 and part in done.stderr.decode() and not done.stdout,
                       "%s of %s fails: %d %s" % (name, path, done.returncode, done.stderr))
@@ -96,9 +108,10 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         examples = Examples(arguments.cleave, arguments.examples, scratch)
-        for test in (examples.test_ranges, examples.test_count, examples.test_split, examples.test_failures):
+        for test in (examples.test_ranges, examples.test_count, examples.test_split, examples.test_mapping,
+                     examples.test_failures):
             test()
-    print("3 examples, 4 ways to give them a file: %d failures" % len(failures))
+    print("4 examples, 4 ways to give them a file: %d failures" % len(failures))
     sys.exit(1 if failures else 0)
 
 

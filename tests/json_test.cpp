@@ -6,9 +6,9 @@
 #include <random>
 #include <string>
 
-#include "cli/json.h"
+#include "base/json.h"
 
-namespace cleave::cli {
+namespace cleave {
 namespace {
 
 using nlohmann::ordered_json;
@@ -64,4 +64,4 @@ TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {
 }
 
 }  // namespace
-}  // namespace cleave::cli
+}  // namespace cleave

@@ -10,9 +10,9 @@
 #include <stdexcept>
 
 #include "cleave/error.h"
-#include "cleave/split.h"
 #include "inputs.h"
 #include "io/copy.h"
+#include "jobs.h"
 #include "pipe_input.h"
 #include "reference.h"
 #include "temporary_directory.h"
@@ -34,57 +34,37 @@ std::string table(unsigned records, std::size_t width = 1) {
 // Pieces of at least this size are written by several threads.
 constexpr std::size_t kWide = 70'000;
 
-Policy by_records(std::uint64_t records, HeaderMode header = HeaderMode::kRepeat) {
-    Policy policy;
-    policy.records = records;
-    policy.header = header;
-    return policy;
-}
-
 enum class Way : std::uint8_t { kMapped, kStream, kInOrder };
 
-// Splits a text into the directory: a file by its plan, a stream, or a file as it is read. All must do the same, but
+// Splits a text into the directory: a file in two passes, a stream, or a file in one pass. All must do the same, but
 // for the width of {i}.
 class WriteTest : public testing::TestWithParam<Way> {
 protected:
-    void split(const std::string& text, const Policy& policy, const SplitOptions& options = {},
+    void split(const std::string& text, Job job, JobObserver& observer,
                const std::string& name_template = "piece{i:6}") const {
+        job.output.names = directory_.path(name_template);
         const TemporaryDirectory elsewhere;
         if (GetParam() == Way::kStream) {
             Pipe pipe(text, {4096});
-            split_in_order(pipe.path(), policy, options, name_template);
-        } else if (GetParam() == Way::kInOrder) {
-            split_in_order(elsewhere.write("in.csv", text), policy, options, name_template);
+            Input input = Input::open(pipe.path());
+            run_job(input, job, observer);
         } else {
-            split_file(elsewhere.write("in.csv", text), policy, options, name_template);
+            Input input = Input::open(elsewhere.write("in.csv", text));
+            job.passes = GetParam() == Way::kInOrder ? Passes::kOne : Passes::kTwo;
+            run_job(input, job, observer);
         }
     }
 
-    void split_in_order(const std::string& path, const Policy& policy, const SplitOptions& options,
-                        const std::string& name_template) const {
-        Input input = Input::open(path);
-        const PieceNamer namer(directory_.path(name_template), "-", 1, policy.pieces);
-        split_stream(input, Dialect{}, Execution{}, policy, namer, options, [](const Findings&) {});
+    void split(const std::string& text, const Job& job, const std::string& name_template = "piece{i:6}") const {
+        Watcher silent;
+        split(text, job, silent, name_template);
     }
 
-    void split_file(const std::string& path, const Policy& policy, const SplitOptions& options = {},
-                    const std::string& name_template = "piece{i:6}", const Cancellation* cancellation = nullptr) const {
-        Input input = Input::open(path, cancellation);
-        if (!input.is_mapped()) input.spool();
-        const RecordIndex index(input.bytes(), Dialect{}, Execution{});
-        std::vector<Piece> pieces;
-        const std::uint64_t header_size =
-            plan_pieces(index, policy, [&](const Piece& piece) { pieces.push_back(piece); });
-        const PieceNamer namer(directory_.path(name_template), path, 1, pieces.size());
-        split_mapped(input, pieces, policy.header, header_size, namer, options);
-    }
-
-    // Makes `options.finished` throw at that piece.
-    static SplitOptions failing_at(std::uint64_t number, SplitOptions options = {}) {
-        options.finished = [number](const Piece& piece, const std::string&, const PieceResult&) {
+    // Throws at that piece.
+    static Watcher::Finished failing_at(std::uint64_t number) {
+        return [number](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == number) throw std::runtime_error("failed on purpose");
         };
-        return options;
     }
 
     Files files() const { return directory_.files(); }
@@ -109,11 +89,13 @@ TEST_P(WriteTest, JoinedPiecesAreTheInput) {
             policy.header = header;
             policy.size = 5000 + random.below(150'000);
             const TemporaryDirectory unused;
-            SplitOptions options;
-            options.threads = 1 + static_cast<unsigned>(random.below(4));
-            options.replace = true;
+            Job job = job_of(policy);
+            job.execution.threads = 1 + static_cast<unsigned>(random.below(4));
+            job.output.replace = true;
             for (const auto& [name, content] : files()) fs::remove(directory_.path(name));
-            split(text, policy, options);
+            Watcher watcher;
+            watcher.accept_open_quote();
+            split(text, job, watcher);
 
             const std::size_t header_size =
                 header == HeaderMode::kNone ? 0 : read_by_rules(text, Dialect{}).start_of(1).offset;
@@ -148,14 +130,14 @@ TEST_P(WriteTest, WritesLongHeadersIntoEveryPiece) {
 TEST_P(WriteTest, ReportsPiecesInOrder) {
     std::vector<std::uint64_t> numbers;
     std::vector<std::string> paths;
-    SplitOptions options;
-    options.threads = 4;
-    options.finished = [&](const Piece& piece, const std::string& path, const PieceResult&) {
+    Watcher watcher([&](const Piece& piece, const std::string& path, const PieceResult&) {
         EXPECT_TRUE(fs::exists(path));
         numbers.push_back(piece.number);
         paths.push_back(path);
-    };
-    split(table(60, kWide), by_records(1), options);
+    });
+    Job job = by_records(1);
+    job.execution.threads = 4;
+    split(table(60, kWide), job, watcher);
     std::vector<std::uint64_t> expected(60);
     std::iota(expected.begin(), expected.end(), 1);
     EXPECT_EQ(numbers, expected);
@@ -166,9 +148,10 @@ TEST_P(WriteTest, FailureInTheMiddleLeavesNothing) {
     directory_.write("old", "old");
     for (const unsigned threads : {1U, 4U}) {
         for (const std::uint64_t number : {1U, 2U, 15U, 30U}) {
-            SplitOptions options = failing_at(number);
-            options.threads = threads;
-            EXPECT_THROW(split(table(30, kWide), by_records(1), options), std::runtime_error);
+            Watcher watcher(failing_at(number));
+            Job job = by_records(1);
+            job.execution.threads = threads;
+            EXPECT_THROW(split(table(30, kWide), job, watcher), std::runtime_error);
             EXPECT_EQ(files(), (Files{{"old", "old"}})) << number;
         }
     }
@@ -176,18 +159,18 @@ TEST_P(WriteTest, FailureInTheMiddleLeavesNothing) {
 
 TEST_P(WriteTest, FailureRemovesTheDirectoriesItMade) {
     fs::create_directory(directory_.path("there"));
-    SplitOptions options = failing_at(3);
-    options.make_directories = true;
-    EXPECT_THROW(split(table(9), by_records(1), options, "there/made/{i}/deep/piece{i:6}"), std::runtime_error);
+    Watcher watcher(failing_at(3));
+    Job job = by_records(1);
+    job.output.make_directories = true;
+    EXPECT_THROW(split(table(9), job, watcher, "there/made/{i}/deep/piece{i:6}"), std::runtime_error);
     EXPECT_EQ(files(), (Files{{"there/", ""}}));
-    options.finished = [](const Piece&, const std::string&, const PieceResult&) {};
-    split("h\na\n", by_records(1), options, "there/made/piece{i:6}");
+    split("h\na\n", job, "there/made/piece{i:6}");
     EXPECT_EQ(files(), (Files{{"there/", ""}, {"there/made/", ""}, {"there/made/piece000001", "h\na\n"}}));
 }
 
 TEST_P(WriteTest, MissingDirectoryIsNamed) {
     try {
-        split(table(3), by_records(1), {}, "missing/piece{i:6}");
+        split(table(3), by_records(1), "missing/piece{i:6}");
         FAIL() << "wrote into a directory that is not there";
     } catch (const std::invalid_argument& error) {
         EXPECT_NE(std::string(error.what()).find("missing"), std::string::npos);
@@ -215,9 +198,9 @@ TEST_P(WriteTest, LinksAreNames) {
     EXPECT_TRUE(fs::is_symlink(directory_.path("piece000003")));
 
     // Replacing a link does not touch what it points at.
-    SplitOptions options;
-    options.replace = true;
-    split("h\na\nb\nc\n", by_records(1), options);
+    Job job = by_records(1);
+    job.output.replace = true;
+    split("h\na\nb\nc\n", job);
     EXPECT_EQ(files(), (Files{{"piece000001", "h\na\n"}, {"piece000002", "h\nb\n"}, {"piece000003", "h\nc\n"}}));
     EXPECT_FALSE(fs::is_symlink(directory_.path("piece000002")));
     EXPECT_EQ(elsewhere.files(), (Files{{"target", "old"}}));
@@ -226,22 +209,31 @@ TEST_P(WriteTest, LinksAreNames) {
 TEST_P(WriteTest, ReplacesFilesWhenAllowed) {
     directory_.write("piece000001", "old and longer than the new one");
     directory_.write("other", "old");
-    SplitOptions options;
-    options.replace = true;
-    split("h\na\n", by_records(1), options);
+    Job job = by_records(1);
+    job.output.replace = true;
+    split("h\na\n", job);
     EXPECT_EQ(files(), (Files{{"other", "old"}, {"piece000001", "h\na\n"}}));
 }
 
 TEST_P(WriteTest, NeverReplacesDirectories) {
     directory_.write("piece000003", "old");
     fs::create_directory(directory_.path("piece000002"));
-    SplitOptions options;
-    options.replace = true;
-    EXPECT_THROW(split(table(3), by_records(1), options), std::system_error);
+    Job job = by_records(1);
+    job.output.replace = true;
+    EXPECT_THROW(split(table(3), job), std::system_error);
     EXPECT_EQ(files(), (Files{{"piece000002/", ""}, {"piece000003", "old"}}));
 }
 
-TEST(SplitMapped, NeverReplacesTheInput) {
+// Splits the file into files beside it; the observer may be null.
+void split_beside(const TemporaryDirectory& directory, const std::string& path, Job job, const std::string& names,
+                  JobObserver* observer = nullptr) {
+    Input input = Input::open(path);
+    job.output.names = directory.path(names);
+    Watcher silent;
+    run_job(input, job, observer != nullptr ? *observer : silent);
+}
+
+TEST(Write, NeverReplacesTheInput) {
     const std::string text = table(5);
     for (const std::string kind : {"itself", "symbolic link", "hard link"}) {
         const TemporaryDirectory directory;
@@ -249,90 +241,80 @@ TEST(SplitMapped, NeverReplacesTheInput) {
         if (kind == "symbolic link") fs::create_symlink(path, directory.path("piece3"));
         if (kind == "hard link") fs::create_hard_link(path, directory.path("piece3"));
         const Files before = directory.files();
-        Input input = Input::open(path);
-        std::vector<Piece> pieces;
-        const RecordIndex index(input.bytes(), Dialect{}, Execution{});
-        plan_pieces(index, by_records(1), [&](const Piece& piece) { pieces.push_back(piece); });
-        SplitOptions options;
-        options.replace = true;
-        const PieceNamer namer(directory.path("piece{i}"), path, 1, pieces.size());
-        EXPECT_THROW(split_mapped(input, pieces, HeaderMode::kRepeat, 8, namer, options), OutputError) << kind;
+        Job job = by_records(1);
+        job.output.replace = true;
+        EXPECT_THROW(split_beside(directory, path, job, "piece{i}"), OutputError) << kind;
         EXPECT_EQ(directory.files(), before) << kind;
     }
 }
 
-TEST(SplitMapped, RefusesTwoPiecesOfOneName) {
+TEST(Write, RefusesTwoPiecesOfOneName) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", "a\n");
-    Input input = Input::open(path);
-    const Piece pieces[] = {{1, 0, 2, 1, 1, false}, {2, 2, 0, 2, 0, false}, {3, 2, 0, 2, 0, false}};
-    const PieceNamer namer(directory.path("piece{start}"), path, 1, 3);
-    EXPECT_THROW(split_mapped(input, pieces, HeaderMode::kNone, 0, namer, {}), std::invalid_argument);
+    const Job job = by_pieces(3, HeaderMode::kNone);  // two of them are empty
+    EXPECT_THROW(split_beside(directory, path, job, "piece{start}"), std::invalid_argument);
     EXPECT_EQ(directory.files(), (Files{{"in.csv", "a\n"}}));
 }
 
-TEST(CheckSplit, ThrowsAsASplitWouldAndTouchesNothing) {
+TEST(Write, ADryRunThrowsAsTheRunWouldAndTouchesNothing) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", "a\nb\n");
     directory.write("piece2", "old");
     const Files before = directory.files();
-    const Input input = Input::open(path);
-    const Piece pieces[] = {{1, 0, 2, 1, 1, false}, {2, 2, 2, 2, 1, false}};
-    const auto check = [&](const std::string& name_template, const SplitOptions& options) {
-        check_split(input, pieces, HeaderMode::kNone, 0, PieceNamer(directory.path(name_template), path, 1, 2),
-                    options);
-    };
-    EXPECT_THROW(check("piece{i}", {}), std::system_error);
-    EXPECT_THROW(check("missing/{i}", {}), std::invalid_argument);
-    SplitOptions options;
-    options.replace = options.make_directories = true;
-    EXPECT_NO_THROW(check("piece{i}", options));
-    EXPECT_NO_THROW(check("missing/{i}", options));
+    for (const Passes passes : {Passes::kOne, Passes::kTwo}) {
+        Job job = by_records(1, HeaderMode::kNone);
+        job.output.dry_run = true;
+        job.passes = passes;
+        EXPECT_THROW(split_beside(directory, path, job, "piece{i:1}"), std::system_error);
+        EXPECT_THROW(split_beside(directory, path, job, "missing/{i}"), std::invalid_argument);
+        job.output.replace = job.output.make_directories = true;
+        for (const char* names : {"piece{i:1}", "missing/{i:1}"}) {
+            std::vector<std::string> told;
+            Watcher watcher([&](const Piece&, const std::string& name, const PieceResult& result) {
+                told.push_back(fs::path(name).filename().string() + " " + std::to_string(result.size));
+            });
+            split_beside(directory, path, job, names, &watcher);
+            const std::string stem = *names == 'p' ? "piece" : "";
+            EXPECT_EQ(told, (std::vector<std::string>{stem + "1 2", stem + "2 2"}));
+        }
+    }
     EXPECT_EQ(directory.files(), before);
 }
 
-TEST(SplitInOrder, FindsATakenNameBeforeItWrites) {
+TEST(Write, InOnePassFindsATakenNameBeforeItWrites) {
     const TemporaryDirectory directory;
-    Input input = Input::open(directory.write("in.csv", table(100)));
+    const std::string path = directory.write("in.csv", table(100));
     directory.write("piece4", "mine");
-    Policy policy;
-    policy.pieces = 4;
-    SplitOptions options;
-    options.finished = [](const Piece&, const std::string& path, const PieceResult&) { ADD_FAILURE() << path; };
-    const PieceNamer namer(directory.path("piece{i}"), "in.csv", 1, 4);
-    const auto split = [&] { split_stream(input, {}, {}, policy, namer, options, [](const Findings&) {}); };
-    EXPECT_THROW(split(), std::system_error);
+    Watcher watcher([](const Piece&, const std::string& name, const PieceResult&) { ADD_FAILURE() << name; });
+    Job job = by_pieces(4);
+    job.passes = Passes::kOne;
+    EXPECT_THROW(split_beside(directory, path, job, "piece{i}", &watcher), std::system_error);
     EXPECT_EQ(directory.files(), (Files{{"in.csv", table(100)}, {"piece4", "mine"}}));
 }
 
-TEST(SplitMapped, StopsWhenCancelled) {
+TEST(Write, StopsWhenCancelled) {
     const TemporaryDirectory directory;
-    const std::string path = directory.write("in.csv", table(100));
     Cancellation cancellation;
-    Input input = Input::open(path, &cancellation);
-    std::vector<Piece> pieces;
-    const RecordIndex index(input.bytes(), Dialect{}, Execution{});
-    plan_pieces(index, by_records(1), [&](const Piece& piece) { pieces.push_back(piece); });
-    SplitOptions options;
-    options.finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
+    Input input = Input::open(directory.write("in.csv", table(100)), &cancellation);
+    Watcher watcher([&](const Piece& piece, const std::string&, const PieceResult&) {
         if (piece.number == 7) cancellation.request();
-    };
-    const PieceNamer namer(directory.path("piece{i}"), path, 1, pieces.size());
-    EXPECT_THROW(split_mapped(input, pieces, HeaderMode::kRepeat, 8, namer, options), Cancelled);
+    });
+    Job job = by_records(1);
+    job.output.names = directory.path("piece{i}");
+    EXPECT_THROW(run_job(input, job, watcher), Cancelled);
     EXPECT_EQ(directory.files(), (Files{{"in.csv", table(100)}}));
 }
 
-TEST(SplitStream, IsJudgedBeforeItIsFinal) {
+TEST(Write, AStreamIsJudgedBeforeItIsFinal) {
     const TemporaryDirectory directory;
     Pipe pipe("h\na\n\"b\n", {4096});
-    Input input = Input::open(pipe.path());
-    const PieceNamer namer(directory.path("piece{i}"), "-", 1, std::nullopt);
-    const auto refuse = [&](const Findings& findings) {
+    Watcher watcher;
+    watcher.on_found = [&](const Findings& findings) {
         EXPECT_EQ(findings.records, 3U);
         EXPECT_EQ(directory.files().size(), 2U);  // the first piece and the marker of the run; the last is not ended
         throw OpenQuoteError(findings.open_quote.value());
     };
-    EXPECT_THROW(split_stream(input, Dialect{}, Execution{}, by_records(1), namer, {}, refuse), OpenQuoteError);
+    EXPECT_THROW(split_beside(directory, pipe.path(), by_records(1), "piece{i}", &watcher), OpenQuoteError);
     EXPECT_EQ(directory.files(), Files{});
 }
 

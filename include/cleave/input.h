@@ -41,7 +41,7 @@ enum class Access : std::uint8_t {
 // thread at a time, but the blob may be read by many.
 //
 // A stream is read once: by read() until the end, by spool(), or by one of the functions that read an input (scan(),
-// examine(), cut_stream(), split_stream()). All members, and those functions, throw std::invalid_argument for an Input
+// examine(), cut_stream(), run_job()). All members, and those functions, throw std::invalid_argument for an Input
 // that was moved from, and where a member is called in the wrong state.
 //
 // If others change a file while it is read, what is lent of the blob changes too. Reading a view of a mapping can then

@@ -43,9 +43,8 @@ struct Plan {
 Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options = {},
           const Cancellation* cancellation = nullptr);
 
-// The same for an open input, that pieces of it can then be written: call input.spool() before, and split_mapped()
-// after it. A stream that was not spooled, and that the policy does not need as a whole, is read to its end. The
-// Cancellation is the input's.
+// The same for an open input. A stream that the policy does not need as a whole is read to its end. The Cancellation is
+// the input's.
 Plan plan(Input& input, const Policy& policy, const PlanOptions& options = {});
 
 }  // namespace cleave

@@ -131,8 +131,13 @@ private:
 };
 
 // The records of an input that is no stream. Of a snapshot, a last record that is not complete is left out of the index
-// and of input.blob(): see Input::left_out(). Throws as RecordIndex, and std::invalid_argument for a stream.
+// and of input.blob(): see Input::left_out(). Throws as RecordIndex and throw_if_changed(), and std::invalid_argument
+// for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
+
+// Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
+// InputChangedError if that finds other records than the index has.
+void throw_if_changed(const Input& input, const RecordIndex& index, const Dialect& dialect, const Execution& execution);
 
 // Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
 // ascending order cost one more scan of the blocks they fall into, as far as they do, and the next record a few

@@ -30,7 +30,7 @@ bool prints(const Arguments& arguments) {
     switch (arguments.verb) {
         case Verb::kOffsets:
         case Verb::kCat: return true;
-        case Verb::kSplit: return arguments.print || arguments.json || arguments.dry_run || !arguments.filter.empty();
+        case Verb::kSplit: return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
         case Verb::kCount:
         case Verb::kCheck: break;
     }
@@ -174,7 +174,7 @@ Stage Bar::stage() {
         began_ = Clock::now();
     }
     Stage stage{is_writing_ ? "writing" : "reading", is_writing_ ? written : meter_.scanned.load(), size_, {}, 0};
-    if (arguments_.verb == Verb::kSplit && !arguments_.dry_run) stage.pieces = meter_.pieces.load();
+    if (arguments_.verb == Verb::kSplit && !arguments_.output.dry_run) stage.pieces = meter_.pieces.load();
     stage.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     return stage;
 }

@@ -12,17 +12,17 @@ namespace {
 void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
-    const RecordIndex index = index_of(context, opened);
+    const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
     Diagnostics(context).take(index.findings());
 
     const Piece wanted = plan_piece(index, arguments.policy, arguments.cat_piece);
     const std::uint64_t written_header =
         header_size_in(arguments.policy.header, wanted.number, header_size(index, arguments.policy));
-    throw_if_changed(context, opened, index);
+    throw_if_changed(opened.input, index, opened.dialect, arguments.execution);
     const Input& input = opened.input;
     copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, "write error", input.cancellation());
     copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, "write error", input.cancellation());
-    throw_if_changed(context, opened, index);
+    throw_if_changed(opened.input, index, opened.dialect, arguments.execution);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "cli/check_report.h"
 #include "cli/messages.h"
-#include "cli/plan_json.h"
+#include "job/plan_json.h"
 #include "cli/standard_output.h"
 
 namespace cleave::cli {

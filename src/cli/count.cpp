@@ -1,6 +1,6 @@
 // cleave count: the number of records, without the header.
 #include "cli/diagnostics.h"
-#include "cli/plan_json.h"
+#include "job/plan_json.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 

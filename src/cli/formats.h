@@ -5,7 +5,7 @@
 
 #include "cleave/plan.h"
 #include "cli/options.h"
-#include "cli/plan_json.h"
+#include "job/plan_json.h"
 #include "cli/standard_output.h"
 
 namespace cleave::cli {

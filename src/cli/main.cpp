@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cleave/mapping_guard.h"
+#include "cleave/names.h"
 #include "cli/completion.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
@@ -54,8 +55,8 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
 
 // Names the options that help if a name is taken. No option helps under -f: that file cannot be replaced.
 const char* hint(const Arguments& arguments, const std::error_code& code) {
-    if (code != std::errc::file_exists || arguments.verb != Verb::kSplit || arguments.force) return "";
-    return arguments.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
+    if (code != std::errc::file_exists || arguments.verb != Verb::kSplit || arguments.output.replace) return "";
+    return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
 
 // Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
@@ -133,26 +134,26 @@ std::string nearest_directory(std::string path) {
 Permissions permissions_of(const Arguments& arguments) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
     if (arguments.verb != Verb::kSplit) return permissions;
-    if (arguments.dry_run) {
-        permissions.read.push_back(arguments.manifest);  // --resume compares it
+    if (arguments.output.dry_run) {
+        permissions.read.push_back(arguments.output.manifest);  // --resume compares it
         return permissions;
     }
     if (arguments.policy.pieces) {  // available_memory() decides how
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
-    const PieceNamer namer(arguments.output, arguments.inputs.front(), arguments.first_index, 1);
+    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1);
     permissions.write.push_back(nearest_directory(namer.folder()));
-    if (leads_to_stream(arguments.manifest)) {
-        permissions.write.push_back(arguments.manifest);
-    } else if (!arguments.manifest.empty()) {
-        permissions.write.push_back(nearest_directory(std::string(folder_of(arguments.manifest))));
+    if (leads_to_stream(arguments.output.manifest)) {
+        permissions.write.push_back(arguments.output.manifest);
+    } else if (!arguments.output.manifest.empty()) {
+        permissions.write.push_back(nearest_directory(std::string(folder_of(arguments.output.manifest))));
     }
     return permissions;
 }
 
 int run_verb(Context& context) {
     // A filter command keeps the rights of its user.
-    if (context.arguments.filter.empty()) confine(permissions_of(context.arguments));
+    if (context.arguments.output.filter.empty()) confine(permissions_of(context.arguments));
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;

@@ -41,17 +41,16 @@ void print_offsets(Context& context, OpenInput& opened) {
         diagnostics.warn("offsets are of the decompressed bytes");
     }
     const auto writer = make_offsets_writer(arguments.format, out);
-    InputFacts facts{context.path,  0, input.identity().mtime_ns, opened.dialect,
-                     policy.header, 0, input.compression(),       {}};
+    InputFacts facts = facts_of(input, opened.dialect, policy.header);
     if (!input.is_stream()) {
-        const RecordIndex index = index_of(context, opened);
+        const RecordIndex index = index_records(input, opened.dialect, arguments.execution);
         diagnostics.take(index.findings());
         facts.size = index.findings().size;
         facts.header_size = plan_pieces(index, policy, [&](const Piece& piece) {
             diagnostics.take(piece);
             writer->piece(piece);
         });
-        throw_if_changed(context, opened, index);
+        throw_if_changed(input, index, opened.dialect, arguments.execution);
     } else {
         OffsetsSink sink(*writer, diagnostics);
         const Findings findings = cut_stream(input, opened.dialect, arguments.execution, policy, sink);

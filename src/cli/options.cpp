@@ -54,7 +54,8 @@ void take_policy(const Given& given, Arguments& arguments) {
 
 void take_clone(const Given& given, Arguments& arguments) {
     arguments.clone = given.choice("clone", kCloneModes);
-    if (arguments.clone.value_or(CloneMode::kNever) == CloneMode::kNever) return;
+    arguments.output.clone = arguments.clone.value_or(CloneMode::kNever);
+    if (arguments.output.clone == CloneMode::kNever) return;
     Policy& policy = arguments.policy;
     if (!policy.size && !policy.pieces) throw UsageError("--clone needs -C or -n");
     policy.alignment = kCloneAlignment;
@@ -122,25 +123,25 @@ void take_machine(const Given& given, Arguments& arguments) {
 }
 
 void take_output(const Given& given, Arguments& arguments) {
-    if (const std::string* output = given.text("output")) arguments.output = *output;
-    arguments.first_index = given.count("first-index", 0).value_or(1);
+    if (const std::string* output = given.text("output")) arguments.output.names = *output;
+    arguments.output.first_index = given.count("first-index", 0).value_or(1);
     constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
-    if (arguments.first_index > kMaxFirstIndex)
+    if (arguments.output.first_index > kMaxFirstIndex)
         throw UsageError(formatted("--first-index: the largest value is {}", kMaxFirstIndex));
-    arguments.make_directories = given.has("mkdir");
-    arguments.force = given.has("force");
-    arguments.resume = given.has("resume");
-    arguments.sync = given.has("sync");
+    arguments.output.make_directories = given.has("mkdir");
+    arguments.output.replace = given.has("force");
+    arguments.output.resume = given.has("resume");
+    arguments.output.sync = given.has("sync");
     if (const std::string* manifest = given.text("manifest")) {
         if (manifest->empty() || manifest->ends_with('/'))
             throw UsageError("--manifest: '" + *manifest + "' names no file");
-        arguments.manifest = *manifest == "-" ? "/dev/stdout" : *manifest;
+        arguments.output.manifest = *manifest == "-" ? "/dev/stdout" : *manifest;
     }
     arguments.null = given.has("null");
     arguments.print = given.has("print") || arguments.null;
-    arguments.dry_run = given.has("dry-run");
+    arguments.output.dry_run = given.has("dry-run");
     arguments.json = given.has("json");
-    arguments.checksum = given.has("checksum");
+    arguments.output.checksum = given.has("checksum");
     if (given.has("all")) arguments.max_listed = UINT64_MAX;
     for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
     const std::string* manifest = given.text("manifest");
@@ -148,7 +149,7 @@ void take_output(const Given& given, Arguments& arguments) {
         throw UsageError(
             "--manifest - cannot be combined with --print, --null or --json, which use standard output too");
     }
-    if (arguments.checksum && manifest == nullptr && !arguments.json)
+    if (arguments.output.checksum && manifest == nullptr && !arguments.json)
         throw UsageError("--checksum needs --manifest or --json");
     if (given.has("every")) arguments.format = Format::kStarts;
     if (const auto format = given.choice("format", kFormats)) arguments.format = *format;
@@ -178,7 +179,7 @@ void take_compression(const Given& given, Arguments& arguments) {
     if (text == nullptr && !given.has("filter")) refuse_plain_pieces(given);
     if (text == nullptr) return;
     const std::size_t colon = text->find(':');
-    CompressionOptions& wanted = arguments.compression;
+    CompressionOptions& wanted = arguments.output.compression;
     wanted.format = parse_choice(given.spelling("compress"), text->substr(0, colon), kCompressions);
     wanted.level = default_level(wanted.format);
     if (colon != std::string::npos) {
@@ -190,17 +191,19 @@ void take_compression(const Given& given, Arguments& arguments) {
         }
         wanted.level = static_cast<int>(level);
     }
-    if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --compress exclude each other");
+    if (arguments.output.clone == CloneMode::kAlways)
+        throw UsageError("--clone always and --compress exclude each other");
     const std::string_view suffix = compression_suffix(wanted.format);
-    if (!arguments.output.ends_with(suffix)) arguments.output += suffix;
+    if (!arguments.output.names.ends_with(suffix)) arguments.output.names += suffix;
 }
 
 void take_filter(const Given& given, Arguments& arguments) {
     const std::string* command = given.text("filter");
     if (command == nullptr) return;
     if (command->empty()) throw UsageError("--filter: an empty command");
-    arguments.filter = *command;
-    if (arguments.clone == CloneMode::kAlways) throw UsageError("--clone always and --filter exclude each other");
+    arguments.output.filter = *command;
+    if (arguments.output.clone == CloneMode::kAlways)
+        throw UsageError("--clone always and --filter exclude each other");
     for (const char* other : {"compress", "force", "manifest", "mkdir", "resume", "sync"}) {
         if (given.has(other))
             throw UsageError(formatted("{} is for files, and --filter makes none", given.spelling(other)));

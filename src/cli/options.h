@@ -9,9 +9,9 @@
 
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
+#include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
-#include "cleave/split.h"
 
 namespace cleave::cli {
 
@@ -42,21 +42,11 @@ struct Arguments {
     DialectOptions dialect;
     Execution execution;
     Format format = Format::kTsv;
-    std::string output = "{stem}.{i}{ext}";
-    std::uint64_t first_index = 1;
+    OutputOptions output;  // manifest: "/dev/stdout" for "-"; names: with the suffix of compressed pieces
     std::uint64_t max_listed = kListedRagged;  // ragged records of a report
-    bool make_directories = false;
-    bool force = false;
-    bool resume = false;
-    bool sync = false;
-    std::string manifest;            // empty: none; "/dev/stdout" for "-"
-    bool print = false;              // names of pieces
-    bool null = false;               // lines end with NUL, see line_end()
-    std::optional<CloneMode> clone;  // sets policy.alignment too
-    CompressionOptions compression;  // of pieces; `output` has its suffix
-    bool checksum = false;
-    std::string filter;  // empty: none
-    bool dry_run = false;
+    bool print = false;                        // names of pieces
+    bool null = false;                         // lines end with NUL, see line_end()
+    std::optional<CloneMode> clone;            // as given; policy.alignment and output.clone agree with it
     bool json = false;
     bool quiet = false;
     bool verbose = false;

@@ -119,19 +119,4 @@ void spool(Context& context, OpenInput& opened) {
     opened.bar.resize(opened.input.blob().size());
 }
 
-RecordIndex index_of(const Context& context, OpenInput& opened) {
-    RecordIndex index = index_records(opened.input, opened.dialect, context.arguments.execution);
-    throw_if_changed(context, opened, index);
-    return index;
-}
-
-void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index) {
-    if (opened.input.accept_touch()) {
-        const RecordIndex again(opened.input.blob(), opened.dialect, context.arguments.execution,
-                                opened.input.cancellation());
-        if (!again.has_same_records(index)) throw InputChangedError();
-    }
-    opened.input.throw_if_changed();
-}
-
 }  // namespace cleave::cli

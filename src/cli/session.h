@@ -20,11 +20,4 @@ void spool(Context& context, OpenInput& opened);
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work);
 
-// The records of an input that is no stream, by index_records(). If only the time of the last status change is new
-// afterwards, scans again. Throws as RecordIndex, and InputChangedError if the second scan finds other records.
-RecordIndex index_of(const Context& context, OpenInput& opened);
-// Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
-// InputChangedError if that finds other records.
-void throw_if_changed(const Context& context, const OpenInput& opened, const RecordIndex& index);
-
 }  // namespace cleave::cli

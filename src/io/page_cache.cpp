@@ -71,18 +71,19 @@ bool is_cached(int descriptor, std::uint64_t offset) noexcept {
     return ::preadv2(descriptor, &target, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0 || errno != EAGAIN;
 }
 
-bool is_too_large_to_cache(const Blob& blob) {
+bool is_better_read_once(const Blob& blob, unsigned threads) {
+    constexpr unsigned kFewThreads = 4;
     constexpr std::uint64_t kPlaces = 64;
     constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // a short run must not pay for the looking
     if (blob.size() <= kWorthLooking) return false;
     const FileBehind file = file_behind(blob);
     if (file.descriptor < 0) return false;
+    std::uint64_t missing = 0;
     for (std::uint64_t i = 0; i < kPlaces; ++i) {
-        if (!is_cached(file.descriptor, file.offset + blob.size() / kPlaces * i)) {
-            return blob.size() > available_memory() / 2;
-        }
+        if (!is_cached(file.descriptor, file.offset + blob.size() / kPlaces * i)) ++missing;
     }
-    return false;
+    if (missing > kPlaces / 2 && threads <= kFewThreads) return true;
+    return missing > 0 && blob.size() > available_memory() / 2;
 }
 
 }  // namespace cleave

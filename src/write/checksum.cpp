@@ -55,12 +55,6 @@ private:
     Crc32c sum_;
 };
 
-class NoOutput : public PieceOutput {
-public:
-    void write(std::span<const std::uint8_t>) override {}
-    PieceResult finish(const Piece&) override { return {}; }
-};
-
 }  // namespace
 
 void Crc32c::add(std::span<const std::uint8_t> bytes) noexcept {
@@ -78,6 +72,6 @@ std::unique_ptr<PieceOutput> with_checksum(std::unique_ptr<PieceOutput> output) 
     return std::make_unique<SummedOutput>(std::move(output));
 }
 
-std::unique_ptr<PieceOutput> make_checksum_only() { return with_checksum(std::make_unique<NoOutput>()); }
+std::unique_ptr<PieceOutput> make_checksum_only() { return with_checksum(std::make_unique<NullOutput>()); }
 
 }  // namespace cleave

@@ -8,8 +8,8 @@
 
 #include "cleave/input.h"
 #include "cleave/meter.h"
+#include "cleave/output.h"
 #include "cleave/plan.h"
-#include "cleave/split.h"
 
 namespace cleave {
 
@@ -38,5 +38,9 @@ private:
     bool has_blocks_;                   // the input lies in its file so that blocks of it are blocks of the file
     std::atomic<bool> refused_{false};  // by the system, so that it is not asked for every piece
 };
+
+// Whether a file of that path could share blocks with the input, which is no stream. Tried with one block and a file
+// without a name.
+bool can_clone(const Input& input, const std::string& path);
 
 }  // namespace cleave

@@ -1,15 +1,11 @@
-// The checks of what callers of the library hand to the functions of cleave/split.h.
+// The check of output options where callers of the library hand them in.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "cleave/split.h"
+#include "cleave/output.h"
 
 namespace cleave {
 
-// Both throw std::invalid_argument. For plans of inputs that are no streams:
-void check(const Input& input, std::span<const Piece> pieces, std::uint64_t header_size);
-void check(const SplitOptions& options);
+// Throws std::invalid_argument if cleave/output.h does not allow them.
+void check(const OutputOptions& options);
 
 }  // namespace cleave

@@ -70,9 +70,9 @@ private:
 
 }  // namespace
 
-FileTarget::FileTarget(const Input& input, HeaderMode header, std::uint64_t header_size, const PieceNamer& namer,
-                       const SplitOptions& options)
-    : input_(input), header_(header), header_size_(header_size), options_(options), store_(input, namer, options) {
+FileTarget::FileTarget(const Input& input, HeaderMode header, const PieceNamer& namer, const OutputOptions& options,
+                       unsigned threads)
+    : input_(input), header_(header), options_(options), threads_(threads), store_(input, namer, options) {
     if (!input.is_stream() && options.compression.format == Compression::kNone) {
         cloner_ = std::make_unique<Cloner>(input, options.clone);
     }
@@ -94,7 +94,7 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
         }
         may_be_there[i] = store_.check(path) ? 1 : 0;
         if (cloner_ && !pieces.empty()) {
-            cloner_->check(pieces[i], header_size_in(header_, pieces[i].number, header_size_), path);
+            cloner_->check(pieces[i], parts_of(pieces[i], pieces).front().size, path);
         }
     }
     return may_be_there;
@@ -106,24 +106,24 @@ std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<c
     std::vector<char> are_there(pieces.size());
     // What a compressed piece should be is only known when it has been made.
     if (!cloner_ || pieces.empty()) return are_there;
-    parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
-        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], header_size_)))
-            are_there[i] = 1;
+    parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
+        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], pieces))) are_there[i] = 1;
         may_be_there_[i] = 0;
     });
     return are_there;
 }
 
-FileTarget::Parts FileTarget::parts_of(const Piece& piece, std::uint64_t header_size) const {
-    return {BlobRange{0, header_size_in(header_, piece.number, header_size)}, BlobRange{piece.start, piece.length}};
+// The header ends where the first of all pieces starts.
+FileTarget::Parts FileTarget::parts_of(const Piece& piece, std::span<const Piece> pieces) const {
+    const std::uint64_t header_size = header_size_in(header_, piece.number, pieces.front().start);
+    return {BlobRange{0, header_size}, BlobRange{piece.start, piece.length}};
 }
 
 bool FileTarget::hold(std::span<const Piece> pieces, std::span<const std::string> paths) {
     if (!cloner_) return false;
-    const std::uint64_t header_size = pieces.empty() ? 0 : pieces.front().start;
     std::atomic<bool> all = true;
-    parallel_for(pieces.size(), threads_for(pieces, options_.threads), [&](std::size_t i) {
-        if (all && !store_.has(paths[i], parts_of(pieces[i], header_size))) all = false;
+    parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
+        if (all && !store_.has(paths[i], parts_of(pieces[i], pieces))) all = false;
     });
     return all;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cleave/split.h"
+#include "cleave/output.h"
 #include "write/piece_target.h"
 
 namespace cleave {
@@ -16,7 +16,7 @@ namespace cleave {
 class FilterTarget : public PieceTarget {
 public:
     // `input` must outlive the target.
-    FilterTarget(const Input& input, const SplitOptions& options)
+    FilterTarget(const Input& input, const OutputOptions& options)
         : input_(input),
           command_(options.filter),
           output_(options.filter_output),
@@ -31,7 +31,7 @@ public:
     const Cancellation* cancellation() const noexcept override { return &stop_; }
     void fail(const std::exception_ptr& failure) noexcept override;
     void throw_failure() override;
-    void seal() override {}
+    void seal(const std::string& /*manifest*/) override {}
     void commit() noexcept override {}
 
 private:

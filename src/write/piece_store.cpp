@@ -64,7 +64,7 @@ void require_access(const std::string& folder) {
 
 }  // namespace
 
-PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const SplitOptions& options)
+PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options)
     : input_(input),
       namer_(namer),
       options_(options),
@@ -196,18 +196,18 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
     publish_in_turn(std::move(file));
 }
 
-void PieceStore::seal() {
+void PieceStore::seal(const std::string& manifest) {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (options_.sync) sync();
     if (streams_manifest_) {
-        write_manifest(manifest_stream_.get());
+        write_manifest(manifest_stream_.get(), manifest);
         manifest_stream_.close(options_.manifest);
     }
-    std::optional<TemporaryFile> manifest = make_manifest();
+    std::optional<TemporaryFile> manifest_file = make_manifest(manifest);
     // If the run is killed from here on, nothing is put back: only the manifest is missing.
     if (options_.replace) marker_->note_success(options_.sync);
-    if (manifest) {
-        publish_in_turn(std::move(*manifest));
+    if (manifest_file) {
+        publish_in_turn(std::move(*manifest_file));
         if (options_.sync) sync_manifest();
     }
 }
@@ -322,17 +322,16 @@ void PieceStore::sync() const {
     }
 }
 
-void PieceStore::write_manifest(int descriptor) const {
-    const std::string text = options_.manifest_text();
+void PieceStore::write_manifest(int descriptor, const std::string& text) const {
     const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
     write_all(descriptor, bytes, options_.manifest, input_.cancellation());
 }
 
 // The manifest as a file without its name; nothing if no such file is wanted, or if it is there.
-std::optional<TemporaryFile> PieceStore::make_manifest() {
+std::optional<TemporaryFile> PieceStore::make_manifest(const std::string& text) {
     if (!makes_manifest_ || streams_manifest_) return std::nullopt;
     TemporaryFile file = create_manifest();
-    write_manifest(file.descriptor());
+    write_manifest(file.descriptor(), text);
     if (has_manifest_) {
         const bool is_right = file.present(input_.cancellation()).has_value();
         if (judge_present(is_right, options_.manifest, "the manifest")) return std::nullopt;

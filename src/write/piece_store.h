@@ -16,7 +16,7 @@
 
 #include "cleave/input.h"
 #include "cleave/names.h"
-#include "cleave/split.h"
+#include "cleave/output.h"
 #include "io/copy.h"
 #include "io/run_marker.h"
 #include "io/temporary_file.h"
@@ -30,7 +30,7 @@ public:
 
     // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. Throws
     // std::system_error, std::invalid_argument for a directory that is missing and may not be made.
-    PieceStore(const Input& input, const PieceNamer& namer, const SplitOptions& options);
+    PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options);
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
     // Removes everything that the store has published or made, unless commit() was called; under options.resume
@@ -70,7 +70,7 @@ public:
 
     // All pieces are published. The manifest, if there is to be one, appears after them. Under options.sync all of it
     // is on stable storage then. Throws std::system_error, OutputError, Cancelled.
-    void seal();
+    void seal(const std::string& manifest);
 
     // After seal(): the run has succeeded, and what is published stays.
     void commit() noexcept;
@@ -92,14 +92,14 @@ private:
     void publish_in_turn(TemporaryFile file);
     void note_device(const FileIdentity& file, const std::string& folder);
     void sync() const;
-    void write_manifest(int descriptor) const;
-    std::optional<TemporaryFile> make_manifest();
+    void write_manifest(int descriptor, const std::string& text) const;
+    std::optional<TemporaryFile> make_manifest(const std::string& text);
     TemporaryFile create_manifest();
     void sync_manifest() const;
 
     const Input& input_;
     const PieceNamer& namer_;
-    const SplitOptions& options_;
+    const OutputOptions& options_;
     std::string folder_;
     std::optional<Directory> directory_;  // nothing as long as it is to be made
     bool makes_manifest_;

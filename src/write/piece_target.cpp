@@ -12,4 +12,8 @@ void PieceOutput::write_body(const Input& input, const Piece& piece, std::uint64
                   });
 }
 
+void NullOutput::write_body(const Input&, const Piece& piece, std::uint64_t, Meter* meter) {
+    if (meter != nullptr) meter->written += piece.length;
+}
+
 }  // namespace cleave

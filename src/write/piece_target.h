@@ -1,5 +1,4 @@
-// What becomes of pieces: the one interface of every kind of it. How the bytes of a piece come to it, from a mapping or
-// in a stream, is split.cpp's affair.
+// What becomes of pieces: the interface that files, commands and dry runs have in common. job/job.cpp brings the bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 #include "cleave/input.h"
 #include "cleave/meter.h"
+#include "cleave/output.h"
 #include "cleave/plan.h"
-#include "cleave/split.h"
 
 namespace cleave {
 
@@ -32,8 +31,16 @@ public:
     // part, and the parts come in order. Throws as write().
     virtual void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter);
 
-    // All has been written. Throws as write() and what is said of the target.
+    // All has been written. Throws as write() and what is said of the target. Does not know PieceResult::size.
     virtual PieceResult finish(const Piece& piece) = 0;
+};
+
+// Drops what is written, and reads no body.
+class NullOutput : public PieceOutput {
+public:
+    void write(std::span<const std::uint8_t>) override {}
+    void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override;
+    PieceResult finish(const Piece&) override { return {}; }
 };
 
 // Members may be called from several threads, but for prepare(), seal() and commit().
@@ -70,7 +77,8 @@ public:
     virtual void throw_failure() {}
 
     // All pieces are finished. Does everything that can still fail; what was made can be taken back until commit().
-    virtual void seal() = 0;
+    // `manifest` is the text of the manifest, if there is to be one.
+    virtual void seal(const std::string& manifest) = 0;
 
     // After seal(): what was made stays.
     virtual void commit() noexcept = 0;

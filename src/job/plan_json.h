@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "base/json.h"
 #include "cleave/dialect.h"
+#include "cleave/input.h"
+#include "cleave/output.h"
 #include "cleave/plan.h"
-#include "cleave/split.h"
-#include "cli/json.h"
 
-namespace cleave::cli {
+namespace cleave {
 
 // Facts about the whole input.
 struct InputFacts {
@@ -24,12 +24,13 @@ struct InputFacts {
     Compression compression = Compression::kNone;  // of the input; all offsets and sizes are of plain bytes
     CompressionOptions piece_compression;          // where there are files
 };
+// What is known before the scan: all but size and header_size.
+InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);
 
-// The file of a piece, or the input of a command in its place. `size` counts its plain bytes with the header.
+// The file of a piece, or the input of a command in its place.
 struct PieceFile {
     std::string name;
-    std::uint64_t size = 0;
-    PieceResult result = {};
+    PieceResult result;
 };
 
 // Takes the pieces first, in order: the facts may be known only after them. Needs about 140 bytes of memory a piece.
@@ -43,10 +44,6 @@ public:
 private:
     std::string pieces_;  // with commas between them
 };
-
-// The first difference between an existing manifest and the one of this run, in words. Nothing if they are equal. The
-// members of PieceResult are not compared: they are known only when a piece is finished.
-std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
 Json input_json(const InputFacts& facts);
 // The format and the size of a compressed file. A `file_size` of 0 means that the size is not known, as for a pipe, and
@@ -65,4 +62,4 @@ const char* name_of(Terminator terminator);
 const char* name_of(EscapeScope scope);
 const char* name_of(HeaderMode mode);
 
-}  // namespace cleave::cli
+}  // namespace cleave

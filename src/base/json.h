@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace cleave::cli {
+namespace cleave {
 
 // An object is made member by member: json["key"] = value. There is no constructor from a list of members: where an
 // initializer in a nested list throws, g++ 12 destroys values twice.
@@ -72,4 +72,4 @@ private:
 // name the last one counts.
 std::optional<Json> parse_json(std::string_view text);
 
-}  // namespace cleave::cli
+}  // namespace cleave

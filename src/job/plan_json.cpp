@@ -1,9 +1,6 @@
-#include "cli/plan_json.h"
-#include "cli/formatted.h"
+#include "job/plan_json.h"
 
-#include <algorithm>
-
-namespace cleave::cli {
+namespace cleave {
 namespace {
 
 // A byte as a character: those above ASCII as Latin-1 has them.
@@ -13,30 +10,29 @@ Json byte_json(std::optional<std::uint8_t> byte) {
     return std::string{static_cast<char>(0xC0 | *byte >> 6), static_cast<char>(0x80 | (*byte & 0x3F))};
 }
 
-// "'input.size'", of two objects that are not the same; the first one may be anybody's.
-std::string differing_member(const std::string& key, const Json& there, const Json& wanted) {
-    for (const auto& [member, value] : *wanted.object()) {
-        const Json* other = there.find(member);
-        if (other == nullptr || *other != value) return formatted("'{}.{}'", key, member);
-    }
-    return formatted("'{}'", key);
+// In eight digits.
+std::string hexadecimal(std::uint32_t number) {
+    std::string text(8, '0');
+    for (std::size_t i = text.size(); i-- > 0; number >>= 4U) text[i] = "0123456789abcdef"[number & 0xFU];
+    return text;
 }
 
 void add_result(Json& json, const PieceResult& result) {
     if (result.stored) json["stored"] = *result.stored;
-    if (result.crc32c) json["crc32c"] = formatted("{:08x}", *result.crc32c);
-}
-
-// Two elements of 'pieces', which may be anybody's.
-bool is_same_plan(Json there, Json wanted) {
-    for (Json* piece : {&there, &wanted}) {
-        if (piece->object() == nullptr) continue;
-        for (const char* member : {"stored", "crc32c"}) piece->erase(member);
-    }
-    return there == wanted;
+    if (result.crc32c) json["crc32c"] = hexadecimal(*result.crc32c);
 }
 
 }  // namespace
+
+InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header) {
+    InputFacts facts;
+    facts.path = input.path();
+    facts.mtime_ns = input.identity().mtime_ns;
+    facts.dialect = dialect;
+    facts.header = header;
+    facts.compression = input.compression();
+    return facts;
+}
 
 void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
     if (!pieces_.empty()) pieces_ += ',';
@@ -58,29 +54,6 @@ std::string PlanJson::text(const InputFacts& facts) const {
     std::string text = json.text();
     text.pop_back();  // the brace; the pieces are JSON already
     return text + ",\"pieces\":[" + pieces_ + "]}\n";
-}
-
-std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted) {
-    if (there == wanted) return std::nullopt;
-    const std::optional<Json> a = parse_json(there);
-    const std::optional<Json> b = parse_json(wanted);
-    if (!a || a->find("cleave") == nullptr) return "it is no manifest";
-    for (const auto& [key, value] : *b->object()) {
-        const Json* other = a->find(key);
-        if (other == nullptr) return formatted("it has no '{}'", key);
-        if (*other == value) continue;
-        if (value.object() != nullptr && other->object() != nullptr)
-            return formatted("its {} differs", differing_member(key, *other, value));
-        const Json::Array* pieces = value.array();
-        const Json::Array* others = other->array();
-        if (pieces == nullptr || others == nullptr) return formatted("its '{}' differs", key);
-        if (pieces->size() != others->size())
-            return formatted("it has {} pieces, not {}", others->size(), pieces->size());
-        const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces, is_same_plan);
-        if (piece == others->end()) continue;
-        return formatted("its piece {} is another one", piece - others->begin() + 1);
-    }
-    return std::nullopt;
 }
 
 Json input_json(const InputFacts& facts) {
@@ -123,7 +96,7 @@ void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& f
     json["records"] = piece.records;
     if (!file) return;
     json["name"] = file->name;
-    json["size"] = file->size;
+    json["size"] = file->result.size;
     add_result(json, file->result);
 }
 
@@ -162,4 +135,4 @@ const char* name_of(HeaderMode mode) {
     return "none";
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave

@@ -1,10 +1,10 @@
-#include "cli/json.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace cleave::cli {
+namespace cleave {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
@@ -132,4 +132,4 @@ std::optional<Json> parse_json(std::string_view text) {
     return builder.take();
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave

@@ -1,0 +1,24 @@
+// Splits as example_split does, without a mapping of the file and without a handler for SIGBUS: for programs that are
+// loaded into others.
+//   example_split_unmapped FILE N TEMPLATE
+#include <cleave/cleave.h>
+
+#include <exception>
+#include <iostream>
+#include <string>
+
+int main(int argc, char** argv) try {
+    if (argc != 4) {
+        std::cerr << "usage: example_split_unmapped FILE N TEMPLATE\n";
+        return 2;
+    }
+    cleave::Input input = cleave::Input::open(argv[1], nullptr, cleave::Access::kRead);
+    cleave::Job job;
+    job.policy.pieces = std::stoull(argv[2]);
+    job.output.names = argv[3];
+    cleave::JobObserver silent;
+    std::cout << cleave::run_job(input, job, silent).pieces << " pieces\n";
+} catch (const std::exception& error) {
+    std::cerr << argv[1] << ": " << error.what() << '\n';
+    return 1;
+}

@@ -1,0 +1,83 @@
+// One job, from an input to its pieces: the dialect is settled, the input scanned and cut, the pieces written, all of
+// them or none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/input.h"
+#include "cleave/output.h"
+#include "cleave/plan.h"
+#include "cleave/scan.h"
+
+namespace cleave {
+
+// How often an input is read whose bytes are all there. The pieces are the same. A stream that is not spooled is read
+// once.
+enum class Passes : std::uint8_t {
+    kAuto,  // one for most files that are not in the page cache, else two
+    kOne,   // scanned, cut and written part by part, in order. Not for a policy with an alignment, a snapshot, resume,
+            // or clone
+    kTwo,   // scanned and planned as a whole; then the pieces are written side by side
+};
+
+struct Job {
+    DialectOptions dialect;
+    Policy policy;
+    Execution execution;  // its threads are also the most pieces that are written at a time
+    OutputOptions output;
+    Passes passes = Passes::kAuto;
+};
+
+// What a job has come to.
+struct JobReport {
+    SniffedDialect sniffed;  // the dialect, and why
+    Findings findings;
+    std::uint64_t header_size = 0;  // as plan_pieces() returns it
+    std::uint64_t pieces = 0;
+};
+
+// Is called while a job runs, by one thread at a time. An exception from a member fails the job, and everything is
+// taken back.
+class JobObserver {
+public:
+    JobObserver() = default;
+    JobObserver(const JobObserver&) = delete;
+    JobObserver& operator=(const JobObserver&) = delete;
+    virtual ~JobObserver() = default;
+
+    // A stream was copied to a temporary file, because the policy needs all of it. It has `size` plain bytes. The
+    // numbers of Execution::meter begin anew.
+    virtual void spooled(std::uint64_t /*size*/) {}
+
+    // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. Throws
+    // OpenQuoteError for an open quote: override it to accept one.
+    virtual void found(const Findings& findings);
+
+    // It is known where the piece is cut. In piece order; with two passes, of all pieces before any is written.
+    virtual void cut(const Piece& /*piece*/) {}
+
+    // The piece is finished and has its name. In piece order, from any thread.
+    virtual void finished(const Piece& /*piece*/, const std::string& /*path*/, const PieceResult& /*result*/) {}
+
+    // All pieces and the manifest are in place. After this has returned, nothing can fail.
+    virtual void concluded(const JobReport& /*report*/) {}
+};
+
+// Does the job with an open input, which must not have been read. If it throws, nothing that was made here is left,
+// but see OutputOptions::resume. Throws
+// - std::invalid_argument for an argument that a header forbids, two pieces of one name, a piece with the name of the
+//   manifest, and a missing directory (MissingDirectoryError),
+// - std::system_error if the system refuses, and where a name is taken,
+// - OutputError, OtherPieceError, CloneError, FilterError,
+// - InputError if refuse_foreign() throws it, the compressed data are corrupt or end too early, and what
+//   JobObserver::found() throws,
+// - HeaderSizeError, before the first piece,
+// - InputChangedError if the input was written to meanwhile; where only the time of its last status change is new, it
+//   is scanned again, and the files are compared with it,
+// - Cancelled, by the input's Cancellation, and what the observer throws.
+JobReport run_job(Input& input, const Job& job, JobObserver& observer);
+
+}  // namespace cleave

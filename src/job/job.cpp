@@ -1,0 +1,401 @@
+// One run:
+//
+//     settle the dialect, and spool a stream that is needed as a whole
+//     cut the input and write its pieces, in one of two ways:
+//         two passes   scan all of it, plan all pieces, then write them side by side, each from its place in the input
+//         one pass     scan, cut and write part by part, in order
+//     see that the input has not changed
+//     seal (all that can still fail), conclude, commit (nothing can fail)
+//
+// What becomes of a piece is the target's affair: a file, the input of a command, or nothing in a dry run.
+#include "cleave/job.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "cleave/foreign.h"
+#include "cleave/names.h"
+#include "io/copy.h"
+#include "io/page_cache.h"
+#include "io/spill.h"
+#include "job/manifest.h"
+#include "job/plan_json.h"
+#include "plan/contract.h"
+#include "scan/contract.h"
+#include "write/checksum.h"
+#include "write/contract.h"
+#include "write/dry_target.h"
+#include "write/feed.h"
+#include "write/file_target.h"
+#include "write/filter_target.h"
+#include "write/threads.h"
+
+namespace cleave {
+namespace {
+
+// The descriptors that starting a command needs: both ends of a pipe and of a control socket.
+constexpr std::uint64_t kDescriptorsOfFilter = 4;
+
+// What the observer and the manifest learn of pieces, in order however they are finished. Any thread.
+class PieceReports {
+public:
+    PieceReports(const Job& job, JobObserver& observer, JobReport& report)
+        : job_(job), observer_(observer), report_(report) {}
+
+    void cut(const Piece& piece) {
+        const std::scoped_lock lock(mutex_);
+        observer_.cut(piece);
+    }
+
+    void found(const Findings& findings) {
+        const std::scoped_lock lock(mutex_);
+        report_.findings = findings;
+        observer_.found(findings);
+    }
+
+    void finished(const Piece& piece, std::string path, const PieceResult& result) {
+        const std::scoped_lock lock(mutex_);
+        waiting_.emplace(piece.number, Finished{piece, {std::move(path), result}});
+        for (; !waiting_.empty() && waiting_.begin()->first == report_.pieces + 1; ++report_.pieces) {
+            tell(waiting_.extract(waiting_.begin()).mapped());
+        }
+    }
+
+    // When all pieces are finished.
+    const PlanJson& manifest() const { return manifest_; }
+
+private:
+    struct Finished {
+        Piece piece;
+        PieceFile file;
+    };
+
+    void tell(Finished finished) {
+        auto& [piece, file] = finished;
+        file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
+        if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
+        if (!job_.output.manifest.empty()) manifest_.add(piece, file);
+        observer_.finished(piece, file.name, file.result);
+    }
+
+    const Job& job_;
+    JobObserver& observer_;
+    JobReport& report_;
+    std::mutex mutex_;
+    std::map<std::uint64_t, Finished> waiting_;  // by number
+    PlanJson manifest_;                          // if there is to be one
+};
+
+// Hands on the pieces that cut_stream() makes. Adds the size of the header to `header_size`.
+class StreamSink : public PieceSink {
+public:
+    StreamSink(const Job& job, const PieceNamer& namer, Feed& feed, PieceReports& reports, std::uint64_t& header_size)
+        : mode_(job.policy.header),
+          meter_(job.execution.meter),
+          namer_(namer),
+          feed_(feed),
+          reports_(reports),
+          header_size_(header_size) {}
+
+    void header(std::span<const std::uint8_t> bytes) override {
+        header_size_ += bytes.size();
+        if (mode_ != HeaderMode::kDrop) header_.append(bytes);
+    }
+
+    void begin(const Piece& piece) override {
+        end_last();
+        feed_.begin(piece, namer_.name(piece));
+        if (header_size_in(mode_, piece.number, header_.size()) > 0) {
+            header_.for_each_part([this](std::span<const std::uint8_t> bytes) { feed_.write(bytes); });
+        }
+        if (mode_ == HeaderMode::kFirst) header_.clear();
+    }
+
+    void body(std::span<const std::uint8_t> bytes) override {
+        feed_.write(bytes);
+        if (meter_ != nullptr) meter_->written += bytes.size();
+    }
+
+    // The end of the last piece is held back until the input is known to be good: a command takes it for success.
+    void end(const Piece& piece) override {
+        ended_ = piece;
+        reports_.cut(piece);
+    }
+    void end_last() {
+        if (const auto piece = std::exchange(ended_, std::nullopt)) feed_.end(*piece);
+    }
+
+private:
+    HeaderMode mode_;
+    Meter* meter_;
+    const PieceNamer& namer_;
+    Feed& feed_;
+    PieceReports& reports_;
+    std::uint64_t& header_size_;
+    SpillBuffer header_;
+    std::optional<Piece> ended_;  // feed_ does not know it yet
+};
+
+// While it lives, the input's waits end by the target's cancellation.
+class StoppableInput {
+public:
+    StoppableInput(Input& input, const PieceTarget& target) : input_(input), before_(input.cancellation()) {
+        input.set_cancellation(target.cancellation());
+    }
+    StoppableInput(const StoppableInput&) = delete;
+    StoppableInput& operator=(const StoppableInput&) = delete;
+    ~StoppableInput() { input_.set_cancellation(before_); }
+
+private:
+    Input& input_;
+    const Cancellation* before_;
+};
+
+// Does `work`. If it was cancelled because the target has failed, throws the target's failure.
+template <class Work>
+void write_to(PieceTarget& target, const Work& work) {
+    try {
+        work();
+    } catch (const Cancelled&) {
+        target.throw_failure();
+        throw;
+    }
+}
+
+class Run {
+public:
+    Run(Input& input, const Job& job, JobObserver& observer)
+        : input_(input),
+          job_(job),
+          policy_(job.policy),
+          output_(job.output),
+          observer_(observer),
+          reports_(job, observer, report_) {}
+
+    JobReport run() {
+        report_.sniffed = settle_dialect(job_.dialect, input_);
+        if (output_.clone == CloneMode::kAlways) refuse_unclonable();
+        if (needs_whole_input(policy_)) spool();
+        if (is_one_pass()) {
+            cut_in_order();
+        } else {
+            cut_by_index();
+        }
+        target_->seal(output_.manifest.empty() ? std::string() : reports_.manifest().text(facts()));
+        observer_.concluded(report_);
+        target_->commit();
+        return report_;
+    }
+
+private:
+    const Dialect& dialect() const { return report_.sniffed.dialect; }
+
+    bool makes_plain_files() const {
+        return output_.filter.empty() && output_.compression.format == Compression::kNone;
+    }
+
+    void refuse_unclonable() {
+        if (!input_.is_stream() || input_.peek(1).empty()) return;
+        const bool is_compressed = input_.compression() != Compression::kNone;
+        throw CloneError(input_.path() == "-" ? "stdin" : input_.path(),
+                         is_compressed ? "compressed" : "not a regular file");
+    }
+
+    void spool() {
+        if (!input_.is_stream()) return;
+        refuse_foreign(input_.peek(kSniffSize));  // rather than after the copy
+        input_.spool(job_.execution.meter);
+        if (Meter* meter = job_.execution.meter) meter->scanned = meter->written = meter->pieces = 0;
+        observer_.spooled(input_.blob().size());
+    }
+
+    bool is_one_pass() const {
+        if (input_.is_stream()) return true;
+        if (job_.passes != Passes::kAuto) return job_.passes == Passes::kOne;
+        return policy_.pieces && policy_.alignment == 0 && makes_plain_files() && !output_.resume && !output_.dry_run &&
+               !input_.is_snapshot() && is_better_read_once(input_.blob(), job_.execution.threads);
+    }
+
+    void make_target(const std::optional<std::uint64_t>& count) {
+        namer_.emplace(output_.names, input_.path(), output_.first_index, count);
+        const unsigned threads = job_.execution.threads;
+        if (output_.dry_run) {
+            target_ = std::make_unique<DryTarget>(input_, policy_.header, *namer_, output_, threads);
+        } else if (!output_.filter.empty()) {
+            target_ = std::make_unique<FilterTarget>(input_, output_);
+        } else {
+            target_ = std::make_unique<FileTarget>(input_, policy_.header, *namer_, output_, threads);
+        }
+    }
+
+    std::vector<std::string> names_of(std::span<const Piece> pieces) const {
+        std::vector<std::string> names;
+        names.reserve(pieces.size());
+        for (const Piece& piece : pieces) names.push_back(namer_->name(piece));
+        return names;
+    }
+
+    InputFacts facts() const {
+        InputFacts facts = facts_of(input_, dialect(), policy_.header);
+        facts.size = report_.findings.size;
+        facts.header_size = report_.header_size;
+        facts.piece_compression = output_.compression;
+        return facts;
+    }
+
+    // What was done before under the manifest must have been this very job.
+    void check_manifest() const {
+        if (!output_.resume || output_.replace || output_.manifest.empty()) return;
+        PlanJson plan;
+        for (const Piece& piece : pieces_) {
+            const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
+            plan.add(piece, PieceFile{namer_->name(piece), {header_size + piece.length, {}, {}}});
+        }
+        check_resumed(output_.manifest, plan.text(facts()));
+    }
+
+    // Throws HeaderSizeError.
+    std::uint64_t plan_all(const RecordIndex& index, std::vector<Piece>& pieces) const {
+        return plan_pieces(index, policy_, [&](const Piece& piece) { pieces.push_back(piece); });
+    }
+
+    void cut_by_index() {
+        {
+            const RecordIndex index = index_records(input_, dialect(), job_.execution);
+            reports_.found(index.findings());
+            report_.header_size = plan_all(index, pieces_);
+        }
+        for (const Piece& piece : pieces_) reports_.cut(piece);
+        make_target(pieces_.size());
+        check_manifest();
+        std::vector<std::string> paths = names_of(pieces_);
+        const std::vector<char> are_there = target_->prepare(pieces_, paths);
+        const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
+                                                     : threads_within(job_.execution.threads, kDescriptorsOfFilter);
+        write_to(*target_, [&] {
+            parallel_for(pieces_.size(), threads, [&](std::size_t i) {
+                try {
+                    write_piece(pieces_[i], std::move(paths[i]), are_there[i] != 0);
+                } catch (const Cancelled&) {
+                    throw;
+                } catch (const std::exception&) {  // the other pieces need not be finished any more
+                    target_->fail(std::current_exception());
+                    throw;
+                }
+            });
+        });
+        throw_if_changed();
+    }
+
+    void write_piece(const Piece& piece, std::string path, bool is_there) {
+        PieceResult result;
+        if (!is_there || output_.checksum) {
+            const std::unique_ptr<PieceOutput> output = is_there ? make_checksum_only() : target_->open(piece, path);
+            const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
+            for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
+                          [&](std::span<const std::uint8_t> bytes) { output->write(bytes); });
+            output->write_body(input_, piece, header_size, job_.execution.meter);
+            result = output->finish(piece);
+        } else if (job_.execution.meter != nullptr) {
+            job_.execution.meter->written += piece.length;
+        }
+        reports_.finished(piece, std::move(path), result);
+    }
+
+    void cut_in_order() {
+        make_target(policy_.pieces);
+        const StoppableInput stoppable(input_, *target_);
+        target_->prepare({}, names_known_beforehand());
+        // Plain files are written as fast as an input can be read in order.
+        const bool is_one_thread = makes_plain_files() || output_.dry_run;
+        const unsigned threads = is_one_thread ? 1 : threads_within(job_.execution.threads, kDescriptorsOfFilter);
+        write_to(*target_, [&] {
+            const auto feed = make_feed(*target_, threads,
+                                        [&](const Piece& piece, const std::string& path, const PieceResult& result) {
+                                            reports_.finished(piece, path, result);
+                                        });
+            StreamSink sink(job_, *namer_, *feed, reports_, report_.header_size);
+            const Findings findings = cut_stream(input_, dialect(), job_.execution, policy_, sink);
+            if (!is_checkable()) input_.throw_if_changed();
+            reports_.found(findings);
+            sink.end_last();
+            feed->finish();
+            throw_if_changed();
+        });
+    }
+
+    // The names of the pieces of an input that is cut as it is read, if they do not depend on where the cuts are.
+    std::vector<std::string> names_known_beforehand() const {
+        std::vector<std::string> names;
+        if (!policy_.pieces || namer_->needs_place()) return names;
+        for (Piece piece; piece.number <= *policy_.pieces; ++piece.number) names.push_back(namer_->name(piece));
+        return names;
+    }
+
+    // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may be that of
+    // bytes that were different for a moment.
+    bool is_checkable() const {
+        return !input_.is_stream() && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
+    }
+
+    // All pieces are made. Throws what Input::throw_if_changed() does. If nothing has changed but the time of the last
+    // status change, the input is scanned again, and the pieces are compared with it.
+    void throw_if_changed() {
+        if (is_checkable() && input_.accept_touch() && !holds_still()) throw InputChangedError();
+        input_.throw_if_changed();
+    }
+
+    bool holds_still() {
+        const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
+        std::vector<Piece> planned;
+        plan_all(again, planned);
+        if (again.findings() != report_.findings) return false;
+        // With one pass what was reported of the pieces was read from the very bytes that were written.
+        if (!pieces_.empty() && planned != pieces_) return false;
+        return target_->hold(planned, names_of(planned));
+    }
+
+    Input& input_;
+    const Job& job_;
+    const Policy& policy_;
+    const OutputOptions& output_;
+    JobObserver& observer_;
+    JobReport report_;
+    PieceReports reports_;
+    std::vector<Piece> pieces_;  // with two passes
+    std::optional<PieceNamer> namer_;
+    std::unique_ptr<PieceTarget> target_;
+};
+
+void check(const Job& job) {
+    checked(job.policy);
+    checked_kernel(job.execution);
+    check(job.output);
+    if (job.passes == Passes::kOne && (job.output.resume || job.output.clone != CloneMode::kNever)) {
+        throw std::invalid_argument("job: resume and clone need two passes");
+    }
+}
+
+}  // namespace
+
+void JobObserver::found(const Findings& findings) {
+    if (findings.open_quote) throw OpenQuoteError(*findings.open_quote);
+}
+
+JobReport run_job(Input& input, const Job& job, JobObserver& observer) {
+    check(job);
+    try {
+        return Run(input, job, observer).run();
+    } catch (const std::exception&) {
+        input.rethrow();
+    }
+}
+
+}  // namespace cleave

@@ -1,0 +1,140 @@
+// A job tells its observer everything, in order, and whatever the observer throws takes everything back.
+#include "cleave/job.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "inputs.h"
+#include "jobs.h"
+#include "pipe_input.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+const std::string kText = "h\na\n\"b\nb\"\nc\n";
+
+enum class Way : std::uint8_t { kTwoPasses, kOnePass, kStream, kSpooled };
+constexpr Way kWays[] = {Way::kTwoPasses, Way::kOnePass, Way::kStream, Way::kSpooled};
+
+class JobTest : public testing::TestWithParam<Way> {
+protected:
+    // Cuts the text into its three records, by a policy that suits the way.
+    JobReport run(JobObserver& observer, const std::string& text = kText) {
+        Job job = by_records(1);
+        if (GetParam() == Way::kSpooled) {
+            job = by_pieces(3);
+            job.policy.header = HeaderMode::kDrop;
+        }
+        job.output.names = out_.path("piece{i:1}");
+        job.output.manifest = out_.path("manifest");
+        job.passes = GetParam() == Way::kOnePass ? Passes::kOne : Passes::kTwo;
+        if (GetParam() == Way::kOnePass || GetParam() == Way::kTwoPasses) {
+            Input input = Input::open(in_.write("in.csv", text));
+            return run_job(input, job, observer);
+        }
+        Pipe pipe(text, {5});
+        Input input = Input::open(pipe.path());
+        return run_job(input, job, observer);
+    }
+
+    TemporaryDirectory in_;
+    TemporaryDirectory out_;
+};
+
+std::string name_of(const testing::TestParamInfo<Way>& way) {
+    constexpr std::array kNames = {"TwoPasses", "OnePass", "Stream", "Spooled"};
+    return kNames.at(static_cast<std::size_t>(way.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(, JobTest, testing::ValuesIn(kWays), name_of);
+
+TEST_P(JobTest, TellsEverythingInOrder) {
+    std::vector<std::string> told;
+    Watcher watcher;
+    watcher.on_spooled = [&](std::uint64_t size) { told.push_back("spooled " + std::to_string(size)); };
+    watcher.on_found = [&](const Findings& findings) { told.push_back("found " + std::to_string(findings.records)); };
+    watcher.on_cut = [&](const Piece& piece) { told.push_back("cut " + std::to_string(piece.number)); };
+    watcher.on_finished = [&](const Piece& piece, const std::string& path, const PieceResult& result) {
+        EXPECT_EQ(path, out_.path("piece" + std::to_string(piece.number)));
+        EXPECT_EQ(result.size, out_.files().at("piece" + std::to_string(piece.number)).size());
+        EXPECT_FALSE(out_.files().contains("manifest"));
+        told.push_back("finished " + std::to_string(piece.number));
+    };
+    watcher.on_concluded = [&](const JobReport& report) {
+        EXPECT_TRUE(out_.files().contains("manifest"));
+        told.push_back("concluded " + std::to_string(report.pieces));
+    };
+    const JobReport report = run(watcher);
+    EXPECT_EQ(report.pieces, 3U);
+    EXPECT_EQ(report.header_size, 2U);
+    EXPECT_EQ(report.findings.records, 4U);
+    EXPECT_EQ(report.sniffed.dialect, Dialect{});
+    std::vector<std::string> wanted;
+    if (GetParam() == Way::kSpooled) wanted.push_back("spooled " + std::to_string(kText.size()));
+    if (GetParam() == Way::kTwoPasses || GetParam() == Way::kSpooled) {
+        for (const char* call : {"found 4", "cut 1", "cut 2", "cut 3", "finished 1", "finished 2", "finished 3"}) {
+            wanted.emplace_back(call);
+        }
+    } else {
+        for (const char* call : {"cut 1", "finished 1", "cut 2", "finished 2", "cut 3", "found 4", "finished 3"}) {
+            wanted.emplace_back(call);
+        }
+    }
+    wanted.emplace_back("concluded 3");
+    EXPECT_EQ(told, wanted);
+}
+
+TEST_P(JobTest, WhateverTheObserverThrowsTakesEverythingBack) {
+    for (const char* member : {"found", "cut", "finished", "concluded"}) {
+        Watcher watcher;
+        const auto fail = [&](const char* here) {
+            if (here == std::string(member)) throw std::runtime_error(member);
+        };
+        watcher.on_found = [&](const Findings&) { fail("found"); };
+        watcher.on_cut = [&](const Piece& piece) {
+            if (piece.number == 3) fail("cut");
+        };
+        watcher.on_finished = [&](const Piece& piece, const std::string&, const PieceResult&) {
+            if (piece.number == 3) fail("finished");
+        };
+        watcher.on_concluded = [&](const JobReport&) { fail("concluded"); };
+        EXPECT_THROW(run(watcher), std::runtime_error) << member;
+        EXPECT_TRUE(out_.files().empty()) << member;
+    }
+}
+
+TEST_P(JobTest, AnOpenQuoteIsRefusedUnlessTheObserverAcceptsIt) {
+    const std::string text = kText + "\"d";
+    JobObserver silent;
+    EXPECT_THROW(run(silent, text), OpenQuoteError);
+    EXPECT_TRUE(out_.files().empty());
+    Watcher watcher;
+    watcher.accept_open_quote();
+    EXPECT_TRUE(run(watcher, text).findings.open_quote);
+    EXPECT_FALSE(out_.files().empty());
+}
+
+TEST_P(JobTest, TheManifestIsThatOfTheFiles) {
+    JobObserver silent;
+    run(silent);
+    const auto manifest = parse_json(out_.files().at("manifest"));
+    ASSERT_TRUE(manifest);
+    ASSERT_NE(manifest->find("pieces"), nullptr);
+    const Json::Array* pieces = manifest->find("pieces")->array();
+    ASSERT_EQ(pieces->size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const std::string name = "piece" + std::to_string(i + 1);
+        EXPECT_EQ(*(*pieces)[i].find("name"), Json(out_.path(name)));
+        EXPECT_EQ(*(*pieces)[i].find("size"), Json(out_.files().at(name).size()));
+    }
+    EXPECT_EQ(*manifest->find("input")->find("size"), Json(kText.size()));
+}
+
+}  // namespace
+}  // namespace cleave::test
