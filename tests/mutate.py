@@ -27,7 +27,7 @@ MEMORY_LIMIT = 4 << 30  # a mutant may well take all there is
 
 FILES = [
     "src/dialect/state_machine.cpp", "src/kernels/step.h", "src/plan/cut_stream.cpp", "src/plan/limits.h",
-    "src/plan/plan.cpp", "src/scan/carry.cpp", "src/scan/examine.cpp", "src/scan/examiner.cpp", "src/scan/excerpt.cpp",
+    "src/plan/plan.cpp", "src/scan/carry.cpp", "src/scan/examine.cpp", "src/scan/census.cpp", "src/scan/excerpt.cpp",
     "src/scan/index.cpp", "src/scan/locator.cpp", "src/scan/rescan.cpp", "src/scan/summarise.cpp",
     "src/scan/walker.cpp"]
 
@@ -41,7 +41,7 @@ TESTS = {
                  ("plan_test", "*"), ("aligned_cuts_test", "*")],
     "src/scan": [QUICK_INDEX, ("index_test", "-ThreadsTest.*"), ("stream_test", "Scan.*"), ("plan_test", "*"),
                  ("index_test", "ThreadsTest.*")],
-    **dict.fromkeys(["src/scan/examine.cpp", "src/scan/examiner.cpp", "src/scan/excerpt.cpp"],
+    **dict.fromkeys(["src/scan/examine.cpp", "src/scan/census.cpp", "src/scan/excerpt.cpp"],
                     [("examine_test", "-*TheSameByEveryMachine"), ("examine_test", "*TheSameByEveryMachine")]),
 }
 

@@ -4,15 +4,12 @@
 #include <stdexcept>
 
 #include "base/bits.h"
-#include "cleave/foreign.h"
 #include "cleave/plan.h"
-#include "dialect/contract.h"
 #include "io/sequential_reader.h"
 #include "io/spill.h"
 #include "plan/contract.h"
 #include "plan/limits.h"
 #include "scan/comparing_walker.h"
-#include "scan/contract.h"
 #include "scan/header_finder.h"
 
 namespace cleave {
@@ -210,12 +207,8 @@ void check_in_order(const Input& input, const Policy& policy) {
 Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                     PieceSink& sink) {
     check_in_order(input, checked(policy));
-    const Kernel& kernel = checked_kernel(execution);
-    const auto head = input.peek(kSniffSize);
-    refuse_foreign(head);
-    const std::size_t bom = bom_size(head);
-    ComparingWalker walker(checked(dialect), kernel, bom);
-    HeaderFinder header(dialect, bom);
+    ComparingWalker walker = walker_of(input, dialect, execution);
+    HeaderFinder header(dialect, walker.bom());
     StreamCutter cutter(policy, sink, header, input.is_stream() ? 0 : input.blob().size());
     const auto cut = [&](std::span<const std::uint8_t> bytes) { cutter.feed(bytes, walker.walk(bytes)); };
     // Empty records belong to the header if a record that is not empty follows them. Until then they wait.

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "cleave/foreign.h"
+#include "dialect/contract.h"
 #include "kernels/markup.h"
 #include "scan/carry.h"
+#include "scan/contract.h"
 
 namespace cleave {
 namespace {
@@ -103,5 +106,12 @@ void ComparingWalker::find_parting() {
 }
 
 Findings ComparingWalker::findings() const { return {offset(), records(), 0, open_quote(), divergence_}; }
+
+ComparingWalker walker_of(Input& input, const Dialect& dialect, const Execution& execution) {
+    const Kernel& kernel = checked_kernel(execution);
+    const auto head = input.peek(kSniffSize);
+    refuse_foreign(head);
+    return {checked(dialect), kernel, bom_size(head)};
+}
 
 }  // namespace cleave

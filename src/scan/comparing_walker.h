@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "cleave/input.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -50,5 +51,9 @@ private:
     Position before_{};
     Position other_before_{};
 };
+
+// At the start of an input that is to be read from front to back. Throws InputError as refuse_foreign(), what
+// Input::peek() throws, and std::invalid_argument for a dialect with a fault or a bad execution.
+ComparingWalker walker_of(Input& input, const Dialect& dialect, const Execution& execution);
 
 }  // namespace cleave

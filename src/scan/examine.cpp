@@ -5,12 +5,10 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "cleave/foreign.h"
 #include "dialect/contract.h"
 #include "io/sequential_reader.h"
+#include "scan/census.h"
 #include "scan/comparing_walker.h"
-#include "scan/contract.h"
-#include "scan/examiner.h"
 #include "scan/excerpt.h"
 
 namespace cleave {
@@ -40,9 +38,9 @@ Execution without_meter(Execution execution) {
 }
 
 // A blob: the header, which says how many fields there should be, then the others by all threads.
-class BlobExaminer {
+class BlobExamination {
 public:
-    BlobExaminer(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed)
+    BlobExamination(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed)
         : cancellation_(input.cancellation()),
           execution_(execution),
           max_listed_(max_listed),
@@ -58,7 +56,7 @@ public:
         if (size_ == 0) return examination;
         std::vector<std::uint8_t> buffer;
         const Bytes start = blob_.lend(0, std::min<std::uint64_t>(size_, Examination::kMaxHeadSize), buffer);
-        Examiner head(table_, {}, bom_size(start), std::nullopt, max_listed_);
+        CensusTaker head(table_, {}, bom_size(start), std::nullopt, max_listed_);
         run(head, {}, body_);
         examination.fields = head.fields();
         examination.header = head.header();
@@ -83,9 +81,9 @@ private:
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
             if (begin.record >= end.record) return;
-            Examiner examiner(table_, begin, 0, fields, max_listed_);
-            run(examiner, begin, end);
-            chunks[i] = std::move(examiner).census();
+            CensusTaker taker(table_, begin, 0, fields, max_listed_);
+            run(taker, begin, end);
+            chunks[i] = std::move(taker).census();
         });
         for (Census& chunk : chunks) {
             append(census, chunk, max_listed_);
@@ -93,18 +91,18 @@ private:
         }
     }
 
-    void run(Examiner& examiner, Boundary begin, Boundary end) const {
+    void run(CensusTaker& taker, Boundary begin, Boundary end) const {
         std::vector<std::uint8_t> buffer;
         for (std::uint64_t offset = begin.offset; offset < end.offset; offset += kSliceSize) {
             if (cancellation_ != nullptr) cancellation_->throw_if_requested();
             const std::uint64_t size = std::min<std::uint64_t>(kSliceSize, end.offset - offset);
-            examiner.feed(blob_.lend(offset, size, buffer));
+            taker.feed(blob_.lend(offset, size, buffer));
             blob_.throw_if_lost();
             if (execution_.meter != nullptr) execution_.meter->scanned += size;
         }
-        examiner.finish();
+        taker.finish();
         // The state machine and the kernels read the same records, unless they read different bytes.
-        if (examiner.census().records != end.record - begin.record) throw InputChangedError();
+        if (taker.census().records != end.record - begin.record) throw InputChangedError();
     }
 
     std::optional<Excerpt> excerpt(const std::optional<Place>& place) const {
@@ -118,7 +116,7 @@ private:
     const Cancellation* cancellation_;
     Execution execution_;
     std::uint64_t max_listed_;
-    ExaminerTable table_;
+    CensusTable table_;
     RecordIndex index_;
     const Blob& blob_;
     std::uint64_t size_;
@@ -128,14 +126,11 @@ private:
 // A stream: in one pass. An excerpt is taken while its bytes are there, wherever one may be asked for later: where a
 // quote is open, and where the quote rules have parted.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
-    const Kernel& kernel = checked_kernel(execution);
+    ComparingWalker walker = walker_of(input, dialect, execution);
     const Bytes peeked = start_of(input.peek(kSniffSize));
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());
-    refuse_foreign(start);
-    const std::size_t bom = bom_size(start);
-    const ExaminerTable table(checked(dialect));
-    ComparingWalker walker(dialect, kernel, bom);
-    Examiner examiner(table, {}, bom, std::nullopt, max_listed);
+    const CensusTable table(dialect);
+    CensusTaker taker(table, {}, walker.bom(), std::nullopt, max_listed);
     PassingExcerpts passing;
     PassingExcerpts::Slot open_quote;
     PassingExcerpts::Slot divergence;
@@ -147,10 +142,10 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
     do {
         bytes = reader.read();
         walker.pass(bytes);
-        examiner.feed(bytes);
-        if (bytes.empty()) examiner.finish();
+        taker.feed(bytes);
+        if (bytes.empty()) taker.finish();
         examination.findings = walker.findings();
-        const Census& census = examiner.census();
+        const Census& census = taker.census();
         passing.pass(bytes);
         const auto& parted = walker.parted();
         passing.take(open_quote, examination.findings.open_quote);
@@ -158,10 +153,10 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
         passing.take(stray_quote, census.stray_quotes.first);
         passing.take(ragged, census.ragged.first);
     } while (!bytes.empty());
-    examination.findings.header_records = examiner.header_records();
-    examination.fields = examiner.fields();
-    examination.header = examiner.header();
-    examination.census = std::move(examiner).census();
+    examination.findings.header_records = taker.header_records();
+    examination.fields = taker.fields();
+    examination.header = taker.header();
+    examination.census = std::move(taker).census();
     examination.head = head_of(start, examination.header);
     examination.open_quote = open_quote.of(examination.findings.open_quote);
     examination.divergence = divergence.of(examination.findings.divergence);
@@ -175,8 +170,8 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
 Examination examine(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     try {
         Examination examination = input.is_stream() ? examine_stream(input, dialect, execution, max_listed)
-                                                    : BlobExaminer(input, dialect, execution, max_listed).examine();
-        if (input.accept_touch() && BlobExaminer(input, dialect, execution, max_listed).examine() != examination) {
+                                                    : BlobExamination(input, dialect, execution, max_listed).examine();
+        if (input.accept_touch() && BlobExamination(input, dialect, execution, max_listed).examine() != examination) {
             throw InputChangedError();
         }
         input.throw_if_changed();

@@ -1,11 +1,8 @@
 // Scanning an input by the way it is read.
 #include "cleave/compression.h"
-#include "cleave/foreign.h"
 #include "cleave/scan.h"
-#include "dialect/contract.h"
 #include "io/sequential_reader.h"
 #include "scan/comparing_walker.h"
-#include "scan/contract.h"
 #include "scan/header_finder.h"
 
 namespace cleave {
@@ -16,12 +13,8 @@ Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execut
 }
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution) {
-    const Kernel& kernel = checked_kernel(execution);
-    const auto head = input.peek(kSniffSize);
-    refuse_foreign(head);
-    const std::size_t bom = bom_size(head);
-    ComparingWalker walker(checked(dialect), kernel, bom);
-    HeaderFinder header(dialect, bom);
+    ComparingWalker walker = walker_of(input, dialect, execution);
+    HeaderFinder header(dialect, walker.bom());
     SequentialReader reader(input, execution.meter);
     for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         walker.pass(bytes);

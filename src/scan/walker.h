@@ -39,6 +39,7 @@ public:
     std::uint64_t offset() const { return position_.offset; }
     std::uint64_t records() const { return position_.records; }  // that start before offset()
     State state() const;
+    std::uint64_t bom() const { return bom_; }
     // The quote that is open after the last byte. Only right if the walk came past it.
     std::optional<Place> open_quote() const;
 

@@ -1,5 +1,5 @@
-// The exact rules followed through whole records, with an eye on everything that is counted there. Bytes without a role
-// in the dialect are passed over 64 at a time.
+// Counts what is in the records: fields, line ends, quotes in odd places. The exact rules are followed through whole
+// records. Bytes without a role in the dialect are passed over 64 at a time.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 namespace cleave {
 
 // The state machine of a dialect with what happens at each of its steps. Immutable after construction, any thread.
-class ExaminerTable {
+class CensusTable {
 public:
-    explicit ExaminerTable(const Dialect& dialect);
+    explicit CensusTable(const Dialect& dialect);
 
     const Dialect& dialect() const { return dialect_; }
 
@@ -45,7 +45,7 @@ public:
     static constexpr std::uint8_t kReturnInField = kStateCount;         // outside quotes; an LF may yet make it a CRLF
     static constexpr std::uint8_t kReturnAfterQuote = kStateCount + 1;  // the same, right after a closing quote
     static constexpr std::uint8_t kReturnInQuoted = kStateCount + 2;
-    static constexpr std::size_t kExaminerStateCount = kStateCount + 3;
+    static constexpr std::size_t kCensusStateCount = kStateCount + 3;
 
     struct Move {
         std::uint16_t events;
@@ -70,19 +70,19 @@ private:
     static void break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind);
 
     Dialect dialect_;
-    std::array<Move, kExaminerStateCount * kRowSize> moves_{};
+    std::array<Move, kCensusStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
     std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; one that has no role is one of those
 };
 
 // For one thread at a time. Memory: some hundred bytes, and the ragged records that are listed.
-class Examiner {
+class CensusTaker {
 public:
     // At `begin`, where a record starts and, at the start of the input, `bom` bytes of byte order mark. Records should
     // have `fields` fields; if that is not known, as many as the header, and the input begins at `begin`. `table` must
-    // outlive the examiner. The census lists at most `max_listed` ragged records.
-    Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
-             std::uint64_t max_listed);
+    // outlive this. The census lists at most `max_listed` ragged records.
+    CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
+                std::uint64_t max_listed);
 
     void feed(std::span<const std::uint8_t> bytes);
 
@@ -93,7 +93,7 @@ public:
     const Census& census() const& { return census_; }
     Census census() && { return std::move(census_); }
     // Once the input has ended: the header record, or the first record if all are empty; and the number of its fields.
-    // An examiner that was given the number of fields does not look for the header.
+    // The header is not looked for if the number of fields was given.
     const RecordExtent& header() const { return header_; }
     std::uint64_t fields() const;
     // How many records the header takes up.
@@ -103,14 +103,14 @@ private:
     static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
     void take_step(const std::uint8_t* step, std::uint64_t roles);
-    void take(ExaminerTable::Kind kind, std::uint64_t offset);
+    void take(CensusTable::Kind kind, std::uint64_t offset);
     void note(unsigned events, std::uint64_t offset);
     void note_surplus();
     void end_record(std::uint64_t end, std::uint64_t terminator_size);
     void look_for_header(std::uint64_t end);
     void count(Tally& tally, std::uint64_t offset) const;
 
-    const ExaminerTable* table_;
+    const CensusTable* table_;
     std::uint64_t bom_;
     std::uint64_t fields_;
     std::uint64_t max_listed_;

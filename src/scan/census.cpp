@@ -1,4 +1,4 @@
-#include "scan/examiner.h"
+#include "scan/census.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-using Kind = ExaminerTable::Kind;
+using Kind = CensusTable::Kind;
 
 constexpr std::size_t kStepSize = 64;
 
@@ -22,20 +22,20 @@ Kind kind_by(const Dialect& dialect, std::uint8_t byte) {
 
 // What the rules know of a state: nothing of the CR that it remembers.
 State state_of(std::uint8_t state) {
-    if (state == ExaminerTable::kReturnInField || state == ExaminerTable::kReturnAfterQuote) return State::kUnquoted;
-    return state == ExaminerTable::kReturnInQuoted ? State::kQuoted : static_cast<State>(state);
+    if (state == CensusTable::kReturnInField || state == CensusTable::kReturnAfterQuote) return State::kUnquoted;
+    return state == CensusTable::kReturnInQuoted ? State::kQuoted : static_cast<State>(state);
 }
 
 bool is_return_outside(std::uint8_t state) {
-    return state == ExaminerTable::kReturnInField || state == ExaminerTable::kReturnAfterQuote;
+    return state == CensusTable::kReturnInField || state == CensusTable::kReturnAfterQuote;
 }
 
 // What becomes clear of the CR before when it was not the first half of a CRLF.
 std::uint16_t events_of_lone_return(std::uint8_t state) {
     switch (state) {
-        case ExaminerTable::kReturnInField: return ExaminerTable::kIsDataBreak;
-        case ExaminerTable::kReturnAfterQuote: return ExaminerTable::kIsDataBreak | ExaminerTable::kWasStrayAndReturn;
-        case static_cast<std::uint8_t>(State::kCarriageReturn): return ExaminerTable::kEndedByCr;
+        case CensusTable::kReturnInField: return CensusTable::kIsDataBreak;
+        case CensusTable::kReturnAfterQuote: return CensusTable::kIsDataBreak | CensusTable::kWasStrayAndReturn;
+        case static_cast<std::uint8_t>(State::kCarriageReturn): return CensusTable::kEndedByCr;
         default: return 0;
     }
 }
@@ -55,20 +55,20 @@ void add(Ragged& sum, const Ragged& next, std::uint64_t max_listed) {
 
 }  // namespace
 
-ExaminerTable::ExaminerTable(const Dialect& dialect)
+CensusTable::CensusTable(const Dialect& dialect)
     : dialect_(dialect),
       role_bytes_{dialect.quote.value_or('\n'), dialect.delimiter, dialect.escape.value_or('\n'), '\r', '\n'} {
     for (std::size_t byte = 0; byte < kinds_.size(); ++byte) {
         kinds_[byte] = kind_by(dialect, static_cast<std::uint8_t>(byte));
     }
     const StateMachine machine(dialect);
-    for (std::uint8_t state = 0; state < kExaminerStateCount; ++state) {
+    for (std::uint8_t state = 0; state < kCensusStateCount; ++state) {
         for (std::size_t kind = 0; kind < kKindCount; ++kind) {
             const auto k = static_cast<Kind>(kind);
             moves_[index_of(state, k, false)] = make_move(machine, dialect, state, k);
         }
     }
-    for (std::uint8_t state = 0; state < kExaminerStateCount; ++state) {
+    for (std::uint8_t state = 0; state < kCensusStateCount; ++state) {
         const Move plain = move(state, Kind::kPlain);
         for (std::size_t kind = 0; kind < kKindCount; ++kind) {
             const auto k = static_cast<Kind>(kind);
@@ -77,8 +77,8 @@ ExaminerTable::ExaminerTable(const Dialect& dialect)
     }
 }
 
-ExaminerTable::Move ExaminerTable::make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state,
-                                             Kind kind) const {
+CensusTable::Move CensusTable::make_move(const StateMachine& machine, const Dialect& dialect, std::uint8_t state,
+                                         Kind kind) const {
     Move move{events_of_lone_return(state), state};
     if (kind == Kind::kEnd) return move;
     const auto* byte = std::ranges::find(kinds_, kind);
@@ -95,7 +95,7 @@ ExaminerTable::Move ExaminerTable::make_move(const StateMachine& machine, const 
 }
 
 // What a CR or an LF comes to.
-void ExaminerTable::break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind) {
+void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind) {
     const State before = state_of(state);
     const auto after = static_cast<State>(move.next);
     if (kind == Kind::kFeed && after == State::kRecordStart) {  // with the CR before it, which so was no lone one
@@ -113,7 +113,7 @@ void ExaminerTable::break_line(Move& move, const Dialect& dialect, std::uint8_t 
     }
 }
 
-std::uint64_t ExaminerTable::roles_of(const std::uint8_t* bytes) const {
+std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
     // Written so that compilers for any machine with vectors use them.
     const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
     std::array<std::uint8_t, kStepSize> has_role;
@@ -132,8 +132,8 @@ std::uint64_t ExaminerTable::roles_of(const std::uint8_t* bytes) const {
     return roles;
 }
 
-Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
-                   std::uint64_t max_listed)
+CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t bom,
+                         std::optional<std::uint64_t> fields, std::uint64_t max_listed)
     : table_(&table),
       bom_(bom),
       fields_(fields.value_or(kUnknown)),
@@ -143,7 +143,7 @@ Examiner::Examiner(const ExaminerTable& table, Boundary begin, std::uint64_t bom
       start_{begin.offset, begin.record},
       finder_(table.dialect(), bom) {}
 
-void Examiner::feed(std::span<const std::uint8_t> bytes) {
+void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
     if (fields_ == kUnknown) finder_.feed(bytes);
     if (offset_ < bom_) {
         const std::size_t rest = std::min<std::size_t>(bytes.size(), bom_ - offset_);
@@ -167,7 +167,7 @@ void Examiner::feed(std::span<const std::uint8_t> bytes) {
     note_surplus();
 }
 
-void Examiner::take_step(const std::uint8_t* step, std::uint64_t roles) {
+void CensusTaker::take_step(const std::uint8_t* step, std::uint64_t roles) {
     // What every byte needs is kept in registers; that a record has one field too many, too, is noted without a branch.
     std::uint8_t state = state_;
     std::uint64_t done = done_;
@@ -177,8 +177,8 @@ void Examiner::take_step(const std::uint8_t* step, std::uint64_t roles) {
         const unsigned at = first_bit(roles);
         const std::uint64_t offset = offset_ + at;
         const Kind kind = table_->kind_of(step[at]);
-        const ExaminerTable::Move move = table_->move(state, done != offset, kind);
-        if (move.events > ExaminerTable::kDelimits) {
+        const CensusTable::Move move = table_->move(state, done != offset, kind);
+        if (move.events > CensusTable::kDelimits) {
             state_ = state;
             fields_here_ = fields;
             surplus_ = surplus;
@@ -200,52 +200,52 @@ void Examiner::take_step(const std::uint8_t* step, std::uint64_t roles) {
     surplus_ = surplus;
 }
 
-void Examiner::take(Kind kind, std::uint64_t offset) {
-    const ExaminerTable::Move move = table_->move(state_, kind);
+void CensusTaker::take(Kind kind, std::uint64_t offset) {
+    const CensusTable::Move move = table_->move(state_, kind);
     state_ = move.next;
     if (move.events != 0) note(move.events, offset);
 }
 
-void Examiner::note(unsigned events, std::uint64_t offset) {
+void CensusTaker::note(unsigned events, std::uint64_t offset) {
     // What is past comes first.
-    if ((events & ExaminerTable::kWasStray) != 0) count(census_.stray_quotes, offset - 1);
-    if ((events & ExaminerTable::kWasStrayAndReturn) != 0) count(census_.stray_quotes, offset - 2);
-    if ((events & ExaminerTable::kEndedByCr) != 0) {
+    if ((events & CensusTable::kWasStray) != 0) count(census_.stray_quotes, offset - 1);
+    if ((events & CensusTable::kWasStrayAndReturn) != 0) count(census_.stray_quotes, offset - 2);
+    if ((events & CensusTable::kEndedByCr) != 0) {
         ++census_.terminators.cr;
         end_record(offset, 1);
     }
-    if ((events & ExaminerTable::kIsDataBreak) != 0) ++census_.data_breaks;
-    if ((events & ExaminerTable::kIsQuotedBreak) != 0) ++census_.quoted_breaks;
-    if ((events & ExaminerTable::kIsStray) != 0) count(census_.stray_quotes, offset);
-    if ((events & ExaminerTable::kDelimits) != 0) {
+    if ((events & CensusTable::kIsDataBreak) != 0) ++census_.data_breaks;
+    if ((events & CensusTable::kIsQuotedBreak) != 0) ++census_.quoted_breaks;
+    if ((events & CensusTable::kIsStray) != 0) count(census_.stray_quotes, offset);
+    if ((events & CensusTable::kDelimits) != 0) {
         if (fields_here_ == fields_) surplus_ = offset;
         ++fields_here_;
     }
-    if ((events & ExaminerTable::kEndsByLf) != 0) {
+    if ((events & CensusTable::kEndsByLf) != 0) {
         ++census_.terminators.lf;
         end_record(offset + 1, 1);
     }
-    if ((events & ExaminerTable::kEndsByCrlf) != 0) {
+    if ((events & CensusTable::kEndsByCrlf) != 0) {
         ++census_.terminators.crlf;
         end_record(offset + 1, 2);
     }
-    if ((events & ExaminerTable::kEndsByCr) != 0) {
+    if ((events & CensusTable::kEndsByCr) != 0) {
         ++census_.terminators.cr;
         end_record(offset + 1, 1);
     }
 }
 
-void Examiner::count(Tally& tally, std::uint64_t offset) const {
+void CensusTaker::count(Tally& tally, std::uint64_t offset) const {
     if (tally.count++ == 0) tally.first = Place{offset, start_.record};
 }
 
 // Too many fields in the current record are found before it ends.
-void Examiner::note_surplus() {
+void CensusTaker::note_surplus() {
     if (fields_here_ > fields_ && !census_.ragged.first) census_.ragged.first = Place{surplus_, start_.record};
 }
 
 // The current record ends there, with its terminator.
-void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
+void CensusTaker::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     const std::uint64_t size = end - start_.offset;
     if (fields_ == kUnknown) look_for_header(end);
     ++census_.records;
@@ -267,19 +267,19 @@ void Examiner::end_record(std::uint64_t end, std::uint64_t terminator_size) {
 
 // The record that ends here is the header if it holds the first byte that is no line end. Until such a record is found,
 // the first record counts as the header.
-void Examiner::look_for_header(std::uint64_t end) {
+void CensusTaker::look_for_header(std::uint64_t end) {
     const bool is_header = finder_.is_found() && finder_.content() < end;
     if (is_header) fields_ = fields_here_;
     if (is_header || census_.records == 0) header_ = {start_, end - start_.offset};
 }
 
 // An empty record has one field.
-std::uint64_t Examiner::fields() const {
+std::uint64_t CensusTaker::fields() const {
     if (fields_ != kUnknown) return fields_;
     return census_.records > 0 ? 1 : 0;
 }
 
-void Examiner::finish() {
+void CensusTaker::finish() {
     take(Kind::kEnd, offset_);
     if (offset_ == start_.offset) return;
     census_.terminators.none = 1;
