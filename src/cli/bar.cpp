@@ -30,7 +30,8 @@ bool prints(const Arguments& arguments) {
     switch (arguments.verb) {
         case Verb::kOffsets:
         case Verb::kCat: return true;
-        case Verb::kSplit: return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
+        case Verb::kSplit:
+            return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
         case Verb::kCount:
         case Verb::kCheck: break;
     }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/check_report.h"
+#include "cli/line_counter.h"
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -13,6 +14,22 @@ namespace {
 bool is_sound(const Examination& examination, const Arguments& arguments) {
     if (examination.findings.divergence && arguments.strict) return false;
     return arguments.lenient || (!examination.findings.open_quote && examination.census.ragged.count == 0);
+}
+
+// The lines of what the report shows with its record. To find them the input is read again, up to the last of them.
+std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, const OpenInput& opened) {
+    std::map<std::uint64_t, std::uint64_t> lines;
+    if (opened.input.is_stream()) return lines;
+    const auto add = [&](const std::optional<Place>& place) {
+        if (place) lines[place->offset] = 0;
+    };
+    add(examination.findings.open_quote);
+    add(examination.findings.divergence);
+    add(examination.census.stray_quotes.first);
+    for (const RaggedRecord& record : examination.census.ragged.listed) add(record.place);
+    LineCounter counter(opened.input.blob(), opened.dialect.terminator);
+    for (auto& [offset, line] : lines) line = counter.line_of(offset);
+    return lines;
 }
 
 }  // namespace
@@ -27,6 +44,7 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
         report.sniffed = opened.sniffed;
         report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
         report.examination = examine(opened.input, opened.dialect, arguments.execution, arguments.max_listed);
+        if (!arguments.json) report.lines = lines_of(report.examination, opened);
         report.compression = opened.input.compression();
         report.file_size = opened.input.identity().size;
     });

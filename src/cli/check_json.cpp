@@ -4,8 +4,8 @@
 
 #include "cli/check_report.h"
 #include "cli/messages.h"
-#include "job/plan_json.h"
 #include "cli/standard_output.h"
+#include "job/plan_json.h"
 
 namespace cleave::cli {
 namespace {

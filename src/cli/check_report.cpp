@@ -204,11 +204,13 @@ void TextReport::print_more_ragged() const {
     if (left > 0) out_.print("{}: {}; --all lists all of them\n", name_, numbered(left, "more ragged record"));
 }
 
-// "NAME: record N, byte B: WHAT". Returns what the record is called.
+// "NAME: record N, line L, byte B: WHAT", without the line if it is not known. Returns what the record is called.
 std::string TextReport::print_place(const Place& place, const std::string& what) const {
     const std::uint64_t number = record_number(place, report_.header_records());
     std::string label = number == 0 ? "header" : std::to_string(number);
-    out_.print("{}: {}{}, byte {}: {}\n", name_, number == 0 ? "" : "record ", label, place.offset, what);
+    const auto found = report_.lines.find(place.offset);
+    const std::string line = found != report_.lines.end() ? formatted("line {}, ", found->second) : "";
+    out_.print("{}: {}{}, {}byte {}: {}\n", name_, number == 0 ? "" : "record ", label, line, place.offset, what);
     return label;
 }
 

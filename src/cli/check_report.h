@@ -1,7 +1,10 @@
 // The report of `check`, as text and as JSON.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "cleave/compression.h"
 #include "cleave/dialect.h"
@@ -19,6 +22,7 @@ struct CheckReport {
     SniffedDialect sniffed;
     bool terminator_given = false;
     Examination examination;
+    std::map<std::uint64_t, std::uint64_t> lines;  // the line of each problem, by its byte; empty for a stream
     bool sound = true;
 
     // How many records belong to the header.

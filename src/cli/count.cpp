@@ -1,8 +1,8 @@
 // cleave count: the number of records, without the header.
 #include "cli/diagnostics.h"
-#include "job/plan_json.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
+#include "job/plan_json.h"
 
 namespace cleave::cli {
 namespace {

@@ -1,10 +1,9 @@
 #include "cli/diagnostics.h"
 
-#include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "cli/formatted.h"
+#include "cli/line_counter.h"
 #include "cli/messages.h"
 
 namespace cleave::cli {
@@ -12,29 +11,10 @@ namespace {
 
 constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
 
-// The number of the line with the byte at `offset`, from 1. A line ends with LF; with CR if records end with CR; with
-// LF, CRLF and a lone CR if records may end with any of these. Line ends inside quotes count too. Nothing for a stream:
-// its bytes are gone.
+// The number of the line with that byte. Nothing for a stream: its bytes are gone.
 std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offset) {
     if (context.opened == nullptr || context.opened->input.is_stream()) return std::nullopt;
-    const Blob& blob = context.opened->input.blob();
-    const Terminator terminator = context.opened->dialect.terminator;
-    std::vector<std::uint8_t> buffer;
-    std::uint64_t ends = 0;
-    for (std::uint64_t begin = 0; begin < offset;) {
-        constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
-        const auto size = static_cast<std::size_t>(std::min(offset - begin, kPartSize));
-        // With the byte that follows, if there is one.
-        const auto has_next = static_cast<std::size_t>(begin + size < blob.size());
-        const auto bytes = blob.lend(begin, size + has_next, buffer);
-        ends += static_cast<std::uint64_t>(
-            std::ranges::count(bytes.first(size), terminator == Terminator::kCr ? '\r' : '\n'));
-        for (std::size_t i = 0; terminator == Terminator::kAny && i < size; ++i) {
-            if (bytes[i] == '\r' && (i + 1 == bytes.size() || bytes[i + 1] != '\n')) ++ends;
-        }
-        begin += size;
-    }
-    return ends + 1;
+    return LineCounter(context.opened->input.blob(), context.opened->dialect.terminator).line_of(offset);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cli/formats.h"
 
 #include <string_view>
+#include <utility>
 
 namespace cleave::cli {
 namespace {
@@ -32,16 +33,28 @@ public:
     void finish(const InputFacts&) override {}
 };
 
-// The manifest's form.
+// The manifest's form, in which the facts stand before the pieces. Those of a stream are known after them.
 class JsonPlan : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
 
-    void piece(const Piece& piece) override { plan_.add(piece); }
-    void finish(const InputFacts& facts) override { out().print("{}", plan_.text(facts)); }
+    void start(const InputFacts& facts) override {
+        out().print("{}", PlanJson::start_text(facts));
+        started_ = true;
+    }
+    void piece(const Piece& piece) override {
+        if (started_) {
+            out().print("{}{}", std::exchange(separator_, ","), piece_json(piece).text());
+        } else {
+            plan_.add(piece);
+        }
+    }
+    void finish(const InputFacts& facts) override { out().print("{}", started_ ? PlanJson::kEnd : plan_.text(facts)); }
 
 private:
-    PlanJson plan_;
+    bool started_ = false;
+    const char* separator_ = "";
+    PlanJson plan_;  // what cannot be printed yet
 };
 
 // Little-endian boundaries, one more than there are pieces.

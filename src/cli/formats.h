@@ -5,8 +5,8 @@
 
 #include "cleave/plan.h"
 #include "cli/options.h"
-#include "job/plan_json.h"
 #include "cli/standard_output.h"
+#include "job/plan_json.h"
 
 namespace cleave::cli {
 
@@ -17,7 +17,8 @@ public:
     OffsetsWriter& operator=(const OffsetsWriter&) = delete;
     virtual ~OffsetsWriter() = default;
 
-    // Pieces come in order, then finish() once.
+    // If the facts are known before the pieces: start() first. Then the pieces in order, then finish() once.
+    virtual void start(const InputFacts& /*facts*/) {}
     virtual void piece(const Piece& piece) = 0;
     virtual void finish(const InputFacts& facts) = 0;
 

@@ -46,7 +46,9 @@ void print_offsets(Context& context, OpenInput& opened) {
         const RecordIndex index = index_records(input, opened.dialect, arguments.execution);
         diagnostics.take(index.findings());
         facts.size = index.findings().size;
-        facts.header_size = plan_pieces(index, policy, [&](const Piece& piece) {
+        facts.header_size = header_size(index, policy);
+        writer->start(facts);
+        plan_pieces(index, policy, [&](const Piece& piece) {
             diagnostics.take(piece);
             writer->piece(piece);
         });

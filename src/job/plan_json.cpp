@@ -39,7 +39,7 @@ void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
     pieces_ += piece_json(piece, file).text();
 }
 
-std::string PlanJson::text(const InputFacts& facts) const {
+std::string PlanJson::start_text(const InputFacts& facts) {
     constexpr int kVersion = 1;
     Json json;
     json["cleave"] = kVersion;
@@ -53,8 +53,10 @@ std::string PlanJson::text(const InputFacts& facts) const {
     }
     std::string text = json.text();
     text.pop_back();  // the brace; the pieces are JSON already
-    return text + ",\"pieces\":[" + pieces_ + "]}\n";
+    return text + ",\"pieces\":[";
 }
+
+std::string PlanJson::text(const InputFacts& facts) const { return start_text(facts) + pieces_ + kEnd; }
 
 Json input_json(const InputFacts& facts) {
     Json json;

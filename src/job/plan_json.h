@@ -38,8 +38,10 @@ class PlanJson {
 public:
     void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
 
-    // All of it, on one line, with a line feed.
+    // All of it, on one line, with a line feed: start_text(), the pieces with commas between them, kEnd.
     std::string text(const InputFacts& facts) const;
+    static std::string start_text(const InputFacts& facts);
+    static constexpr char kEnd[] = "]}\n";
 
 private:
     std::string pieces_;  // with commas between them
