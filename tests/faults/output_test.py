@@ -677,6 +677,20 @@ def many_pieces(bench):
     place.remove()
 
 
+def many_offsets(bench):
+    """A million offsets of a file as JSON, in less memory than they take up"""
+    bench.need_plain_binary("it needs terabytes of addresses")
+    place = Place(bench, Job(b"id\n1\n2\n", "-l", 1))
+    write(place.input, place.job.data)
+    limit = 56 << 20
+    run = bench.run(["offsets", "-n", "1000000", "--format", "json", "-j", "1", place.input],
+                    limits=[(resource.RLIMIT_AS, limit)])
+    need(run.code == 0, str(run))
+    need(len(run.stdout) > limit and run.stdout.count(b'{"piece":') == 1000000, "not a million pieces")
+    need(run.stdout.endswith(b',"records":0}]}\n'), "the end is missing")
+    place.remove()
+
+
 def address_space(bench):
     """Little address space: less than the input has"""
     bench.need_plain_binary("it needs terabytes of addresses")
@@ -861,7 +875,7 @@ CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_
           no_permission, immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
           planted_links, names_without_case, devices, two_runs, taken_meanwhile,
           templates, narrow_counter, modes, read_errors, small_writes,
-          nonblocking_input, input_at_offset, few_descriptors, many_pieces, address_space, long_record, resumed,
+          nonblocking_input, input_at_offset, few_descriptors, many_pieces, many_offsets, address_space, long_record, resumed,
           resumed_over_others, resumed_after_failure]
 
 if __name__ == "__main__":
