@@ -10,9 +10,7 @@
 // What becomes of a piece is the target's affair: a file, the input of a command, or nothing in a dry run.
 #include "cleave/job.h"
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -26,7 +24,7 @@
 #include "io/page_cache.h"
 #include "io/spill.h"
 #include "job/manifest.h"
-#include "job/plan_json.h"
+#include "job/piece_reports.h"
 #include "plan/contract.h"
 #include "scan/contract.h"
 #include "write/checksum.h"
@@ -42,56 +40,6 @@ namespace {
 
 // The descriptors that starting a command needs: both ends of a pipe and of a control socket.
 constexpr std::uint64_t kDescriptorsOfFilter = 4;
-
-// What the observer and the manifest learn of pieces, in order however they are finished. Any thread.
-class PieceReports {
-public:
-    PieceReports(const Job& job, JobObserver& observer, JobReport& report)
-        : job_(job), observer_(observer), report_(report) {}
-
-    void cut(const Piece& piece) {
-        const std::scoped_lock lock(mutex_);
-        observer_.cut(piece);
-    }
-
-    void found(const Findings& findings) {
-        const std::scoped_lock lock(mutex_);
-        report_.findings = findings;
-        observer_.found(findings);
-    }
-
-    void finished(const Piece& piece, std::string path, const PieceResult& result) {
-        const std::scoped_lock lock(mutex_);
-        waiting_.emplace(piece.number, Finished{piece, {std::move(path), result}});
-        for (; !waiting_.empty() && waiting_.begin()->first == report_.pieces + 1; ++report_.pieces) {
-            tell(waiting_.extract(waiting_.begin()).mapped());
-        }
-    }
-
-    // When all pieces are finished.
-    const PlanJson& manifest() const { return manifest_; }
-
-private:
-    struct Finished {
-        Piece piece;
-        PieceFile file;
-    };
-
-    void tell(Finished finished) {
-        auto& [piece, file] = finished;
-        file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
-        if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
-        if (!job_.output.manifest.empty()) manifest_.add(piece, file);
-        observer_.finished(piece, file.name, file.result);
-    }
-
-    const Job& job_;
-    JobObserver& observer_;
-    JobReport& report_;
-    std::mutex mutex_;
-    std::map<std::uint64_t, Finished> waiting_;  // by number
-    PlanJson manifest_;                          // if there is to be one
-};
 
 // Hands on the pieces that cut_stream() makes. Adds the size of the header to `header_size`.
 class StreamSink : public PieceSink {

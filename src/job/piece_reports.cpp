@@ -1,0 +1,34 @@
+#include "job/piece_reports.h"
+
+#include <utility>
+
+namespace cleave {
+
+void PieceReports::found(const Findings& findings) {
+    const std::scoped_lock lock(mutex_);
+    report_.findings = findings;
+    observer_.found(findings);
+}
+
+void PieceReports::cut(const Piece& piece) {
+    const std::scoped_lock lock(mutex_);
+    observer_.cut(piece);
+}
+
+void PieceReports::finished(const Piece& piece, std::string path, const PieceResult& result) {
+    const std::scoped_lock lock(mutex_);
+    waiting_.emplace(piece.number, Finished{piece, {std::move(path), result}});
+    for (; !waiting_.empty() && waiting_.begin()->first == report_.pieces + 1; ++report_.pieces) {
+        tell(waiting_.extract(waiting_.begin()).mapped());
+    }
+}
+
+void PieceReports::tell(Finished finished) {
+    auto& [piece, file] = finished;
+    file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
+    if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
+    if (!job_.output.manifest.empty()) manifest_.add(piece, file);
+    observer_.finished(piece, file.name, file.result);
+}
+
+}  // namespace cleave

@@ -1,0 +1,47 @@
+// What the observer and the manifest of a job learn about its pieces, in piece order however the pieces are finished.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "cleave/job.h"
+#include "job/plan_json.h"
+
+namespace cleave {
+
+// Any thread; calls the observer by one thread at a time. Throws what the observer throws, and std::bad_alloc.
+class PieceReports {
+public:
+    // All must outlive this. report.header_size must be right before the first finished().
+    PieceReports(const Job& job, JobObserver& observer, JobReport& report)
+        : job_(job), observer_(observer), report_(report) {}
+
+    // Sets report.findings.
+    void found(const Findings& findings);
+    // In piece order.
+    void cut(const Piece& piece);
+    // A piece is held back until those before it are finished. Counts it in report.pieces and the meter, and sets
+    // PieceResult::size.
+    void finished(const Piece& piece, std::string path, const PieceResult& result);
+
+    // When all pieces are finished, if the job makes a manifest.
+    const PlanJson& manifest() const { return manifest_; }
+
+private:
+    struct Finished {
+        Piece piece;
+        PieceFile file;
+    };
+    void tell(Finished finished);
+
+    const Job& job_;
+    JobObserver& observer_;
+    JobReport& report_;
+    std::mutex mutex_;
+    std::map<std::uint64_t, Finished> waiting_;  // by number
+    PlanJson manifest_;
+};
+
+}  // namespace cleave
