@@ -1,9 +1,14 @@
 #include "kernels_under_test.h"
 
+#include <algorithm>
+
 namespace cleave {
 
 #ifdef CLEAVE_EMULATED_AVX512
 extern const Kernel kEmulatedAvx512Kernel;
+#endif
+#ifdef CLEAVE_EMULATED_NEON
+extern const Kernel kEmulatedNeonKernel;
 #endif
 
 namespace test {
@@ -13,6 +18,9 @@ std::vector<const Kernel*> kernels_under_test() {
 #ifdef CLEAVE_EMULATED_AVX512
     kernels.push_back(&kEmulatedAvx512Kernel);
 #endif
+#ifdef CLEAVE_EMULATED_NEON
+    kernels.push_back(&kEmulatedNeonKernel);
+#endif
 #ifdef __SANITIZE_THREAD__
     kernels.resize(1);  // they start no threads
 #endif
@@ -20,11 +28,9 @@ std::vector<const Kernel*> kernels_under_test() {
 }
 
 std::string unique_name(const Kernel* kernel) {
-    std::string name(kernel_name(*kernel));
-#ifdef CLEAVE_EMULATED_AVX512
-    if (kernel == &kEmulatedAvx512Kernel) return "emulated_" + name;
-#endif
-    return name;
+    const std::vector<const Kernel*> available = available_kernels();
+    const bool emulated = std::find(available.begin(), available.end(), kernel) == available.end();
+    return (emulated ? "emulated_" : "") + std::string(kernel_name(*kernel));
 }
 
 Markup markup_under_test(const Dialect& dialect) {

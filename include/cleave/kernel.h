@@ -15,7 +15,7 @@ std::vector<const Kernel*> available_kernels();
 // The names of all kernels there are, whether they run on this machine or not, the one to prefer first.
 std::vector<std::string_view> kernel_names();
 
-// "scalar", "sse2", "avx2" or "avx512".
+// "scalar", "sse2", "avx2", "avx512" or "neon".
 std::string_view kernel_name(const Kernel& kernel);
 
 // The kernel of that name. Throws std::invalid_argument, with the names to choose from, if there is none here.

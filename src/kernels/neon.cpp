@@ -1,0 +1,52 @@
+// 64 bytes as four registers of 16. NEON is part of every AArch64, so this needs no flags. The carry-less product is
+// not: some machines lack it.
+#include <arm_neon.h>
+
+#include "kernels/block_scan.h"
+
+namespace cleave {
+namespace {
+
+struct Neon {
+    struct Block {
+        uint8x16_t parts[4];
+    };
+    using Needle = uint8x16_t;
+
+    static Needle needle(std::uint8_t byte) { return vdupq_n_u8(byte); }
+
+    static Block load(const std::uint8_t* data) {
+        return {{vld1q_u8(data), vld1q_u8(data + 16), vld1q_u8(data + 32), vld1q_u8(data + 48)}};
+    }
+
+    // NEON has no instruction that makes a mask of a comparison. So each byte that is equal keeps one bit, another one
+    // for each of its eight neighbours. Three sums of neighbours gather eight bytes into one. The bits differ, so no
+    // sum carries. After simdjson, include/simdjson/arm64/simd.h, to_bitmask().
+    static uint8x8_t gathered(const Block& block, Needle needle) {
+        const uint8x16_t bits = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
+        uint8x16_t kept[4];
+        for (int i = 0; i < 4; ++i) kept[i] = vandq_u8(vceqq_u8(block.parts[i], needle), bits);
+        const uint8x16_t fours = vpaddq_u8(vpaddq_u8(kept[0], kept[1]), vpaddq_u8(kept[2], kept[3]));
+        return vpadd_u8(vget_low_u8(fours), vget_high_u8(fours));
+    }
+
+    static std::uint64_t equal(const Block& block, Needle needle) {
+        return vget_lane_u64(vreinterpret_u64_u8(gathered(block, needle)), 0);
+    }
+
+    // Without a way through a general register.
+    static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
+        vst1_u8(out, gathered(block, needle));
+    }
+
+    static std::uint64_t prefix_xor(std::uint64_t bits) { return prefix_xor_by_shifts(bits); }
+
+    // The number of bits in each byte, then the sum of these numbers.
+    static std::uint64_t popcount(std::uint64_t bits) { return vaddv_u8(vcnt_u8(vcreate_u8(bits))); }
+};
+
+}  // namespace
+
+extern constinit const Kernel kNeonKernel = make_kernel<Neon>("neon");
+
+}  // namespace cleave
