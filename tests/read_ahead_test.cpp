@@ -16,6 +16,7 @@
 
 #include "io/fd.h"
 #include "io/file_blob.h"
+#include "io/page_cache.h"
 #include "temporary_directory.h"
 
 namespace cleave {
@@ -23,12 +24,6 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
-
-bool is_cached(int descriptor, std::uint64_t offset) {
-    std::uint8_t byte = 0;
-    iovec target{&byte, 1};
-    return ::preadv2(descriptor, &target, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
-}
 
 class ReadAheadTest : public testing::Test {
 protected:
@@ -104,6 +99,28 @@ TEST_F(ReadAheadTest, CanBeGivenUpAtAnyTime) {
         ReadAhead ahead(*blob_, 0, kSize);
         if (i % 2 == 0) ahead.wait_for(static_cast<std::uint64_t>(i) * kMiB);
     }
+}
+
+TEST_F(ReadAheadTest, OneThreadOfThoseAskedForReadsAColdFile) {
+    ASSERT_TRUE(blob_);
+    ReadAhead warm(*blob_, 0, kMiB);
+    EXPECT_EQ(warm.readers(3), 3U);
+    drop();
+    if (!can_be_cold()) GTEST_SKIP() << "the files of this directory cannot be dropped from the page cache";
+    ReadAhead ahead(*blob_, 0, kSize);
+    EXPECT_EQ(ahead.readers(3), 2U);
+    EXPECT_EQ(ahead.readers(1), 1U);
+}
+
+TEST_F(ReadAheadTest, AColdFileIsBetterReadOnceByFewThreads) {
+    ASSERT_TRUE(blob_);
+    drop();
+    if (!can_be_cold()) GTEST_SKIP() << "the files of this directory cannot be dropped from the page cache";
+    EXPECT_TRUE(is_better_read_once(*blob_, 1));
+    EXPECT_TRUE(is_better_read_once(*blob_, 4));
+    EXPECT_FALSE(is_better_read_once(*blob_, 5));
+    ReadAhead(*blob_, 0, kSize).wait_for(kSize);
+    EXPECT_FALSE(is_better_read_once(*blob_, 1));
 }
 
 TEST(ReadAhead, BytesOfNoFileAreNotWaitedFor) {
