@@ -13,8 +13,8 @@
 
 namespace cleave {
 
-// A command `sh -c COMMAND` with a pipe to its standard input. A guard process looks after the command, see guard.h.
-// For one thread at a time. The process must have descriptors 0 to 2 open.
+// A command `sh -c COMMAND` with a pipe to its standard input. A guard process looks after the command, see
+// command_guard.h. For one thread at a time. The process must have descriptors 0 to 2 open.
 class Child {
 public:
     // Where the command's output goes, and who must know of its failure.
