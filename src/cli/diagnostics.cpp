@@ -24,7 +24,7 @@ std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offse
     for (std::uint64_t begin = 0; begin < offset;) {
         constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
         const auto size = static_cast<std::size_t>(std::min(offset - begin, kPartSize));
-        // With the byte that follows, if there is one.
+        // The byte that follows belongs to the view too, if there is one.
         const auto has_next = static_cast<std::size_t>(begin + size < blob.size());
         const auto bytes = blob.lend(begin, size + has_next, buffer);
         ends += static_cast<std::uint64_t>(
@@ -69,7 +69,7 @@ void Diagnostics::take(const Findings& findings) const {
     if (findings.open_quote && !arguments.lenient) {
         throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
     }
-    if (arguments.quiet) return;  // to find a line number, the input is read again
+    if (arguments.quiet) return;  // a warning needs a line number: the input would be read again
     if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }

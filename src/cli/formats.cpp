@@ -5,7 +5,7 @@
 namespace cleave::cli {
 namespace {
 
-// The five numbers of a piece with something between them.
+// The five numbers of a piece with a separator between them.
 class Separated : public OffsetsWriter {
 public:
     Separated(StandardOutput& out, char separator) : OffsetsWriter(out), separator_(separator) {}
@@ -32,7 +32,7 @@ public:
     void finish(const InputFacts&) override {}
 };
 
-// The manifest's form.
+// The format of the manifest.
 class JsonPlan : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
@@ -59,7 +59,7 @@ private:
     }
 };
 
-// Values of a Range header. A range of no bytes cannot be said there, so empty pieces are left out.
+// Values of a Range header. An empty range cannot be written there, so empty pieces are left out.
 class Http : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
