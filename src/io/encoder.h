@@ -21,7 +21,7 @@ public:
     Encoder& operator=(const Encoder&) = delete;
     virtual ~Encoder() = default;
 
-    // Calls `take` with what is ready of the stream, and throws what it throws.
+    // Calls `take` with the bytes of the stream that are ready, and throws what `take` throws.
     virtual void encode(std::span<const std::uint8_t> bytes, const Take& take) = 0;
     // The same for the rest of the stream. encode() must not be called after this.
     virtual void finish(const Take& take) = 0;

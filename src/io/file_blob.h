@@ -1,4 +1,4 @@
-// Files whose bytes are all there. Knows no CSV.
+// Files with random access. Knows no CSV.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether an open file is still what it was.
+// Whether an open file has changed.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ public:
     // Of the file at that time.
     const struct stat& status() const noexcept { return status_; }
 
-    // How the file has changed since. The descriptor must still be that of the file.
+    // How the file has changed since. The descriptor must still belong to the file.
     FileChange change(int descriptor) const noexcept;
 
 private:

@@ -52,8 +52,8 @@ public:
     // std::system_error.
     void note_success(bool sync);
 
-    // Takes note_success() back, as far as the marker can be written to: the run failed after all. Does nothing if
-    // note_success() was not called.
+    // Revokes note_success(), if the marker can be written to: the run failed after all. Does nothing if note_success()
+    // was not called.
     void note_failure() noexcept;
 
     // The marker stays, for a later run to find.

@@ -250,7 +250,7 @@ private:
         return facts;
     }
 
-    // Throws OtherPieceError if an existing manifest is that of another job.
+    // Throws OtherPieceError if an existing manifest belongs to another job.
     void check_manifest() const {
         if (!output_.resume || output_.replace || output_.manifest.empty()) return;
         PlanJson plan;

@@ -93,7 +93,7 @@ std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
     return starts;
 }
 
-// The machine's transition, but for the bytes of the byte order mark: they belong to the first record, and its first
+// The machine's transition, except for the bytes of the byte order mark: they belong to the first record, whose first
 // field starts after them.
 Transition Walker::transition_at(std::uint64_t offset, State state, std::uint8_t byte) const {
     if (offset < bom_) return {State::kFieldStart, offset == 0, false};

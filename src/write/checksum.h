@@ -1,4 +1,4 @@
-// CRC32C of what is written of a piece. Knows no files.
+// The CRC32C of the bytes of a piece. Knows no files.
 #pragma once
 
 #include <cstdint>

@@ -166,7 +166,7 @@ private:
     PieceTarget& target_;
     Finished finished_;
 
-    std::mutex mutex_;  // of what is below
+    std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Job>> waiting_;
     std::shared_ptr<Job> last_;  // the one that is being fed

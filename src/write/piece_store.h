@@ -32,7 +32,7 @@
 
 namespace cleave {
 
-// Members may be called from several threads, but for begin(), seal() and commit().
+// Members may be called from several threads, except begin(), seal() and commit().
 class PieceStore {
 public:
     using Parts = std::span<const BlobRange>;  // of the input
@@ -122,7 +122,7 @@ private:
                                          // have no files without a name
     std::atomic<bool> has_kept_{false};  // existing files that are pieces
 
-    std::mutex mutex_;  // of what is below
+    std::mutex mutex_;  // guards the members below
     struct MadeDirectory {
         int at;
         std::string path;

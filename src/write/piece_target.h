@@ -44,7 +44,7 @@ public:
     PieceResult finish(const Piece&) override { return {}; }
 };
 
-// Members may be called from several threads, but for prepare(), seal() and commit().
+// Members may be called from several threads, except prepare(), seal() and commit().
 class PieceTarget {
 public:
     PieceTarget() = default;
