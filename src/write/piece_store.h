@@ -8,7 +8,7 @@
 //   else     remove the pieces, put replaced files back, remove the directories that were made, and the marker
 //
 // If the process is killed, the marker stays. The next run that finds the marker puts replaced files back and removes
-// hidden files by its notes.
+// hidden files by its notes; a run for the same names also keeps existing files that equal its pieces.
 #pragma once
 
 #include <atomic>
