@@ -1,5 +1,4 @@
-// Bytes that are all there and can be asked for in any order: in memory, or in a file. Bytes that come one after
-// another are a Stream. Knows no CSV.
+// Bytes with random access: in memory, or in a file. For bytes that arrive in order see stream.h. Knows no CSV.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +20,15 @@ public:
 
     // The bytes [offset, offset + size), which must lie in the blob. They are a view, valid as long as the blob, or a
     // copy in `buffer`, valid until `buffer` is changed. Each thread needs its own buffer. Throws std::system_error,
-    // and InputChangedError if the bytes are not there any more.
+    // and InputChangedError if the file has become shorter.
     virtual std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                                std::vector<std::uint8_t>& buffer) const = 0;
 
-    // Throws InputChangedError if bytes that were lent could not be read and were zeros instead. Cheap: to be called
-    // after every lend() whose bytes were read.
+    // Throws InputChangedError if lent bytes could not be read and were zeros instead. Cheap: call it after reading the
+    // bytes of each lend().
     virtual void throw_if_lost() const {}
 
-    // Throws as Input::throw_if_changed() if the bytes may not be what they were at first.
+    // Throws as Input::throw_if_changed() if the bytes may have changed.
     virtual void throw_if_changed() const {}
 };
 

@@ -8,9 +8,8 @@ namespace cleave {
 // Long operations check it between blocks and throw Cancelled. A wait for input ends at once.
 class Cancellation {
 public:
-    // A request for `outer`, if it is not null, counts for this one too. A request for this one does not count for
-    // `outer`. `outer` must outlive this one, and its own outer() must be null. Throws std::system_error if the system
-    // has no descriptor left.
+    // If `outer` is not null, a request for `outer` requests this one too, but not the other way round. `outer` must
+    // outlive this one, and its own outer() must be null. Throws std::system_error if no descriptor is left.
     explicit Cancellation(const Cancellation* outer = nullptr);
     ~Cancellation();
     Cancellation(const Cancellation&) = delete;

@@ -11,11 +11,11 @@ namespace cleave {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
-// How a piece is to be compressed. The levels are those of the gzip and zstd commands: least_level() to most_level();
-// functions that compress throw std::invalid_argument for any other.
+// How to compress a piece. The level is that of the gzip or zstd command, from least_level() to most_level(). Functions
+// that compress throw std::invalid_argument for any other.
 struct CompressionOptions {
     Compression format = Compression::kNone;
-    int level = 0;  // of no meaning for kNone
+    int level = 0;  // ignored for kNone
 };
 
 int least_level(Compression format);
@@ -30,7 +30,7 @@ std::string_view compression_suffix(Compression format);
 // The path without the suffix of a compressed file, if it has one.
 std::string_view without_compression_suffix(std::string_view path);
 
-// By how the data begins, which is known from the first kMagicSize bytes; kNone for anything else.
+// The format of data that begin with `head`, of which kMagicSize bytes are enough; kNone for any other data.
 constexpr std::size_t kMagicSize = 4;
 Compression compression_of(std::span<const std::uint8_t> head);
 

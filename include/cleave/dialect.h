@@ -60,7 +60,7 @@ struct DialectOptions {
     bool sniff_terminator = true;
 };
 
-// The wish under the preset of that name, or nothing. dialect_presets() lists the names.
+// The options of the preset of that name, or nothing. dialect_presets() lists the names.
 std::optional<DialectOptions> dialect_preset(std::string_view name);
 std::vector<std::string_view> dialect_presets();
 
@@ -69,35 +69,35 @@ constexpr std::size_t kSniffSize = std::size_t{64} << 10;
 
 // Why a delimiter was chosen.
 enum class DelimiterReason : std::uint8_t {
-    kGiven,    // the wish names it
+    kGiven,    // the options give it
     kName,     // the file's name ends in .tsv or .tab
-    kFit,      // it fits the head best, and most records of the head have several fields under it
-    kDefault,  // neither the wish nor the data decide
+    kFit,      // it fits the head best, and DelimiterFit::fields is above 1
+    kDefault,  // neither the options nor the data decide
 };
 
 // How a delimiter fits the head of an input.
 struct DelimiterFit {
-    std::size_t records = 0;           // whole ones in the head
-    std::size_t fields = 0;            // the number of fields that most of them have
-    std::size_t agreeing = 0;          // how many records have it
+    std::size_t records = 0;           // whole records in the head
+    std::size_t fields = 0;            // the most frequent number of fields
+    std::size_t agreeing = 0;          // how many records have that number
     std::size_t quotes = 0;            // sections that open at field starts
-    std::size_t misplaced_quotes = 0;  // inside unquoted fields, or with text right after the closing one
+    std::size_t misplaced_quotes = 0;  // inside unquoted fields, or closing ones with text right after
 };
 
 struct SniffedDialect {
     Dialect dialect;
-    // There are quotes, and under no delimiter do they stand at the start and end of fields. The default was chosen.
+    // No delimiter explains the quotes: even under the best one some are misplaced, and fewer than half of the records
+    // agree in a number of fields above 1.
     bool quotes_unexplained = false;
     DelimiterReason delimiter_reason = DelimiterReason::kGiven;
     DelimiterFit fit;  // where delimiter_reason is kFit or kDefault
-    // The first terminator in the head that is outside quotes, if the terminator was sniffed and there is one: the
-    // offset of its first byte.
+    // The offset of the first terminator outside quotes, if the terminator was sniffed and the head holds one.
     std::optional<std::uint64_t> terminator_offset;
 };
 
-// Settles what the wish leaves open. `head` is the start of the input, at most kSniffSize bytes of it are looked at;
-// `name` is the file's name: .tsv and .tab mean TAB. Any bytes give a dialect without a fault. Throws
-// std::invalid_argument if what the wish names has a fault.
+// Sniffs what `wanted` leaves open. `head` is the start of the input; only its first kSniffSize bytes are used. `name`
+// is the file's name: .tsv and .tab mean TAB. The result has no fault, whatever the bytes. Throws std::invalid_argument
+// if what `wanted` gives has a fault.
 SniffedDialect settle_dialect(const DialectOptions& wanted, std::span<const std::uint8_t> head, std::string_view name);
 
 // The values of the fields of a record, up to its terminator if it has one: without the quotes around them, a doubled

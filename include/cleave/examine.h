@@ -32,17 +32,16 @@ struct RaggedRecord {
     bool operator==(const RaggedRecord&) const = default;
 };
 
-// All ragged records. Empty records are not counted. One in which a quote is left open counts only if it has too many
-// fields.
+// All ragged records. Empty records are not counted. A record with an open quote counts only if it has too many fields.
 struct Ragged : Tally {
-    std::uint64_t fields = 0;          // of the first of them
-    std::vector<RaggedRecord> listed;  // the first ones in the order of the input, as many as were asked for
+    std::uint64_t fields = 0;          // of the first ragged record
+    std::vector<RaggedRecord> listed;  // the first ones, in the order of the input
 
     bool operator==(const Ragged&) const = default;
 };
 
-// How records end. A CR that stands unescaped before the LF that ends a record belongs to the terminator, under
-// Terminator::kLf too; but there it has no other meaning.
+// How records end. An unescaped CR right before the LF that ends a record counts as part of the terminator. This holds
+// under Terminator::kLf too, where a CR has no other role.
 struct TerminatorCounts {
     std::uint64_t lf = 0;
     std::uint64_t crlf = 0;
@@ -68,22 +67,22 @@ struct Census {
     std::uint64_t data_breaks = 0;
     std::uint64_t quoted_breaks = 0;  // line breaks inside quotes; CRLF is one
     RecordExtent longest;             // the first one of that size
-    Tally empty;                      // records that are nothing but a terminator (or a byte order mark and that)
-    // Quotes that stand in a field which does not begin with one, whatever the rule makes of them; and closing quotes
-    // that neither a delimiter nor a terminator nor the end of the input follows.
+    Tally empty;                      // records without a byte besides the terminator and a byte order mark
+    // Quotes in a field that does not begin with a quote, under either quote rule; and closing quotes that are not
+    // followed by a delimiter, a terminator or the end of the input.
     Tally stray_quotes;
     Ragged ragged;
 
     bool operator==(const Census&) const = default;
 };
 
-// A place and what stands around it in its line, between two bytes that are CR or LF, with at most kReach bytes on
-// either side. Where that cuts a character of UTF-8 in two, it is left out.
+// The part of a line around a place, at most kReach bytes on either side. A line ends at any CR or LF. A UTF-8
+// character that would be cut in two is left out.
 struct Excerpt {
     static constexpr std::size_t kReach = 60;
 
     std::string text;
-    std::size_t caret = 0;  // the byte of the text that stands at the place; text.size() if the line ends there
+    std::size_t caret = 0;  // the place, as an index into `text`; text.size() if the line ends there
     bool is_cut_before = false;
     bool is_cut_after = false;
 
@@ -111,10 +110,10 @@ struct Examination {
 
 constexpr std::uint64_t kListedRagged = 10;
 
-// Examines the whole input, by the way it is read: a blob over several threads, a stream as it comes. The
-// same bytes give the same examination. Lists the first `max_listed` ragged records; UINT64_MAX lists all of them.
-// Memory does not grow with the input, but for the listed records: up to 100 bytes each. Of a blob, each of at
-// most 4096 parts can list `max_listed` before the lists are joined. Throws as scan().
+// Examines the whole input: a blob by several threads, a stream in order. The same bytes give the same examination.
+// Lists the first `max_listed` ragged records; UINT64_MAX lists all of them. Memory: some 65 bytes for each block of a
+// blob, and up to 100 bytes for each listed record. Each of at most 4096 parts of a blob can list `max_listed` records
+// before the lists are joined. Throws as scan().
 Examination examine(Input& input, const Dialect& dialect, const Execution& execution,
                     std::uint64_t max_listed = kListedRagged);
 

@@ -23,8 +23,8 @@ struct ForeignFormat {
 // or, in a head of at least 64 bytes, by their NULs. Never fails. Any thread.
 std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head);
 
-// Throws InputError, with the format's name and command, if foreign_format() finds one. Whatever reads an input calls
-// this: scan(), examine(), cut_stream() and RecordIndex.
+// Throws InputError, with the format's name and command, if foreign_format() finds one. Called by scan(), examine(),
+// cut_stream() and RecordIndex.
 void refuse_foreign(std::span<const std::uint8_t> head);
 
 }  // namespace cleave

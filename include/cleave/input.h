@@ -1,4 +1,4 @@
-// Where the bytes come from: an open file whose bytes are all there, or a stream. Knows no CSV.
+// An open input: a file with random access, or a stream. Knows no CSV.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace cleave {
 
-// Enough to know a file again, and to tell whether it was written to.
+// Enough to recognise a file, and to see whether it was written to.
 struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     // The lower nine bits of the mode of a regular file: no set-id bits, no sticky bit. 0666 for pipes, devices, and
-    // files in /proc. Input::identity() alone fills it in.
+    // files in /proc. Only Input::identity() sets it.
     std::uint32_t permissions = 0666;
 
     bool is_same_file(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
@@ -34,19 +34,19 @@ enum class Access : std::uint8_t {
     kRead,    // by pread(), block by block: slower, but no change of the file can raise SIGBUS
 };
 
-// An open input, owned: a Blob or a Stream. A regular file that has a size is a blob. Pipes, devices and files that
-// only pretend to be empty are streams, and so is what is compressed by gzip or zstd, known by its first bytes:
-// everything below speaks of the plain bytes unless it says otherwise. Where the system cannot map a file, that file is
-// a stream too. Offsets count from where reading begins: standard input may stand in the middle of a file. For one
-// thread at a time, but the blob may be read by many.
+// An open input, owned: a Blob or a Stream. A regular file that has a size is a blob. Streams are: pipes; devices;
+// files that report size 0, as those in /proc do; files that are to be mapped and cannot be; and data compressed by
+// gzip or zstd, recognised by the first bytes. Everything below counts decompressed bytes unless it says otherwise.
+// Offsets count from where reading begins: standard input may stand in the middle of a file. For one thread at a time,
+// but several threads may read the blob.
 //
 // A stream is read once: by read() until the end, by spool(), or by one of the functions that read an input (scan(),
 // examine(), cut_stream(), run_job()). All members, and those functions, throw std::invalid_argument for an Input
 // that was moved from, and where a member is called in the wrong state.
 //
-// If others change a file while it is read, what is lent of the blob changes too. Reading a view of a mapping can then
-// end the process by SIGBUS if the file has become shorter and there is no MappingGuard. Results are undefined but
-// safe. Call throw_if_changed() before using a result, and when a call has thrown: the change may be the cause.
+// If others change a file while it is read, the lent bytes change too. If the file becomes shorter and there is no
+// MappingGuard, reading a view of a mapping can end the process by SIGBUS. Results are undefined but safe. Call
+// throw_if_changed() before using a result, and when a call has thrown: the change may be the cause.
 class Input {
 public:
     // Opens the file at `path`, or standard input for "-". `cancellation`, if any, must outlive the input and ends
@@ -55,11 +55,11 @@ public:
                       Access access = Access::kMapped);
 
     // Opens a file that others append to, such as a log, to read it as it is now. The input is a blob of the size that
-    // the file has at this moment, be it 0. Growth is then no change: throw_if_changed() accepts new times and a larger
-    // size, and throws if the file is shorter than it was. So a write into the middle of the file is not noticed. The
-    // last record may be half written: index_records() and the functions that call it (scan(), examine(), plan()) leave
-    // out an incomplete last record. Throws as open(), and SnapshotError for a pipe, a device, a compressed file, a
-    // file that only pretends to be empty, and a file that cannot be mapped.
+    // the file has at this moment, also if that is 0. throw_if_changed() accepts new times and a larger size, and
+    // throws if the file is shorter. So a write into the middle of the file is not noticed. The last record may be half
+    // written: index_records() and the functions that call it (scan(), examine(), plan()) leave out an incomplete last
+    // record. Throws as open(), and SnapshotError for a pipe, a device, a compressed file, a file that does not report
+    // its size, and a file that cannot be mapped.
     static Input open_snapshot(const std::string& path, const Cancellation* cancellation = nullptr,
                                Access access = Access::kMapped);
 
@@ -69,63 +69,62 @@ public:
 
     // As given, "-" included.
     const std::string& path() const;
-    // Of what was opened, compressed or not; mtime_ns is 0 but for regular files.
+    // Of the opened file, compressed or not. mtime_ns is 0 unless it is a regular file.
     FileIdentity identity() const;
-    // How the input is compressed. Of a stream it is known from the first peek(), read() or spool() on.
+    // How the input is compressed. For a stream: known after the first peek(), read() or spool().
     Compression compression() const;
-    // How many bytes were read of the file by a stream, spooled or not; compressed ones if it is compressed.
+    // How many bytes a stream has read from its file, before decompression. Kept by spool().
     std::uint64_t consumed() const;
-    // Where in the file reading began; 0 of a spooled input.
+    // Where in the file reading began; 0 for a spooled input.
     std::uint64_t offset_in_file() const;
     const Cancellation* cancellation() const;
-    // From here on waits for a stream end by this one, or by none if null. It must outlive the input or the next call.
-    // An input that was moved from ignores it.
+    // Replaces the Cancellation that ends waits for a stream; null for none. It must live as long as the input, or
+    // until the next call. Does nothing for an input that was moved from.
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
     bool is_snapshot() const;
-    // Snapshots only: takes the last `size` bytes away from the blob, at most its size. Throws std::invalid_argument
+    // Snapshots only: removes the last `size` bytes from the blob, at most its size. Throws std::invalid_argument
     // otherwise. Not while another thread uses the input.
     void leave_out(std::uint64_t size);
-    // How many bytes leave_out() has taken away, in all.
+    // How many bytes leave_out() has removed, in all.
     std::uint64_t left_out() const;
 
-    // Whether the bytes come one after another. If not, they are all there.
+    // Whether the input is a stream. Otherwise it is a blob.
     bool is_stream() const;
-    // The whole input, less what was left out. Not of a stream: see spool(). Valid as long as the input.
+    // The whole input, without the bytes that were left out. Not for a stream: see spool(). Valid as long as the input.
     const Blob& blob() const;
-    // Streams only. Valid as long as the input is one.
+    // Streams only. Valid until spool(), or as long as the input.
     Stream& stream();
 
-    // Whether the bytes are all there in memory, as a mapping. Then this is the same as blob(), as one view.
+    // Whether the blob is a mapping in memory. Then bytes() is a view of the whole blob.
     bool is_mapped() const;
     std::span<const std::uint8_t> bytes() const;
 
-    // The first bytes of the input, `size` of them unless it is shorter, without taking them from a stream. Before any
-    // read(). Valid until the next call. Throws as Stream::peek() and Blob::lend().
+    // The first `size` bytes of the input, or all of a shorter one. read() returns them again. Before any read(). Valid
+    // until the next call. Throws as Stream::peek() and Blob::lend().
     std::span<const std::uint8_t> peek(std::size_t size);
 
     // Streams only: as Stream::read().
     std::span<const std::uint8_t> read();
 
-    // Copies what is left of a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp). The input is a blob
-    // from then on. Nothing to do for an input that is no stream. Before any read(). `meter`, if not null, receives the
-    // progress. Throws as Stream::read().
+    // Copies a stream to an unlinked temporary file (in $TMPDIR, else /var/tmp). The input is a blob from then on. Does
+    // nothing if it is a blob already. Before any read(). `meter`, if not null, receives the progress. Throws as
+    // Stream::read().
     void spool(Meter* meter = nullptr);
 
-    // Throws if what was read of a regular file may not be what was in it when it was opened: InputChangedError if the
-    // file has been made shorter or longer, or written to since, as far as size and times tell; std::system_error if
-    // the medium could not be read. A file that is replaced, renamed or removed is as good as before, and so is one
-    // that pretends to be empty. A snapshot may be longer and have other times. Any thread.
+    // Throws InputChangedError if a regular file has become shorter or longer, or was written to, since it was opened,
+    // as far as size and times tell. Throws std::system_error if the medium could not be read. Replacing, renaming or
+    // removing the file is no change. A file that reported size 0 is not checked. A snapshot may become longer and have
+    // other times. Any thread.
     void throw_if_changed() const;
-    // Whether nothing has changed since the input was opened but the time of the last status change, as `touch -a`
-    // does. Then the file as it is now counts from here on. It may have been written to all the same, by somebody who
-    // put the time of the last write back: scan again and compare. False for a stream. Throws std::system_error.
-    // Not while another thread uses the input.
+    // Whether, since the input was opened, only the time of the last status change is new, as after `touch -a`. If so,
+    // later changes are judged against the file as it is now. A writer may have reset the time of the last write: scan
+    // again and compare. False for a stream. Throws std::system_error. Not while another thread uses the input.
     bool accept_touch() const;
     bool is_unchanged() const;
 
-    // For handlers of exceptions: throws what throw_if_changed() does if that throws, else the current exception. That
-    // the system could not read a mapping for itself, EFAULT, becomes an error of the medium.
+    // For exception handlers: throws what throw_if_changed() throws, or else the current exception. EFAULT becomes EIO:
+    // the system reports EFAULT if a system call could not read a mapping.
     [[noreturn]] void rethrow() const;
 
 private:

@@ -1,5 +1,4 @@
-// One job, from an input to its pieces: the dialect is settled, the input scanned and cut, the pieces written, all of
-// them or none.
+// A job: settles the dialect, scans and cuts the input, and writes its pieces, all or none.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +13,9 @@
 
 namespace cleave {
 
-// How often an input is read whose bytes are all there. The pieces are the same. A stream that is not spooled is read
-// once.
+// How often a blob is read. The pieces are the same. A stream that is not spooled is read once.
 enum class Passes : std::uint8_t {
-    kAuto,  // one for most files that are not in the page cache, else two
+    kAuto,  // one where that is likely faster: by pieces, from a file that is not in the page cache; else two
     kOne,   // scanned, cut and written part by part, in order. Not for a policy with an alignment, a snapshot, resume,
             // or clone
     kTwo,   // scanned and planned as a whole; then the pieces are written side by side
@@ -31,7 +29,7 @@ struct Job {
     Passes passes = Passes::kAuto;
 };
 
-// What a job has come to.
+// The result of a job.
 struct JobReport {
     SniffedDialect sniffed;  // the dialect, and why
     Findings findings;
@@ -39,8 +37,7 @@ struct JobReport {
     std::uint64_t pieces = 0;
 };
 
-// Is called while a job runs, by one thread at a time. An exception from a member fails the job, and everything is
-// taken back.
+// Is called while a job runs, by one thread at a time. If a member throws, the job fails and is undone.
 class JobObserver {
 public:
     JobObserver() = default;
@@ -48,15 +45,15 @@ public:
     JobObserver& operator=(const JobObserver&) = delete;
     virtual ~JobObserver() = default;
 
-    // A stream was copied to a temporary file, because the policy needs all of it. It has `size` plain bytes. The
-    // numbers of Execution::meter begin anew.
+    // A stream of `size` decompressed bytes was copied to a temporary file, because the policy needs all of it.
+    // Execution::meter starts again at 0.
     virtual void spooled(std::uint64_t /*size*/) {}
 
     // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. Throws
     // OpenQuoteError for an open quote: override it to accept one.
     virtual void found(const Findings& findings);
 
-    // It is known where the piece is cut. In piece order; with two passes, of all pieces before any is written.
+    // Start and length of the piece are known. In piece order; with two passes, for all pieces before any is written.
     virtual void cut(const Piece& /*piece*/) {}
 
     // The piece is finished and has its name. In piece order, from any thread.
@@ -66,8 +63,8 @@ public:
     virtual void concluded(const JobReport& /*report*/) {}
 };
 
-// Does the job with an open input, which must not have been read. If it throws, nothing that was made here is left,
-// but see OutputOptions::resume. Throws
+// Runs the job on an open input that has not been read. If it throws, all files that it made are removed, except under
+// OutputOptions::resume. Throws
 // - std::invalid_argument for an argument that a header forbids, two pieces of one name, a piece with the name of the
 //   manifest, and a missing directory (MissingDirectoryError),
 // - std::system_error if the system refuses, and where a name is taken,
@@ -75,8 +72,8 @@ public:
 // - InputError if refuse_foreign() throws it, the compressed data are corrupt or end too early, and what
 //   JobObserver::found() throws,
 // - HeaderSizeError, before the first piece,
-// - InputChangedError if the input was written to meanwhile; where only the time of its last status change is new, it
-//   is scanned again, and the files are compared with it,
+// - InputChangedError if the input was written to meanwhile; if only the time of its last status change is new, the
+//   input is scanned again and compared with the files,
 // - Cancelled, by the input's Cancellation, and what the observer throws.
 JobReport run_job(Input& input, const Job& job, JobObserver& observer);
 

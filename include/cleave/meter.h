@@ -8,9 +8,9 @@ namespace cleave {
 
 // Numbers only grow. Any thread of the operation writes them, without memory ordering.
 struct Meter {
-    std::atomic<std::uint64_t> scanned{0};  // bytes of the file, as they lie there
-    std::atomic<std::uint64_t> written{0};  // bytes of the pieces, plain
-    std::atomic<std::uint64_t> pieces{0};   // that are finished
+    std::atomic<std::uint64_t> scanned{0};  // bytes of the file, before decompression
+    std::atomic<std::uint64_t> written{0};  // bytes of the pieces, before compression
+    std::atomic<std::uint64_t> pieces{0};   // finished pieces
 };
 
 }  // namespace cleave

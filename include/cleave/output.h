@@ -1,4 +1,4 @@
-// What becomes of the pieces of a job: files, or the input of commands.
+// Where the pieces of a job go: into files, or to the standard input of commands.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// Whether pieces share blocks with the input where they can: their cuts are to be aligned to kCloneAlignment.
+// Whether pieces share blocks with the input. Only pieces that are cut with Policy::alignment = kCloneAlignment can.
 enum class CloneMode : std::uint8_t {
     kNever,
     kAuto,    // share where possible, copy elsewhere
@@ -27,32 +27,32 @@ struct PieceResult {
 struct OutputOptions {
     std::string names = "{stem}.{i}{ext}";  // the paths of the pieces, a template; see PieceNamer
     std::uint64_t first_index = 1;          // {i} of the first piece
-    bool make_directories = false;          // those of the pieces' paths that are missing
+    bool make_directories = false;          // make missing directories of the pieces' paths
     // Files and links that have a piece's name are replaced. Never replaced are the input, a piece of the same run,
     // directories, pipes, devices, and links that lead to a descriptor of this process, a pipe or a device.
     bool replace = false;
-    bool resume = false;  // files that are, byte for byte, the pieces of their names stay; and pieces that are
-                          // complete when the run fails do, unless the input has changed
-    bool sync = false;    // everything is on stable storage before the run succeeds
+    bool resume = false;  // an existing file that equals its piece byte for byte stays. If the run fails, complete
+                          // pieces stay, unless the input has changed
+    bool sync = false;    // put everything on stable storage before the run succeeds
     // The path of a JSON file that describes the input and the pieces, and that appears after all pieces; no such file
-    // if empty. A path that leads, through whatever links, to an open descriptor of this process (/dev/stdout,
-    // /dev/fd/N), to a pipe or to a character device is written to after all pieces have their names, and never
-    // replaced. A FIFO is opened first, which waits for a reader.
+    // if empty. If the path leads, also through links, to an open descriptor of this process (/dev/stdout, /dev/fd/N),
+    // a pipe or a character device, the manifest is written there after all pieces have their names. A FIFO is opened
+    // at the start of the run, which waits for a reader.
     std::string manifest;
     CloneMode clone = CloneMode::kNever;  // has no effect on pieces that are compressed
     CompressionOptions compression;
-    bool checksum = false;  // make PieceResult::crc32c; bytes that are shared or copied by the system are read for that
+    bool checksum = false;  // compute PieceResult::crc32c; reads also bytes that the system shares or copies
     // If not empty, a shell command: each piece becomes the standard input of `sh -c FILTER` instead of a file, at most
     // Execution::threads at a time. The command's environment describes the piece: FILE (the name), CLEAVE_PIECE (its
     // number), CLEAVE_START (the byte it starts at) and CLEAVE_RECORD (its first record). The options about files, from
-    // make_directories to compression, have no effect then. What the commands do is not undone.
-    // When the run fails, all processes of the commands are ended, and only then their input is closed. The process
-    // must have descriptors 0 to 2 open. For each command it gets a child process, a fork, for the time of the command;
-    // the process must not wait for children that it has not started.
+    // make_directories to compression, have no effect then. What the commands do is not undone. When the run fails, all
+    // processes of the commands are ended, and only then their input is closed. This process must have descriptors 0 to
+    // 2 open. It has a child process, a fork of itself, for each running command: it must not wait for children that it
+    // has not started.
     std::string filter;
     int filter_output = 1;  // the descriptor that becomes the standard output of the commands
-    // Nothing is written and no command is started. What a run would refuse is refused. The observer hears of every
-    // piece as if it had been made.
+    // Write nothing and start no command, but throw for everything that a real run would refuse. The observer is called
+    // for every piece as in a real run.
     bool dry_run = false;
 };
 

@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-// Whether there is a header, and where it goes. Which record it is, the dialect's HeaderRecord says; empty records
-// before it go with it.
+// Whether there is a header, and where it goes. The dialect's HeaderRecord says which record is the header. Empty
+// records before that record belong to the header.
 enum class HeaderMode : std::uint8_t {
     kRepeat,  // into every piece
     kFirst,   // into the first piece
@@ -36,14 +36,14 @@ struct Policy {
                                            // a record that does not fit stands alone
     std::optional<std::uint64_t> pieces;   // the number of pieces, of near-equal bytes; at least 1
     HeaderMode header = HeaderMode::kRepeat;
-    // 0, or up to kMaxGridStep: what cuts by size or pieces are to be aligned to, usually kCloneAlignment: a piece
-    // whose start is as far past a multiple of this as the header that is written before it can share blocks with the
-    // input. A cut moves for that by at most 1 % of the size, never beyond it, or of a piece's even share; if no record
-    // starts there, it does not move.
+    // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size
+    // of the header written before it, is to be a multiple of this. Such a piece can share blocks with the input. An
+    // aligned cut lies at most 1 % of the size before the size limit, or at most 1 % of the even share after the end of
+    // that share. If no record starts there on the grid, the cut is not aligned.
     std::uint64_t alignment = 0;
 };
 
-// Whether the policy needs an input that is all there; Input::spool() makes one of a stream.
+// Whether the policy needs a blob. Input::spool() turns a stream into one.
 inline bool needs_whole_input(const Policy& policy) { return policy.pieces || policy.alignment != 0; }
 
 // A range of the input between two boundaries, header not included.
@@ -80,8 +80,8 @@ private:
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
-// first piece starts. Throws HeaderSizeError before the first piece, InputChangedError if it comes upon bytes that are
-// not those of the index, and std::invalid_argument for a bad policy or an empty `take`.
+// first piece starts. Throws HeaderSizeError before the first piece, InputChangedError if the bytes are not those of
+// the index, and std::invalid_argument for a bad policy or an empty `take`.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 
@@ -102,7 +102,7 @@ public:
     PieceSink& operator=(const PieceSink&) = delete;
     virtual ~PieceSink() = default;
 
-    // More of the header, or nothing if there is none. All of it comes before the first begin().
+    // A part of the header. Not called if there is no header. All parts come before the first begin().
     virtual void header(std::span<const std::uint8_t> bytes) = 0;
     // The number, start and first record of the piece are known.
     virtual void begin(const Piece& piece) = 0;
@@ -111,14 +111,13 @@ public:
     virtual void end(const Piece& piece) = 0;
 };
 
-// Cuts an input as it is read, once and in order, with the same result as plan_pieces. Policies by pieces need an
-// input that is all there; policies with an alignment need plan_pieces. Memory is bounded: of a record
-// that may not fit the current piece, and of empty records before the header, at most 1 MiB is held; the rest waits in
-// an unlinked temporary file. Throws std::system_error, InputError as scan(), Cancelled and what the sink throws.
-// Throws HeaderSizeError before the sink's first begin().
-// Throws std::invalid_argument for a dialect with a fault, a bad machine or policy, a policy that the input cannot be
-// cut by, a snapshot (whose last record may have to be left out), or a stream that was read before. If others change a
-// file meanwhile, so may the result: see Input::throw_if_changed().
+// Reads an input once, in order, and cuts it as plan_pieces does. Policies by pieces need a blob; policies with an
+// alignment need plan_pieces. Memory is bounded: of a record that may not fit the current piece, and of empty records
+// before the header, at most 1 MiB is kept in memory, and the rest in an unlinked temporary file. Throws
+// std::system_error, InputError as scan(), Cancelled and what the sink throws. Throws HeaderSizeError before the sink's
+// first begin(). Throws std::invalid_argument for a dialect with a fault, a bad execution or policy, a policy that this
+// input cannot be cut by, a snapshot (its last record may be incomplete), or a stream that was read before. If others
+// change the file meanwhile, the result is undefined: see Input::throw_if_changed().
 Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                     PieceSink& sink);
 

@@ -24,7 +24,7 @@ struct PlanOptions {
 // Facts about an input, and its pieces. Plain data: it stays valid when the input is closed.
 struct Plan {
     std::string path;       // as given, "-" included
-    FileIdentity identity;  // of what was opened; its size is that of the file, compressed or not
+    FileIdentity identity;  // of the opened file; its size is before decompression
     Compression compression = Compression::kNone;
     SniffedDialect sniffed;  // the dialect, and why
     Findings findings;

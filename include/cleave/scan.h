@@ -1,5 +1,4 @@
-// Where records start: in bytes that are all there (RecordIndex and Locator, over several threads) and in a stream.
-// Knows no pieces.
+// Where records start: in a blob (RecordIndex and Locator, by several threads) and in a stream. Knows no pieces.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +59,8 @@ struct Findings {
     // the empty records before it. 0 if the input is empty.
     std::uint64_t header_records = 0;
     std::optional<Place> open_quote;  // the quote still open at the end of the input
-    // Where the two quote rules part before they first cut differently: at a quote in an unquoted field, or at an
-    // escape right after a closing quote.
+    // Where the two quote rules come apart before their record starts first differ: at a quote in an unquoted field, or
+    // at an escape right after a closing quote.
     std::optional<Place> divergence;
 
     bool operator==(const Findings&) const = default;
@@ -77,12 +76,12 @@ enum class LastRecord : std::uint8_t {
 // each block is kept. Immutable after construction, usable from any thread.
 class RecordIndex {
 public:
-    // Scans a whole input, which must outlive the index. If its bytes change meanwhile, so may what is found. Throws
+    // Scans a whole input, which must outlive the index. If its bytes change meanwhile, the result is undefined. Throws
     // InputError as refuse_foreign(), Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and
     // std::invalid_argument for a dialect with a fault or a bad execution.
     RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
-    // The same of bytes in memory, which must outlive the index.
+    // The same for bytes in memory, which must outlive the index.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
 
@@ -130,19 +129,17 @@ private:
     Findings findings_;
 };
 
-// The records of an input that is no stream. Of a snapshot, a last record that is not complete is left out of the index
-// and of input.blob(): see Input::left_out(). Throws as RecordIndex and throw_if_changed(), and std::invalid_argument
-// for a stream.
+// Indexes the records of a blob. An incomplete last record of a snapshot is left out of the index and of input.blob():
+// see Input::left_out(). Throws as RecordIndex and throw_if_changed(), and std::invalid_argument for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
 // Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
-// InputChangedError if that finds other records than the index has.
+// InputChangedError if the records are not those of the index.
 void throw_if_changed(const Input& input, const RecordIndex& index, const Dialect& dialect, const Execution& execution);
 
-// Answers questions about an index. Keeps the record starts of one block up to the last answer, so that questions in
-// ascending order cost one more scan of the blocks they fall into, as far as they do, and the next record a few
-// instructions. Each thread has its own. Members throw InputChangedError if they come upon bytes that are not those of
-// the index.
+// Finds records by an index. Keeps the record starts of one block, up to the last answer. So questions in ascending
+// order scan each block at most once more, and the next record costs a few instructions. Each thread needs its own
+// locator. Members throw InputChangedError if the bytes are not those of the index.
 class Locator {
 public:
     // `index` must outlive the locator.
@@ -157,17 +154,17 @@ public:
     Boundary at_or_before(std::uint64_t offset);
 
     // The first and the last record start on the grid in [from, to), if there is one; the end of input does not count.
-    // Looks only at offsets of the grid, nearest first, and so only into the blocks up to the answer. Both throw
-    // std::invalid_argument if a member of the grid is out of range.
+    // Looks at grid offsets only, nearest first, and scans no block beyond the answer. Both throw std::invalid_argument
+    // if a member of the grid is out of range.
     std::optional<Boundary> first_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
     std::optional<Boundary> last_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
 
 private:
-    // A record of the block that was answered last, and the word of starts_ that it is in, from it on.
+    // The last answer: a record of the block, its word in starts_, and the bits of that word from the record on.
     struct Cursor {
         std::uint64_t record = 0;
         std::size_t word = 0;
-        std::uint64_t bits = 0;  // 0: there is none
+        std::uint64_t bits = 0;  // 0: no last answer
     };
 
     void load(std::size_t block);
@@ -180,22 +177,21 @@ private:
     const RecordIndex* index_;
     std::unique_ptr<Walker> walker_;
     std::size_t block_;                  // the current block, or SIZE_MAX
-    std::vector<std::uint8_t> buffer_;   // of what is lent of it
-    std::vector<std::uint64_t> starts_;  // the record starts of what was walked, a bit a byte
+    std::vector<std::uint8_t> buffer_;   // for Blob::lend()
+    std::vector<std::uint64_t> starts_;  // the record starts of the walked bytes, a bit a byte
     std::vector<std::uint32_t> ranks_;   // how many bits are set before every 64th word
     Cursor cursor_;
 };
 
-// Settles what the wish leaves open by the first bytes of the input and by its name, less the suffix of a compressed
+// Sniffs what `wanted` leaves open, from the first bytes of the input and its name without the suffix of a compressed
 // file: "in.tsv.gz" means TAB. A snapshot of at most kSniffSize bytes is judged without its incomplete last record,
 // which is left out as by index_records(). Throws as Input::peek() and, for such a snapshot, as index_records(); and
-// std::invalid_argument if what the wish names has a fault.
+// std::invalid_argument if what `wanted` gives has a fault.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input);
 
-// Scans the whole input, by the way it is read: a blob over several threads, a stream as it comes. Of a
-// snapshot an incomplete last record is left out. Throws
-// std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled, and
-// std::invalid_argument for a dialect with a fault, a bad execution, or a stream that was read before.
+// Scans the whole input: a blob by several threads, a stream in order. Leaves out an incomplete last record of a
+// snapshot. Throws std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled,
+// and std::invalid_argument for a dialect with a fault, a bad execution, or a stream that was read before.
 Findings scan(Input& input, const Dialect& dialect, const Execution& execution);
 
 }  // namespace cleave

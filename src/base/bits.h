@@ -1,5 +1,5 @@
-// Counting and finding bits in code for any machine: the oldest ones have no instruction for the count, and
-// std::popcount is then a call of a library function that looks bytes up in a table.
+// Counts and finds bits in code for any machine. Without an instruction for the count, std::popcount is a call of a
+// library function that looks bytes up in a table.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@ constexpr std::uint32_t count_bits(std::uint64_t bits) {
     return static_cast<std::uint32_t>(bits * 0x0101010101010101 >> 56);
 }
 
-// The number of the lowest bit that is set; there is one.
+// The number of the lowest bit that is set. `bits` must not be 0.
 constexpr unsigned first_bit(std::uint64_t bits) { return static_cast<unsigned>(std::countr_zero(bits)); }
 
 }  // namespace cleave

@@ -14,8 +14,8 @@ std::string scalar_text(const nlohmann::json& scalar) {
     return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Builds the value from what nlohmann's parser reports; that parser itself builds nothing then. A member that returns
-// false ends the parse.
+// Builds the value from the events of nlohmann's parser, which builds nothing itself. A member that returns false ends
+// the parse.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
     Json take() { return std::move(root_); }

@@ -52,7 +52,7 @@ public:
     // The member's value; null if it has no such member, or is not an object.
     const Json* find(std::string_view key) const noexcept;
 
-    // The member's value, which is null in JSON's sense if the member is new. For objects, and null becomes one.
+    // The member's value, which is null in JSON's sense if the member is new. For objects; null becomes an object.
     Json& operator[](std::string_view key);
     // Adds an element. For arrays only.
     Json& add(Json element);
@@ -68,7 +68,7 @@ private:
     std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, double, std::string, Array, Object> value_;
 };
 
-// The value of a JSON text; nothing if the text is something else, or nested more than 64 deep. Of members with one
+// The value of a JSON text; nothing if the text is not JSON, or is nested more than 64 deep. Of members with the same
 // name the last one counts.
 std::optional<Json> parse_json(std::string_view text);
 

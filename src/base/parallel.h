@@ -1,4 +1,4 @@
-// Work of the same kind, numbered, done by several threads.
+// Calls a function once for each number of a range, on several threads.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace cleave {
 
 // Calls work(i) once for every i in [0, count), in ascending order of start, on at most `threads` threads, this one
 // among them; returns when all are done. Where the system refuses a thread, the others do its share. Each thread has a
-// copy of `work`, which may keep something from call to call.
-// After a call has thrown no new ones start, and the exception is rethrown.
+// copy of `work`, which may keep something from call to call. When a call has thrown, no further call starts, and the
+// exception is rethrown.
 template <class Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     std::atomic<std::size_t> next{0};

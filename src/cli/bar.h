@@ -16,10 +16,10 @@ namespace cleave::cli {
 
 // What the line shows about one stage of a run.
 struct Stage {
-    const char* name;                     // "scanning"
+    const char* name;                     // "reading" or "writing"
     std::uint64_t bytes;                  // so far
     std::optional<std::uint64_t> size;    // bytes in all, if known
-    std::optional<std::uint64_t> pieces;  // finished, if there are any to be
+    std::optional<std::uint64_t> pieces;  // finished, if the run makes any
     double seconds;                       // since it began
 };
 
@@ -58,7 +58,7 @@ private:
     const Arguments& arguments_;
     const Meter& meter_;
 
-    std::mutex mutex_;  // of what is below
+    std::mutex mutex_;  // guards the members below
     std::condition_variable_any changed_;
     std::optional<std::uint64_t> size_;
     bool is_stream_;

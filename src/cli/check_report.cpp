@@ -214,7 +214,7 @@ std::string TextReport::print_place(const Place& place, const std::string& what)
     return label;
 }
 
-// As a compiler shows a mistake.
+// Prints the place, its line and a caret, as compilers do.
 void TextReport::print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                                const std::string& what) const {
     if (!place || !excerpt) return;

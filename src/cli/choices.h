@@ -18,7 +18,7 @@ inline constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldS
                                                 {"anywhere", Quoting::kAnywhere}};
 inline constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeScope::kEverywhere},
                                                         {"quoted", EscapeScope::kQuoted}};
-// Nothing: the terminator is to be found.
+// Nothing: the terminator is to be sniffed.
 inline constexpr Choice<std::optional<Terminator>> kTerminators[] = {
     {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
 inline constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}};

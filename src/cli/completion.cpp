@@ -17,14 +17,14 @@ std::vector<Verb> verbs() {
     return all;
 }
 
-// "-l", then what is to stand between, then "--records"; a row without a letter has the long name alone.
+// "-l", `between`, "--records"; only "--records" if the row has no letter.
 std::string spellings(const OptionRow& row, const char* between) {
     return (row.letter == 0 ? "" : formatted("-{}{}", row.letter, between)) + formatted("--{}", row.name);
 }
 
 bool has_choices(const OptionRow& row) { return !row.choices.empty() && row.choices != kPath; }
 
-// As one word of a shell that takes everything between apostrophes as it stands.
+// One word of a shell, between apostrophes. The shell takes everything between them as it stands.
 std::string quoted(std::string_view text) {
     std::string word = "'";
     for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -108,7 +108,7 @@ complete -o default -F _cleave cleave
     return text;
 }
 
-// As _arguments takes it.
+// An argument of zsh's _arguments.
 std::string zsh_spec(const OptionRow& row) {
     std::string after = formatted("[{}]", escaped(option_help(row), R"(\[]:)"));
     if (row.value != nullptr) {

@@ -15,7 +15,7 @@ namespace cleave::cli {
 
 struct OpenInput;
 
-// An input that is being worked on. It outlives what is thrown about it, so that main can name it.
+// The state of a run. It outlives exceptions, so that main can name the current input in messages.
 struct Context {
     Arguments arguments;
     std::string path;  // of the current input, as given; empty before the first one
@@ -32,7 +32,7 @@ struct Context {
 struct OpenInput {
     Input input;
     Dialect dialect;
-    SniffedDialect sniffed;  // the same, and why
+    SniffedDialect sniffed;  // the dialect, and why
     Bar& bar;
 };
 

@@ -49,7 +49,7 @@ void Diagnostics::take(const Findings& findings) const {
     if (findings.open_quote && !arguments.lenient) {
         throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
     }
-    if (arguments.quiet) return;  // to find a line number, the input is read again
+    if (arguments.quiet) return;  // a warning needs a line number: the input would be read again
     if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }

@@ -1,4 +1,4 @@
-// What is an error, a warning or nothing, and the text of it.
+// Errors and warnings about what an input holds, and their texts.
 #pragma once
 
 #include <cstdint>

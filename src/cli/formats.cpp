@@ -6,7 +6,7 @@
 namespace cleave::cli {
 namespace {
 
-// The five numbers of a piece with something between them.
+// The five numbers of a piece with a separator between them.
 class Separated : public OffsetsWriter {
 public:
     Separated(StandardOutput& out, char separator) : OffsetsWriter(out), separator_(separator) {}
@@ -33,7 +33,7 @@ public:
     void finish(const InputFacts&) override {}
 };
 
-// The manifest's form, in which the facts stand before the pieces. Those of a stream are known after them.
+// The format of the manifest, in which the facts stand before the pieces. Those of a stream are known after them.
 class JsonPlan : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
@@ -72,7 +72,7 @@ private:
     }
 };
 
-// Values of a Range header. A range of no bytes cannot be said there, so empty pieces are left out.
+// Values of a Range header. An empty range cannot be written there, so empty pieces are left out.
 class Http : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;

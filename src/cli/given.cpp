@@ -71,7 +71,7 @@ std::string spelling_of(const po::invalid_command_line_syntax& error, const std:
     return is_letters ? std::string{'-', word.back()} : error.get_option_name();
 }
 
-// What Boost alone would take for an input.
+// Refuses words such as "--=x", which Boost would take for inputs.
 void refuse_nameless_option(Verb verb, const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         if (word == "--") return;
@@ -99,7 +99,7 @@ po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
     }
 }
 
-// The option as it was typed: "-l" or "--records". Boost keeps no token of a letter behind other letters.
+// The option as it was typed: "-l" or "--records". Boost keeps no token for a letter that follows other letters.
 std::string spelling_of(const po::option& option) {
     if (!option.original_tokens.empty() && option.original_tokens.front().starts_with("--"))
         return without_value(option.original_tokens.front());

@@ -1,4 +1,4 @@
-// What the command says of itself.
+// The texts of --help and --version.
 #pragma once
 
 #include <string>

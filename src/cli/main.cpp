@@ -93,7 +93,7 @@ int described(const Context& context, const Work& work) {
     }
 }
 
-// The same, without std::bad_alloc: `work`, or the message about another error, may need more memory than there is.
+// The same, but reports std::bad_alloc too: `work`, or making the message about another error, may run out of memory.
 template <class Work>
 int guarded(const Context& context, const Work& work) noexcept {
     try {

@@ -27,7 +27,7 @@ Escape escaped(char byte) {
     return {{'\\', 'x', kDigits[value >> 4], kDigits[value & 0xF]}};
 }
 
-// Hands on `text`, part by part, with its control characters as \xHH. Throws what `append` throws, nothing else.
+// Passes `text` to `append` in parts, with its control characters as \xHH. Throws what `append` throws, nothing else.
 template <class Append>
 void append_printable(std::string_view text, const Append& append) {
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -45,8 +45,7 @@ void append_printable(std::string_view text, const Append& append) {
     }
 }
 
-// Standard error, by lines of any length, without asking for memory. What cannot be written is lost: there is no one
-// left to tell.
+// Writes lines of any length to standard error, without allocating memory. Bytes that cannot be written are lost.
 class MessageWriter {
 public:
     void append(std::string_view text) {
@@ -135,7 +134,7 @@ void print_after(std::string_view beginning, std::string_view text) {
     MessageWriter writer;
     writer.append(beginning);
     append_printable(text, [&](std::string_view part) { writer.append(part); });
-    writer.append(is_terminal(STDERR_FILENO) ? "\x1b[K\n" : "\n");  // of a bar that is longer
+    writer.append(is_terminal(STDERR_FILENO) ? "\x1b[K\n" : "\n");  // clears the rest of a bar
     writer.flush();
 }
 

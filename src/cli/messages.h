@@ -1,4 +1,4 @@
-// Messages on standard error, and what they show of data and places.
+// Messages on standard error, and how they show data and places.
 #pragma once
 
 #include <cstddef>

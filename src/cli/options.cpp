@@ -95,7 +95,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
         wanted.sniff_terminator = !terminator->has_value();
         if (terminator->has_value()) wanted.dialect.terminator = **terminator;
     }
-    // A delimiter that is sniffed later cannot be wrong here.
+    // A sniffed delimiter is not known yet: a valid one stands in for it.
     Dialect dialect = wanted.dialect;
     if (wanted.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
     if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
@@ -173,7 +173,7 @@ void refuse_plain_pieces(const Given& given) {
     }
 }
 
-// FORMAT or FORMAT:LEVEL. The suffix is put to the names, unless the template has it.
+// FORMAT or FORMAT:LEVEL. Appends the suffix to the template of names, unless it is there.
 void take_compression(const Given& given, Arguments& arguments) {
     const std::string* text = given.text("compress");
     if (text == nullptr && !given.has("filter")) refuse_plain_pieces(given);

@@ -31,7 +31,7 @@ enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStar
 // Shells that there are completions for.
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
-// The values of the options. A field without an option of the verb keeps its default.
+// The values of the options. A field for which the verb has no option keeps its default.
 struct Arguments {
     Verb verb = Verb::kCount;
     bool help = false;

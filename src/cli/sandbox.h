@@ -8,7 +8,7 @@
 namespace cleave::cli {
 
 struct Permissions {
-    std::vector<std::string> read;  // files and directories; what is below a directory counts
+    std::vector<std::string> read;  // files and directories, and everything below them
     // Directories, for making, reading and removing files and directories in them; pipes and devices, for writing.
     std::vector<std::string> write;
 };

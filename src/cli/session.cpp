@@ -14,7 +14,7 @@
 namespace cleave::cli {
 namespace {
 
-// Whether the path needs no quoting as a word of a shell, and no escapes between quotes in SQL and Python.
+// Whether the path is safe without quotes in a shell, and without escapes inside quotes in SQL and Python.
 bool is_plain_word(std::string_view path) {
     return std::ranges::all_of(path, [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -65,7 +65,7 @@ void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
 
 std::optional<std::uint64_t> size_to_scan(const Input& input) {
     if (!input.is_stream()) return input.blob().size();
-    // A compressed file has a size. A pipe and a file that pretends to be empty have none.
+    // A compressed file has a size. A pipe has none, nor has a file that reports size 0.
     const std::uint64_t size = input.identity().size;
     return size > input.offset_in_file() ? std::optional(size - input.offset_in_file()) : std::nullopt;
 }

@@ -5,8 +5,8 @@
 
 namespace cleave::cli {
 
-// While it lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE request the cancellation instead of ending the process; those
-// that were ignored stay ignored. One at a time.
+// While it lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE request the cancellation instead of ending the process. Signals
+// that were ignored stay ignored. At most one guard may exist.
 class SignalGuard {
 public:
     explicit SignalGuard(Cancellation& cancellation);

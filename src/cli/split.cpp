@@ -28,7 +28,7 @@ Json make_event(const char* name) {
     return event;
 }
 
-// Prints what a run tells: names, events, or what a dry run would write.
+// Prints names, events, or what a dry run would write.
 class SplitObserver : public JobObserver {
 public:
     SplitObserver(Context& context, OpenInput& opened, StandardOutput& out, Diagnostics& diagnostics)

@@ -24,7 +24,7 @@ void StandardOutput::write(std::span<const std::uint8_t> bytes) {
 
 void StandardOutput::flush() {
     const fmt::memory_buffer pending =
-        std::exchange(buffer_, fmt::memory_buffer());  // gone even if it cannot be written
+        std::exchange(buffer_, fmt::memory_buffer());  // discarded even if the write fails
     write_all(STDOUT_FILENO, {reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()}, "write error",
               cancellation_);
 }

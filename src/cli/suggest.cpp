@@ -47,10 +47,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     const std::string wanted = lower_case(letters(word));
     constexpr std::size_t kLongestWord = 40;  // no name is as long
     constexpr std::size_t kLeastBeginning = 2;
-    constexpr std::size_t kShortWord = 3;  // one change makes another word of it
+    constexpr std::size_t kShortWord = 3;  // one change would make another word of it
     if (wanted.size() > kLongestWord) return "";
-    constexpr std::size_t kBeginning = 1;  // as near as one change
-    // Only what is nearer than this is near.
+    constexpr std::size_t kBeginning = 1;  // a beginning counts as one change
+    // A name must be nearer than this.
     std::size_t best = std::max(kBeginning + 1, wanted.size() / 3 + 1);
     const std::string* nearest = nullptr;
     for (const std::string& name : names) {

@@ -1,4 +1,4 @@
-// The check of dialects where callers of the library hand them in.
+// Checks dialects that callers of the library pass in.
 #pragma once
 
 #include "cleave/dialect.h"

@@ -42,7 +42,7 @@ DialectOptions skipping_one_record(DialectOptions wanted) {
     return wanted;
 }
 
-// One row a reader: how it reads a file when told nothing. tests/interop compares them with the readers themselves.
+// One row a reader: how it reads a file by default. tests/interop compares the rows with the readers themselves.
 const std::array<Preset, 12>& presets() {
     static const std::array<Preset, 12> kRows = {{
         {"rfc4180", options_of(',', '"', Quoting::kFieldStart)},

@@ -9,7 +9,7 @@ std::vector<std::string> field_values(std::span<const std::uint8_t> record, cons
     const StateMachine machine(checked(dialect));
     std::vector<std::string> values(1);
     State state = State::kFieldStart;
-    bool after_return = false;  // one outside quotes, which an LF makes part of the terminator
+    bool after_return = false;  // the last byte was a CR outside quotes: an LF makes it part of the terminator
     for (const std::uint8_t byte : record) {
         const Transition& transition = machine.step(state, byte);
         const State next = transition.next;

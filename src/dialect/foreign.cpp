@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Bytes that stand at an offset. No bytes: always there.
+// Bytes that must stand at an offset. No bytes: always true.
 struct Signature {
     std::size_t offset = 0;
     std::string_view bytes = {};
@@ -49,7 +49,7 @@ constexpr Row kRows[] = {
      {0, "BZh"sv},
      {4,
       "\x17"
-      "rE8P\x90"sv}},  // of no bytes
+      "rE8P\x90"sv}},  // of an empty file
     {kLz4, {0, "\x04\x22\x4D\x18"sv}},
     {kLz4, {0, "\x02\x21\x4C\x18"sv}},  // the legacy format
     {{"a file of compress(1)", "gzip -dc FILE", true}, {0, "\x1F\x9D"sv}},
@@ -57,7 +57,7 @@ constexpr Row kRows[] = {
     {kOffice, {0, "PK\3\4"sv}, {30, "mimetypeapplication/vnd.oasis"sv}},
     {kOffice, {0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv}},
     {kZip, {0, "PK\3\4"sv}},
-    {kZip, {0, "PK\5\6"sv}},  // of no files
+    {kZip, {0, "PK\5\6"sv}},  // without files
     {kZip, {0, "PK\7\x08"sv}},
     {{"a 7z archive", "7z x -so FILE"}, {0, "7z\xBC\xAF\x27\x1C"sv}},
     {kTar, {257, "ustar"sv}},
@@ -105,7 +105,8 @@ bool has(std::string_view text, const Signature& signature) {
     return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
 }
 
-// A number of tar: octal digits after blanks, ended by a blank or a NUL. Nothing if the field holds anything else.
+// A number in a tar header: octal digits after blanks, ended by a blank or a NUL. Nothing if the field holds anything
+// else.
 std::optional<unsigned> octal(std::string_view field) {
     field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
     const std::string_view digits = field.substr(0, field.find_first_not_of("01234567"));
@@ -116,8 +117,8 @@ std::optional<unsigned> octal(std::string_view field) {
     return number;
 }
 
-// The archives of the first tar have no signature. The head of every archive holds the sum of its bytes, in which the
-// sum itself counts as blanks (POSIX.1-1988, 10.1.1).
+// The oldest tar archives have no signature. Every tar header holds the sum of its own bytes, in which the bytes of the
+// sum count as blanks (POSIX.1-1988, 10.1.1).
 bool is_tar(std::string_view text) {
     constexpr std::size_t kHeadSize = 512;
     constexpr std::size_t kSumOffset = 148;

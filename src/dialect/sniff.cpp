@@ -1,4 +1,4 @@
-// Settling what the user left open, from the first bytes of the data.
+// Sniffs what the user left open, from the first bytes of the data.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Which bytes mean something in a dialect with any terminator.
+// Which bytes have a role under Terminator::kAny.
 class Roles {
 public:
     explicit Roles(const Dialect& dialect) {
@@ -22,7 +22,7 @@ public:
         if (dialect.escape) has_role_[*dialect.escape] = true;
     }
 
-    // The next place from `offset` on that can move a machine in that state.
+    // The next offset, from `offset` on, whose byte can change that state.
     std::size_t next(Bytes head, std::size_t offset, State state) const {
         if (state != State::kUnquoted && state != State::kQuoted) return offset;
         while (offset < head.size() && !has_role_[head[offset]]) ++offset;
@@ -33,12 +33,12 @@ private:
     std::array<bool, 256> has_role_{};
 };
 
-// The share of records that have the number of fields that most have, if those are several.
+// The share of records that have the most frequent number of fields; 0 if that number is not above 1.
 double agreement_of(const DelimiterFit& fit) {
     return fit.fields > 1 ? static_cast<double>(fit.agreeing) / static_cast<double>(fit.records) : 0;
 }
 
-// More quotes where quotes stand; then agreeing field counts; then more fields.
+// Whether `a` fits better: fewer misplaced quotes; then more agreement; then more fields.
 bool better(const DelimiterFit& a, const DelimiterFit& b) {
     if (a.misplaced_quotes != b.misplaced_quotes) return a.misplaced_quotes < b.misplaced_quotes;
     const double agreement_a = agreement_of(a);

@@ -17,7 +17,7 @@ ByteClass classify(const Dialect& dialect, std::uint8_t byte) {
     return ByteClass::kOther;
 }
 
-// Where a byte leads from outside quotes; the states there differ in what a quote and an escape do.
+// The next state from a state outside quotes. These states differ in what a quote and an escape do.
 State next_outside(ByteClass byte, State on_quote, State on_escape) {
     switch (byte) {
         case ByteClass::kQuote: return on_quote;
@@ -35,7 +35,7 @@ State next_state(const Dialect& dialect, Quoting quoting, State state, std::uint
     const bool anywhere = quoting == Quoting::kAnywhere;
     const State on_escape = dialect.escape_scope == EscapeScope::kEverywhere ? State::kEscape : State::kUnquoted;
     switch (state) {
-        case State::kCarriageReturn:  // the LF that may follow is a terminator as any
+        case State::kCarriageReturn:  // an LF after the CR is a terminator like any other
         case State::kRecordStart:
         case State::kFieldStart: return next_outside(byte_class, State::kQuoted, on_escape);
         case State::kUnquoted: return next_outside(byte_class, anywhere ? State::kQuoted : State::kUnquoted, on_escape);

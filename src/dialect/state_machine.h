@@ -1,5 +1,5 @@
-// The rules of doc/design.md, "What a record is", a byte at a time: the exact reading of a record. Where a kernel calls
-// nothing suspect, it gives the same result.
+// The rules of doc/design.md, "What a record is", a byte at a time: the exact reading of a record. A kernel gives the
+// same result where it reports nothing suspect.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// What the bytes so far leave the reader in. One byte moves it on; the start of the input is kFieldStart.
+// The state of a reader between two bytes. At the start of the input it is kFieldStart.
 enum class State : std::uint8_t {
     kRecordStart,     // just past a terminator
     kFieldStart,      // just past a delimiter, or at the start of the input
@@ -24,7 +24,7 @@ constexpr std::size_t kStateCount = 8;
 
 constexpr bool is_quoted(State state) { return state == State::kQuoted || state == State::kEscapeInQuoted; }
 constexpr bool is_escape(State state) { return state == State::kEscape || state == State::kEscapeInQuoted; }
-// Just past a record's last byte; but of a CRLF that may be the CR.
+// Just past the last byte of a record, or between the CR and the LF of its CRLF.
 constexpr bool is_past_record(State state) { return state == State::kRecordStart || state == State::kCarriageReturn; }
 
 struct Transition {
@@ -36,7 +36,7 @@ struct Transition {
 // Immutable after construction; 6 KiB.
 class StateMachine {
 public:
-    // `quoting` stands in for the dialect's own, so that both rules can be run side by side.
+    // `quoting` replaces the dialect's rule, so that both rules can be run side by side.
     StateMachine(const Dialect& dialect, Quoting quoting);
     explicit StateMachine(const Dialect& dialect) : StateMachine(dialect, dialect.quoting) {}
 

@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-// While it lives, writing to a pipe that nobody reads is an error for this thread, and no signal.
+// While it lives, a write of this thread to a pipe that nobody reads is an error, and no signal.
 class BrokenPipeGuard {
 public:
     BrokenPipeGuard() {
@@ -33,8 +33,8 @@ public:
     BrokenPipeGuard& operator=(const BrokenPipeGuard&) = delete;
     ~BrokenPipeGuard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-    // To be called when a write has failed by EPIPE, and so has sent this thread a signal. Without a failure a signal
-    // that waits comes from somewhere else, and stays.
+    // To be called when a write has failed by EPIPE: takes the SIGPIPE that the write has sent to this thread. A
+    // SIGPIPE that was pending before stays.
     void take_signal() const {
         const timespec now{0, 0};
         while (!was_pending_ && ::sigtimedwait(&broken_, nullptr, &now) < 0 && errno == EINTR) {
@@ -98,7 +98,7 @@ void Child::write(std::span<const std::uint8_t> bytes, const Cancellation* cance
 
 CommandEnd Child::wait(const Cancellation* cancellation) {
     input_ = Fd();
-    // If this fails the guard has ended, and what it has sent is there.
+    // If this fails, the guard has ended, and its report can be received.
     std::ignore = ::send(control_.get(), &kInputIsWhole, 1, MSG_NOSIGNAL);
     wait_for(control_.get(), POLLIN, cancellation, name_);
     return take_report();

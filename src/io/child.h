@@ -1,4 +1,4 @@
-// A shell command that reads what is written to it. Knows no pieces.
+// A shell command whose standard input this process writes. Knows no pieces.
 #pragma once
 
 #include <sys/types.h>
@@ -13,11 +13,11 @@
 
 namespace cleave {
 
-// A command `sh -c COMMAND` with a pipe to its standard input. A guard process looks after the command, see guard.h.
-// For one thread at a time. The process must have descriptors 0 to 2 open.
+// A command `sh -c COMMAND` with a pipe to its standard input. A guard process looks after the command, see
+// command_guard.h. For one thread at a time. The process must have descriptors 0 to 2 open.
 class Child {
 public:
-    // Where the command's output goes, and who must know of its failure.
+    // The command's environment, where its output goes, and which Cancellation learns of its failure.
     struct Surroundings {
         std::span<const std::string> variables;  // "NAME=value", added to the environment
         int output;                              // becomes the command's standard output

@@ -126,7 +126,8 @@ bool visit_descendants(const Visit& visit) noexcept {
 void send_signal(const Process& process, int signal) noexcept {
     const int handle = static_cast<int>(::syscall(SYS_pidfd_open, process.number, 0));
     if (handle < 0) {
-        // A system without such handles. The number could only be that of another process if it was just used again.
+        // A system without such handles. The number is that of another process only if the system has just used it
+        // again.
         if (errno == ENOSYS) ::kill(process.number, signal);
         return;
     }
@@ -211,7 +212,7 @@ private:
         return forked > 0;
     }
 
-    // Waits until a child has ended, the control socket has something, or the time is over; takes note of both.
+    // Waits until a child has ended, the control socket has something, or the time is over. Updates the state.
     void wait(Milliseconds timeout) noexcept {
         std::array<pollfd, 2> waits{{{children_, POLLIN, 0}, {is_wanted_ ? order_.control : -1, POLLIN, 0}}};
         if (::poll(waits.data(), waits.size(), static_cast<int>(timeout.count())) > 0 && waits[1].revents != 0) {
@@ -242,8 +243,8 @@ private:
         }
     }
 
-    // After the shell. A process that has left the shell's session is one that is to stay: once it cannot mistake the
-    // end of the input, it is not waited for.
+    // Waits for the other processes after the shell has ended. A process that has left the shell's session is meant to
+    // stay: once the input is whole, it is not waited for.
     void wait_for_others() noexcept {
         const pid_t session = ::getsid(0);
         const auto are_there = [&] {
@@ -310,7 +311,7 @@ private:
     bool shell_has_ended_ = false;
     bool has_children_ = true;
     bool is_wanted_ = true;  // the control socket is open
-    bool is_whole_ = false;  // the input, which has ended then
+    bool is_whole_ = false;  // the input is whole, and its writing end is closed
     CommandEnd end_;
 };
 

@@ -17,13 +17,13 @@
 namespace cleave {
 namespace {
 
-// Written in one call, and between two looks at the cancellation.
+// Bytes written in one call, and between two checks of the cancellation.
 constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 
-// Copied by the system in one call; a server can do much in one.
+// Bytes that the system copies in one call. A server can do much in one.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
-// The system cannot copy between these two files by itself.
+// Whether the error means that the system cannot copy between these two files by itself.
 bool must_copy_by_hand(int error) {
     return error == EXDEV || error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EBADF ||
            error == ETXTBSY;

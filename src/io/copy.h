@@ -1,4 +1,5 @@
-// Ranges of a blob go to the end of a file: from memory, by the system, or as shared blocks. Knows no pieces.
+// Appends ranges of a blob to a file: from memory, by the system, or as shared blocks. Compares files with a blob.
+// Knows no pieces.
 #pragma once
 
 #include <cstdint>
@@ -37,17 +38,17 @@ void for_each_part(const Blob& blob, BlobRange range, const Cancellation* cancel
 void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                 const Cancellation* cancellation);
 
-// The same by copy_file_range, as far as the system does that; returns how far: 0 if the blob is no file. copy_range()
-// begins with it where the file lies on a server, which can copy by itself.
+// The same by copy_file_range, as far as the system can. Returns how many bytes were copied; 0 if the blob is no file.
+// copy_range() tries this first if the file lies on a server, which can copy by itself.
 std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                              const Cancellation* cancellation);
 
-// Whether blocks of that size of the blob are blocks of the file that it lies in.
+// Whether blocks of that size of the blob are blocks of its file.
 bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept;
 
-// Lets the file go on with the blocks of the range, as Linux's FICLONERANGE does: range and end of file are to be
-// multiples of the block size, in the file behind the blob. Returns why the system does not do that, if it does not, or
-// if the blob is no file; then nothing has changed. Throws std::system_error with `name`, Cancelled.
+// Appends the blocks of the range to the file as shared blocks (FICLONERANGE). The range, as an offset in the file
+// behind the blob, and the end of the file must be multiples of the block size. Returns an error if the system refuses
+// or the blob is no file; then nothing has changed. Throws std::system_error with `name`, Cancelled.
 std::error_code clone_range(const Blob& blob, BlobRange range, int descriptor, const std::string& name,
                             const Cancellation* cancellation);
 

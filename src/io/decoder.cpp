@@ -50,7 +50,7 @@ public:
     bool is_whole() const override { return is_between_ && !is_first_; }
 
 private:
-    // False if there is none yet. Zeros after the last one may fill up a block of a tape.
+    // False if no member begins here. Zeros after the last member may fill up a block of a tape.
     bool begin_member(std::span<const std::uint8_t>& from) {
         if (from.empty()) return false;
         if (!is_first_ && from.front() == 0) {

@@ -19,7 +19,7 @@ public:
     virtual ~Decoder() = default;
 
     // Takes bytes from the front of `from`, and returns how many it put into `into`, which is not empty. 0 only if all
-    // of `from` was taken. Throws InputError if they are not what they should be, without a place; std::bad_alloc.
+    // of `from` was taken. Throws InputError, without a place, if they are corrupt; std::bad_alloc.
     virtual std::size_t decode(std::span<const std::uint8_t>& from, std::span<std::uint8_t> into) = 0;
 
     // The bytes taken so far are a whole stream: it may end here.

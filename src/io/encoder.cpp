@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// What is handed on at a time.
+// Bytes passed to `take` at a time.
 constexpr std::size_t kBufferSize = std::size_t{128} << 10;
 
 class GzipEncoder : public Encoder {
@@ -85,7 +85,7 @@ private:
     std::size_t run(ZSTD_inBuffer& in, ZSTD_EndDirective directive, const Take& take) {
         ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
         const std::size_t left = ::ZSTD_compressStream2(context_.get(), &out, &in, directive);
-        if (::ZSTD_isError(left) != 0) throw std::bad_alloc();  // the only thing that it lacks is memory
+        if (::ZSTD_isError(left) != 0) throw std::bad_alloc();  // it can only fail for lack of memory
         if (out.pos > 0) take(std::span(buffer_).first(out.pos));
         return left;
     }

@@ -11,7 +11,7 @@
 namespace cleave {
 
 // One stream: a gzip member or a zstd frame with a checksum. The same bytes make the same stream, however they are
-// parted. For one thread at a time.
+// divided into calls. For one thread at a time.
 class Encoder {
 public:
     using Take = std::function<void(std::span<const std::uint8_t>)>;
@@ -21,9 +21,9 @@ public:
     Encoder& operator=(const Encoder&) = delete;
     virtual ~Encoder() = default;
 
-    // Calls `take` with what is ready of the stream, and throws what it throws.
+    // Calls `take` with the bytes of the stream that are ready, and throws what `take` throws.
     virtual void encode(std::span<const std::uint8_t> bytes, const Take& take) = 0;
-    // The same for the rest of it. Nothing may be encoded any more.
+    // The same for the rest of the stream. encode() must not be called after this.
     virtual void finish(const Take& take) = 0;
 };
 

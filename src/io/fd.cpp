@@ -62,8 +62,8 @@ void wait_for(int descriptor, int events, const Cancellation* cancellation, cons
 
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name) {
-    // A blocking read cannot be told that a cancellation came just before it. So it is only made when there is
-    // something to read; what is there already is taken without asking first, where the system can do that.
+    // A cancellation just before a blocking read would not end that read. So read() is called only when there is
+    // something to read. Where the system can read without waiting, bytes that are there already are taken first.
     iovec target{into.data(), into.size()};
     ssize_t size = ::preadv2(descriptor, &target, 1, -1, RWF_NOWAIT);
     // The signal that ends a pipeline also ends its writer. An end of input that comes with it is not the real end.

@@ -63,7 +63,7 @@ std::string temporary_directory();
 // What a temporary file is called in messages: with its directory, and with the variable that names another one.
 std::string temporary_name();
 
-// An unlinked file there, open for reading and writing.
+// An unlinked file in temporary_directory(), open for reading and writing.
 Fd open_unlinked_temporary();
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ private:
     Mapping mapping_;
 };
 
-// A file that is read where bytes are asked for: what is not there any more is an error, never a signal.
+// A file that is read by pread(): if it becomes shorter, that is an error, never a signal.
 class ReadFile final : public FileBlob {
 public:
     ReadFile(const Source& source, std::uint64_t size) : FileBlob(source, size) {}

@@ -1,4 +1,4 @@
-// Files whose bytes are all there. Knows no CSV.
+// Files with random access. Knows no CSV.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// A file from where reading begins to the end that it had when it was opened.
+// A file, from where reading begins to the end that the file had when it was opened.
 class FileBlob : public Blob {
 public:
     std::uint64_t size() const noexcept override { return size_; }

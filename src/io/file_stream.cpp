@@ -20,8 +20,8 @@ std::span<const std::uint8_t> FileStream::peek(std::size_t size) {
     require_unread("peek()");
     find_compression();
     while (peeked_ < size) {
-        // With room for a whole read: of a pipe in packet mode, what does not fit would be lost. The buffer never
-        // shrinks here, as an earlier and larger peek() may have filled it.
+        // The buffer has room for a whole read: a pipe in packet mode drops the bytes that do not fit. The buffer never
+        // shrinks here: an earlier and larger peek() may have filled it.
         buffer_.resize(std::max(buffer_.size(), peeked_ + kReadSize));
         const std::size_t got = read_into(std::span(buffer_).subspan(peeked_));
         if (got == 0) break;

@@ -1,4 +1,4 @@
-// What is read of a file or a pipe in order, decoded if it is compressed. Knows no CSV.
+// A file or a pipe, read in order, and decoded if it is compressed. Knows no CSV.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ public:
     // Known from the first peek(), read() or find_compression() on.
     Compression compression() const noexcept { return compression_; }
     void find_compression();
-    // Whether find_compression() has come upon a byte.
+    // Whether find_compression() has read a byte.
     bool has_bytes() const noexcept { return peeked_ > 0; }
 
     // Throws std::invalid_argument, which names the call, after a read().
@@ -45,11 +45,11 @@ private:
     std::size_t peeked_ = 0;      // bytes at the front of buffer_ that read() has not returned yet
     std::uint64_t consumed_ = 0;  // bytes that were read of the source
     bool was_read_ = false;       // read() has returned bytes
-    bool is_known_ = false;       // whether the stream is compressed:
+    bool is_known_ = false;       // find_compression() was called; it sets these:
     Compression compression_ = Compression::kNone;
     std::unique_ptr<Decoder> decoder_;
-    std::vector<std::uint8_t> raw_buffer_;     // what the decoder takes
-    std::span<const std::uint8_t> raw_bytes_;  // and has not taken yet
+    std::vector<std::uint8_t> raw_buffer_;     // compressed bytes
+    std::span<const std::uint8_t> raw_bytes_;  // those of them that the decoder has not taken yet
 };
 
 }  // namespace cleave

@@ -29,7 +29,7 @@ bool is_same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec
 
 }  // namespace
 
-// The path first: a file that gets another one in between has its new times already.
+// The path is read first: if it changes in between, the status has the new times already.
 FileVersion::FileVersion(int descriptor, const std::string& name) {
     PathBuffer buffer;
     path_ = path_behind(descriptor, buffer);
@@ -47,8 +47,8 @@ FileChange FileVersion::change(int descriptor) const noexcept {
     return FileChange::kTouched;
 }
 
-// Whether the time of the last change is another because of what has nothing to do with the content: another file has
-// taken the name, the file has another name, owner or mode.
+// Whether something other than the content explains the new time of the last status change: another file has taken the
+// name, or the file has another name, number of links, owner or mode.
 bool FileVersion::is_explained(int descriptor, const struct stat& now) const noexcept {
     if (now.st_nlink != status_.st_nlink || now.st_mode != status_.st_mode || now.st_uid != status_.st_uid ||
         now.st_gid != status_.st_gid) {

@@ -1,4 +1,4 @@
-// Whether an open file is still what it was.
+// Whether an open file has changed.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,21 +13,21 @@ enum class FileChange : std::uint8_t {
     kShortened,
     kGrown,
     kWritten,  // or its time of the last write was set
-    kTouched,  // only the time of the last status change is another, and neither name, links, owner nor mode say why
+    kTouched,  // only the time of the last status change is new, and neither name, links, owner nor mode explain it
     kUnknown,  // the system does not tell
 };
 
-// What tells one content of a file from another, as far as the system does: size, time of the last write, and time of
-// the last change of any kind where nothing but a write accounts for that.
+// Tells whether the content of a file may have changed: by the size, the time of the last write, and the time of the
+// last status change if nothing but a write explains that change.
 class FileVersion {
 public:
-    // What is behind the descriptor now. Throws std::system_error with `name`.
+    // The file behind the descriptor as it is now. Throws std::system_error with `name`.
     FileVersion(int descriptor, const std::string& name);
 
-    // Of the file as it was then.
+    // Of the file at that time.
     const struct stat& status() const noexcept { return status_; }
 
-    // What has become of the file since, which is behind the descriptor still.
+    // How the file has changed since. The descriptor must still belong to the file.
     FileChange change(int descriptor) const noexcept;
 
 private:

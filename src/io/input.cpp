@@ -24,10 +24,11 @@
 namespace cleave {
 namespace {
 
-// What a pipe is made to hold, as far as one without privileges may: so reader and writer seldom wait for each other.
+// The capacity of a pipe, by default the most that needs no privileges: reader and writer then seldom wait for each
+// other.
 constexpr int kPipeSize = 1 << 20;
 
-// Of the files in /proc, which pretend to be empty, the permissions are not the content's.
+// False for files in /proc, which report size 0: their permissions are not those of the content.
 bool has_permissions(const Source& source) {
     struct statfs system;
     return S_ISREG(source.status.st_mode) && (source.status.st_size > 0 || ::fstatfs(source.file.get(), &system) != 0 ||
@@ -53,7 +54,7 @@ struct Input::Impl {
     const Cancellation* cancellation;
     Access access;
     Source source;
-    FileIdentity identity;  // of where it comes from, spooled or not
+    FileIdentity identity;  // of the opened file, also after spool()
     std::unique_ptr<FileBlob> blob;
     std::unique_ptr<FileStream> stream;
     std::uint64_t left_out = 0;                    // bytes at the end of a snapshot
@@ -69,7 +70,7 @@ struct Input::Impl {
         stream->find_compression();
         if (stream->compression() != Compression::kNone) throw SnapshotError("it is compressed");
         if (has_size(source)) throw SnapshotError("it cannot be mapped");
-        // A file may have grown since it was opened. One that pretends to be empty has no other size now.
+        // A file with bytes has grown since it was opened, or does not report its size.
         if (stream->has_bytes() && stat_of(source.file.get(), source.name).st_size == source.status.st_size) {
             throw SnapshotError("its size is not known");
         }
@@ -97,22 +98,22 @@ Input Input::open(const std::string& path, const Cancellation* cancellation, Acc
     if (!source.file.is_open()) throw_errno(source.name);
     if (const off_t offset = ::lseek(source.file.get(), 0, SEEK_CUR); offset > 0) {
         source.offset = static_cast<std::uint64_t>(offset);
-    } else if (offset < 0 && errno != ESPIPE) {  // a pipe is always at its place
+    } else if (offset < 0 && errno != ESPIPE) {  // a pipe has no offset
         throw_errno(source.name);
     }
-    FileVersion version(source.file.get(), source.name);  // whatever happens after that counts
+    FileVersion version(source.file.get(), source.name);  // changes from here on are noticed
     source.status = version.status();
     if (S_ISDIR(source.status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), source.name);
     if (has_size(source)) impl->blob = make_file_blob(source, access);
-    // What has to be decoded is read in order.
+    // Compressed data are read in order.
     if (impl->blob && is_compressed(*impl->blob)) impl->blob.reset();
     if (!impl->blob) impl->stream = std::make_unique<FileStream>(source, cancellation);
-    // Where that is not allowed, the pipe is as good as it was.
+    // If that fails, the pipe keeps its capacity.
     if (S_ISFIFO(source.status.st_mode)) std::ignore = ::fcntl(source.file.get(), F_SETPIPE_SZ, kPipeSize);
     impl->identity = identity_of(source.status);
     if (has_permissions(source)) impl->identity.permissions = source.status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
     if (!S_ISREG(source.status.st_mode)) impl->identity.mtime_ns = 0;
-    // What pretends to be empty makes no promise about its size and times.
+    // The size and the times of a file that reports size 0 may mean nothing.
     if (S_ISREG(source.status.st_mode) && source.status.st_size > 0) source.version = std::move(version);
     return Input(std::move(impl));
 }

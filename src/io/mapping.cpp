@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// Where a mapping is. `begin` is set last and cleared first, so that who finds it set finds the rest.
+// Where a mapping is. `begin` is set last and cleared first: while it is set, `end` is valid.
 struct Slot {
     std::atomic<bool> taken;
     std::atomic<bool> faulted;
@@ -75,7 +75,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 Mapping::~Mapping() {
     if (slot_ == kMaxCount) return;
-    // Out of the table first: its addresses may belong to someone else at once.
+    // Removed from the table first: after munmap() the addresses may belong to another mapping at once.
     const std::size_t slot = std::exchange(slot_, kMaxCount);
     slots[slot].begin.store(0);
     ::munmap(const_cast<std::uint8_t*>(all_.data()), all_.size());
@@ -89,8 +89,8 @@ bool lay_zeros(const void* address) noexcept {
     for (Slot& slot : slots) {
         if (!slot.holds(at)) continue;
         const std::uintptr_t page = at / page_size() * page_size();
-        // By its number: what sanitizers put in the place of mmap() is not made for signal handlers, and takes the new
-        // pages for a write that races with the other readers.
+        // Not by mmap(): the one of sanitizers is not made for signal handlers, and reports the new pages as a write
+        // that races with the other readers.
         const std::int64_t laid = ::syscall(SYS_mmap, page, slot.end.load() - page, PROT_READ,
                                             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
         if (laid == -1) return false;

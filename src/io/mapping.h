@@ -36,9 +36,9 @@ private:
     std::size_t slot_;  // its place in the table; kMaxCount: none
 };
 
-// Lays zeros over the mapping that holds the address, from the address's page to the end: a whole mapping of a file
-// that was emptied would otherwise cost a fault a page, and one of the limited number of areas each. False if it is in
-// no mapping, or the system refuses. Async-signal-safe.
+// Lays zeros over the mapping that holds the address, from the address's page to the end. Page by page, each page would
+// cost a fault and one of the limited number of memory areas. False if the address is in no mapping, or the system
+// refuses. Async-signal-safe.
 bool lay_zeros(const void* address) noexcept;
 
 }  // namespace cleave

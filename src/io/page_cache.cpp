@@ -21,7 +21,7 @@ std::uint64_t number_in(const std::string& path) {
     return file >> number ? number : UINT64_MAX;
 }
 
-// The least limit of a control group and of those that it is in.
+// The least limit of a control group and of the groups around it.
 std::uint64_t least_limit(const std::string& hierarchy, std::string group, const char* name) {
     std::uint64_t least = UINT64_MAX;
     for (;;) {
@@ -74,7 +74,7 @@ bool is_cached(int descriptor, std::uint64_t offset) noexcept {
 bool is_better_read_once(const Blob& blob, unsigned threads) {
     constexpr unsigned kFewThreads = 4;
     constexpr std::uint64_t kPlaces = 64;
-    constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // a short run must not pay for the looking
+    constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // probing must not slow a short run
     if (blob.size() <= kWorthLooking) return false;
     const FileBehind file = file_behind(blob);
     if (file.descriptor < 0) return false;

@@ -40,8 +40,8 @@ bool ReadAhead::is_chunk_cached(std::uint64_t chunk) const noexcept {
     return is_cached(file_.descriptor, file_.offset + std::min(chunk + kChunk, bytes_.size()) - 1);
 }
 
-// Reads the chunk, all of it over the same small buffer, which stays in the processor's cache. False if the file has
-// become shorter or cannot be read.
+// Reads the whole chunk into the same small buffer, which stays in the processor's cache. False if the file has become
+// shorter or cannot be read.
 bool ReadAhead::read(std::uint64_t chunk) const noexcept {
     constexpr std::size_t kBufferSize = std::size_t{64} << 10;
     std::array<std::uint8_t, kBufferSize> buffer{};
@@ -73,9 +73,9 @@ void ReadAhead::run(const std::stop_token& stop) {
     advance(bytes_.size());
 }
 
-// Tells the system of the pages that lie between the offsets. MADV_DONTNEED unmaps them; a reader that is still there
-// faults them in again. Without MADV_SEQUENTIAL that would mark them as in use: where memory is short, the system would
-// keep them, and take back those that are yet to be scanned.
+// Calls madvise() for the pages between the offsets. MADV_DONTNEED unmaps them; a reader that is still there faults
+// them in again. Without MADV_SEQUENTIAL, to unmap pages would mark them as in use: if memory is short, the system
+// would keep these pages and drop pages that are yet to be scanned.
 void ReadAhead::advise(std::uint64_t begin, std::uint64_t end, int advice) const noexcept {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto base = reinterpret_cast<std::uintptr_t>(bytes_.data());

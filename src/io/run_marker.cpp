@@ -19,7 +19,7 @@
 namespace cleave {
 namespace {
 
-// A look at a directory of 200,000 files took 0.15 s (tmpfs, Zen 3, 2026-11): too long before each of many runs.
+// To list a directory of 200,000 files took 0.15 s (tmpfs, Zen 3, 2026-11): too long before each of many runs.
 constexpr unsigned kMaxEntries = 16'384;
 
 // What a marker holds: the process in a field of fixed width, so that it can be overwritten, then notes of three fields
@@ -53,8 +53,8 @@ struct Notes {
     bool success = false;
 };
 
-// Whether a note may be acted on: it names a hidden file of the marker's run beside the file that it stood for. Nobody
-// gets other files removed by what he writes into a marker.
+// Whether a note is safe to follow: it names a hidden file of the marker's run, and a name in the same folder. So the
+// text of a marker cannot get other files removed.
 bool is_sound(std::string_view marker, std::string_view hidden_name, std::string_view name) {
     const std::string folder = std::string(1, '/').append(folder_of(hidden_name));
     return folder_of(hidden_name) == folder_of(name) && !name.starts_with('/') &&
@@ -101,7 +101,7 @@ void clear(const Directory& directory, const Notes& notes) {
             ::unlinkat(at, hidden_name.c_str(), 0);
             continue;
         }
-        // The name's old file. Only what the killed run had put in its place gives way to it.
+        // The replaced file. It gets its name back if the killed run's file has the name, or none.
         const ino_t named = inode_of(directory, note.name);
         if (named == note.inode || named == 0) ::renameat(at, hidden_name.c_str(), at, note.name.c_str());
     }
@@ -138,7 +138,7 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
 RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name)
     : directory_(&directory), name_(std::move(name)) {}
 
-// False if the run has just ended that it was the marker of. A marker that is made here is removed by the destructor.
+// False if the run that had the marker has just ended. A marker that is made here is removed by the destructor.
 bool RunMarker::open() {
     constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
     constexpr mode_t kReadWriteForAll = 0666;  // less the umask
@@ -152,7 +152,7 @@ bool RunMarker::open() {
     return true;
 }
 
-// False if the run has just ended that it was the marker of.
+// False if the run that had the marker has just ended.
 bool RunMarker::start(bool locked) {
     const struct stat status = stat_of(fd_.get(), directory_->path());
     if (status.st_nlink == 0) {
@@ -165,7 +165,7 @@ bool RunMarker::start(bool locked) {
         throw std::system_error(EPERM, std::generic_category(), directory_->path_of(name_));
     }
     if (was_left_) clear(*directory_, name_, fd_.get(), status);
-    // At no time is a marker empty that was not: it would not be known as one that was left.
+    // A marker that was left never becomes empty: an empty one does not count as left.
     std::string process = std::to_string(::getpid());
     process.resize(kProcessWidth, '\0');
     write_all(fd_.get(), as_bytes(process), directory_->path());
@@ -211,7 +211,7 @@ void clear_leftovers(const Directory& directory) {
         if (!is_marker_name(name)) continue;
         const Fd fd(::openat(directory.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
         struct stat status;
-        // One that is empty may be about to be locked by its run.
+        // An empty marker may be about to be locked by its run.
         if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || !is_own(status) || status.st_size == 0) continue;
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;

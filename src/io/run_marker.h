@@ -1,5 +1,5 @@
 // The hidden file that says that a run is making files in a directory: `.cleave-ID`, locked by flock(2) while the run
-// lives. What a killed run could not take back is known by it. Knows no pieces.
+// lives. It tells what a killed run could not take back. Knows no pieces.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@ class RunMarker {
 
 public:
     // Takes the marker of that id, or nullptr if a live run has it. Clears what a killed run left under hidden names:
-    // its own files are removed, files that it had replaced are put back. Where the file system has no locks, no run is
-    // taken for live or killed. Throws std::system_error, also if it was left by a run of another user: nobody is to
-    // have files removed or renamed by what others write. `directory` must outlive the marker.
+    // its own files are removed, files that it had replaced are put back. Where the file system has no locks, no run
+    // counts as live or killed. Throws std::system_error, also if a run of another user left the marker: what others
+    // write must not get a user's files removed or renamed. `directory` must outlive the marker.
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
 
     // For take() alone.
@@ -34,25 +34,26 @@ public:
     // A run of the same id was killed; what it published may still be there.
     bool was_left() const noexcept { return was_left_; }
 
-    // Of the marker's file, in the directory.
+    // Of the marker in the directory.
     const std::string& name() const noexcept { return name_; }
 
-    // On the marker's file system, open for as long as the run lives.
+    // Of the marker, open as long as the run lives.
     int descriptor() const noexcept { return fd_.get(); }
 
     // A name that no other file of a live run has.
     std::string next_hidden_name();
 
-    // To be called before a file gets the hidden name, and again, with the file's inode, before it changes names with
-    // what has `name`; both names are relative to the directory. Throws std::system_error with the path of `name`.
+    // To be called before a file gets the hidden name, and again, with the file's inode, before it exchanges names with
+    // the file called `name`. Both names are relative to the directory. Throws std::system_error with the path of
+    // `name`.
     void note(const std::string& hidden_name, const std::string& name, ino_t inode = 0);
 
-    // What was replaced is not to be put back any more; with `sync` not even after a loss of power. Throws
+    // From here on replaced files must not be put back; with `sync`, not even after a loss of power. Throws
     // std::system_error.
     void note_success(bool sync);
 
-    // Takes note_success() back, as far as the marker can be written to: the run failed after all. Does nothing if
-    // note_success() was not called.
+    // Revokes note_success(), if the marker can be written to: the run failed after all. Does nothing if note_success()
+    // was not called.
     void note_failure() noexcept;
 
     // The marker stays, for a later run to find.
@@ -66,13 +67,13 @@ private:
     std::string name_;
     Fd fd_;
     bool was_left_ = false;
-    bool stays_ = true;  // it is not known yet to be this run's
+    bool stays_ = true;  // until the marker is known to be this run's
     bool has_success_ = false;
     unsigned next_number_ = 0;
 };
 
-// Clears, as far as it may, what killed runs of any id but the marker's own left under hidden names, and their markers.
-// Runs of other users are let alone, and of a large directory only the first 16,384 entries are looked at.
+// Clears, as far as it may, what killed runs left under hidden names, and their markers. Ignores runs of other users,
+// and all but the first 16,384 entries of a large directory.
 void clear_leftovers(const Directory& directory);
 
 }  // namespace cleave

@@ -9,7 +9,7 @@ namespace cleave {
 namespace {
 
 // With parts of 256 KiB a run took a fifth longer: the two threads wait for each other more often. A larger part would
-// not be in the second cache any more when it is written out after the scan.
+// have left the second-level cache when it is written out after the scan.
 constexpr std::size_t kPartSize = std::size_t{1} << 20;
 
 }  // namespace

@@ -49,7 +49,7 @@ private:
     std::uint64_t parts_ = 0;                        // of the blob
     bool has_part_ = false;                          // the caller has part taken_
     std::mutex mutex_;
-    std::condition_variable_any moved_;  // what follows
+    std::condition_variable_any moved_;  // a member below has changed
     std::uint64_t taken_ = 0;            // parts that the caller is done with
     std::uint64_t filled_ = 0;           // parts that were read
     std::exception_ptr error_;           // part filled_ could not be read

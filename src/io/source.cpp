@@ -7,8 +7,8 @@
 
 namespace cleave {
 
-// How the file has changed, as far as it matters. Bytes appended to the file of a snapshot do not, unless some of the
-// snapshot could not be read: then the file has been shorter meanwhile.
+// How the file has changed, as far as it matters. Bytes appended to the file of a snapshot do not matter, unless bytes
+// of the snapshot could not be read: then the file was shorter for a while.
 FileChange Source::change(bool has_lost) const noexcept {
     const FileChange change = version ? version->change(file.get()) : FileChange::kNone;
     const bool may_be_append =
@@ -42,7 +42,7 @@ void Source::throw_if_changed(bool has_lost) const {
 
 bool Source::accept_touch() {
     if (!version) return false;
-    // The new version first: whatever happens from here on is held against it.
+    // The new version is taken first, so that it differs from the file after any later change.
     FileVersion now(file.get(), name);
     if (version->change(file.get()) != FileChange::kTouched) return false;
     version = std::move(now);

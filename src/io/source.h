@@ -1,4 +1,4 @@
-// An open file or pipe that is read, and what tells whether it is still what it was. Knows no CSV.
+// An open file or pipe, and whether it has changed since it was opened. Knows no CSV.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,8 +20,7 @@ struct Source {
     std::optional<FileVersion> version;  // of a file that others can change
     bool is_snapshot = false;            // appended bytes are no change
 
-    // Both throw what Input::throw_if_changed() does. `has_lost` says whether some of what was read was zeros in place
-    // of bytes that could not be read.
+    // As the members of Input of these names. `has_lost`: some bytes could not be read and were zeros instead.
     void throw_if_changed(bool has_lost) const;
     bool is_unchanged(bool has_lost) const noexcept;
 

@@ -28,7 +28,7 @@ void remove(const Directory& directory, const std::string& name) noexcept {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
 }
 
-// Gives an open file a name. As linkat() does.
+// Gives an open file a name. Returns as linkat().
 int link_descriptor(int descriptor, const Directory& directory, const std::string& name) {
     if (::linkat(descriptor, "", directory.descriptor(), name.c_str(), AT_EMPTY_PATH) == 0) return 0;
     if (errno != ENOENT) return -1;
@@ -76,7 +76,7 @@ TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
       fd_(std::move(other.fd_)) {}
 
 TemporaryFile::~TemporaryFile() {
-    // The hidden name is nobody else's.
+    // No other file has the hidden name.
     if (!hidden_name_.empty()) remove(*directory_, hidden_name_);
 }
 
@@ -99,11 +99,10 @@ std::optional<FileIdentity> TemporaryFile::present(const Cancellation* cancellat
 }
 
 PublishedFile TemporaryFile::publish() {
-    // Before the file can be seen: nothing may throw between that and `published`, which knows the file by its
-    // identity.
+    // Made before the file gets its name: nothing may throw after that. `published` knows the file by its identity.
     PublishedFile published(*directory_, name_, identity(), "");
     if (!hidden_name_.empty()) {
-        fd_.close(path());  // may report that the bytes did not get to where they belong
+        fd_.close(path());  // may report a failed write
         move_to_name();
         return published;
     }

@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-// A directory, opened once: what is made goes there even if its path changes its meaning meanwhile. Names of files in
-// it may lead into directories below.
+// A directory, opened once: files are made there even if the path leads elsewhere later. Names of files may lead into
+// directories below.
 class Directory {
 public:
     // `folder` ends with a slash, or is empty for the current directory. Throws std::system_error.
@@ -32,15 +32,15 @@ private:
     Fd fd_;
 };
 
-// A file with a name that is taken back unless it is kept.
+// A file that has its name, and is removed again unless it is kept.
 class PublishedFile {
 public:
     PublishedFile(PublishedFile&& other) noexcept;
     PublishedFile& operator=(PublishedFile&&) = delete;
-    // Removes the file, or puts what it replaced back, if it is still the same file.
+    // Unless kept: removes the file, or puts the replaced one back. Does nothing if another file has the name now.
     ~PublishedFile();
 
-    // The file stays, and what it replaced is gone.
+    // The file stays, and the replaced one is removed.
     void keep() noexcept;
 
 private:
@@ -54,14 +54,14 @@ private:
     FileIdentity identity_;
 };
 
-// A file that is being written: one without a name where the file system has such files, else under a hidden name. It
-// is gone again unless it is published. `directory` must outlive it. Everything throws std::system_error with the path
-// of `name`.
+// A file that is being written: without a name, or under a hidden name where the file system has no files without
+// names. It is removed again unless it is published. `directory` must outlive it. Everything throws std::system_error
+// with the path of `name`.
 class TemporaryFile {
 public:
-    // A file without a name, to be called `name`; nothing if the file system has no such files. Only where
-    // can_name_descriptors() it can be published. Its mode is `permissions` less the umask; the descriptor can be read
-    // and written whatever the mode.
+    // A file without a name, to be called `name`; nothing if the file system has no such files. It can be published
+    // only if can_name_descriptors(). Its mode is `permissions` less the umask; the descriptor can be read and written
+    // whatever the mode.
     static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name,
                                                 mode_t permissions);
     // A file under a hidden name, which lies beside `name`; the mode as above. Throws EEXIST if there is such a file.
@@ -81,7 +81,7 @@ public:
     // Closes the file and gives it its name, which must be free: EEXIST otherwise.
     PublishedFile publish();
 
-    // Closes the file and lets it change names with what has its name; the other one is under the hidden name then.
+    // Closes the file and exchanges names with the file that has its name; the other file gets the hidden name.
     PublishedFile publish_instead(std::string hidden_name);
 
     const Directory& directory() const noexcept { return *directory_; }
@@ -110,7 +110,7 @@ bool can_name_descriptors(const Directory& directory, int descriptor, const std:
 // "a/b/" of "a/b/c", "" of "c".
 std::string_view folder_of(std::string_view path);
 
-// The regular file of that name, if it is of that size; closed if not. Throws std::system_error.
+// Opens the regular file of that name if it has that size; else the result is closed. Throws std::system_error.
 Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size);
 
 }  // namespace cleave

@@ -4,10 +4,10 @@
 //     cut the input and write its pieces, in one of two ways:
 //         two passes   scan all of it, plan all pieces, then write them side by side, each from its place in the input
 //         one pass     scan, cut and write part by part, in order
-//     see that the input has not changed
+//     check that the input has not changed
 //     seal (all that can still fail), conclude, commit (nothing can fail)
 //
-// What becomes of a piece is the target's affair: a file, the input of a command, or nothing in a dry run.
+// The target decides what becomes of a piece: a file, the input of a command, or nothing in a dry run.
 #include "cleave/job.h"
 
 #include <memory>
@@ -41,7 +41,7 @@ namespace {
 // The descriptors that starting a command needs: both ends of a pipe and of a control socket.
 constexpr std::uint64_t kDescriptorsOfFilter = 4;
 
-// Hands on the pieces that cut_stream() makes. Adds the size of the header to `header_size`.
+// Passes the pieces from cut_stream() to the feed. Adds the size of the header to `header_size`.
 class StreamSink : public PieceSink {
 public:
     StreamSink(const Job& job, const PieceNamer& namer, Feed& feed, PieceReports& reports, std::uint64_t& header_size)
@@ -71,7 +71,7 @@ public:
         if (meter_ != nullptr) meter_->written += bytes.size();
     }
 
-    // The end of the last piece is held back until the input is known to be good: a command takes it for success.
+    // Does not tell the feed yet: a command takes the end of its input for success, and the input may still prove bad.
     void end(const Piece& piece) override {
         ended_ = piece;
         reports_.cut(piece);
@@ -88,10 +88,10 @@ private:
     PieceReports& reports_;
     std::uint64_t& header_size_;
     SpillBuffer header_;
-    std::optional<Piece> ended_;  // feed_ does not know it yet
+    std::optional<Piece> ended_;  // the piece whose end feed_ does not know yet
 };
 
-// While it lives, the input's waits end by the target's cancellation.
+// While it lives, the target's cancellation ends waits for the input.
 class StoppableInput {
 public:
     StoppableInput(Input& input, const PieceTarget& target) : input_(input), before_(input.cancellation()) {
@@ -198,7 +198,7 @@ private:
         return facts;
     }
 
-    // What was done before under the manifest must have been this very job.
+    // Throws OtherPieceError if an existing manifest belongs to another job.
     void check_manifest() const {
         if (!output_.resume || output_.replace || output_.manifest.empty()) return;
         PlanJson plan;
@@ -233,7 +233,7 @@ private:
                     write_piece(pieces_[i], std::move(paths[i]), are_there[i] != 0);
                 } catch (const Cancelled&) {
                     throw;
-                } catch (const std::exception&) {  // the other pieces need not be finished any more
+                } catch (const std::exception&) {  // ends the other pieces early
                     target_->fail(std::current_exception());
                     throw;
                 }
@@ -261,7 +261,7 @@ private:
         make_target(policy_.pieces);
         const StoppableInput stoppable(input_, *target_);
         target_->prepare({}, names_known_beforehand());
-        // Plain files are written as fast as an input can be read in order.
+        // One thread writes plain files as fast as an input can be read in order.
         const bool is_one_thread = makes_plain_files() || output_.dry_run;
         const unsigned threads = is_one_thread ? 1 : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_to(*target_, [&] {
@@ -279,7 +279,7 @@ private:
         });
     }
 
-    // The names of the pieces of an input that is cut as it is read, if they do not depend on where the cuts are.
+    // For one pass: the names of all pieces, if they do not depend on the cuts.
     std::vector<std::string> names_known_beforehand() const {
         std::vector<std::string> names;
         if (!policy_.pieces || namer_->needs_place()) return names;
@@ -287,14 +287,14 @@ private:
         return names;
     }
 
-    // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may be that of
-    // bytes that were different for a moment.
+    // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may stem from
+    // bytes that have changed and then changed back.
     bool is_checkable() const {
         return !input_.is_stream() && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
-    // All pieces are made. Throws what Input::throw_if_changed() does. If nothing has changed but the time of the last
-    // status change, the input is scanned again, and the pieces are compared with it.
+    // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
+    // change is new, scans the input again and compares the pieces with it.
     void throw_if_changed() {
         if (is_checkable() && input_.accept_touch() && !holds_still()) throw InputChangedError();
         input_.throw_if_changed();
@@ -305,7 +305,7 @@ private:
         std::vector<Piece> planned;
         plan_all(again, planned);
         if (again.findings() != report_.findings) return false;
-        // With one pass what was reported of the pieces was read from the very bytes that were written.
+        // With one pass pieces_ is empty. Reports were then made from the same bytes as the pieces.
         if (!pieces_.empty() && planned != pieces_) return false;
         return target_->hold(planned, names_of(planned));
     }

@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-// "'input.size'", of two objects that are not the same; the first one may be anybody's.
+// The first difference of two objects, as "'input.size'". `there` may have any members.
 std::string differing_member(const std::string& key, const Json& there, const Json& wanted) {
     for (const auto& [member, value] : *wanted.object()) {
         const Json* other = there.find(member);
@@ -22,7 +22,7 @@ std::string differing_member(const std::string& key, const Json& there, const Js
     return "'" + key + "'";
 }
 
-// Two elements of 'pieces', which may be anybody's.
+// Compares two elements of 'pieces', but not their results. `there` may be any value.
 bool is_same_plan(Json there, Json wanted) {
     for (Json* piece : {&there, &wanted}) {
         if (piece->object() == nullptr) continue;

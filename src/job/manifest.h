@@ -1,4 +1,4 @@
-// Whether a manifest that is there is that of this run.
+// Compares an existing manifest with the one of this run.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace cleave {
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
 // Throws OtherPieceError, with the difference, if the file of that path is a manifest of another job: input, dialect
-// and cuts must be the same. Returns if there is no such file. Throws std::system_error. It is better to say this
-// before the pieces are compared, and with the reason.
+// and cuts must be the same. Returns if there is no such file. Throws std::system_error. Call it before the pieces are
+// compared: its message gives the reason.
 void check_resumed(const std::string& path, const std::string& wanted);
 
 }  // namespace cleave

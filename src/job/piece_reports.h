@@ -1,4 +1,4 @@
-// What the observer and the manifest of a job learn about its pieces, in piece order however the pieces are finished.
+// Reports pieces to the observer and the manifest of a job in piece order, though they are finished in any order.
 #pragma once
 
 #include <cstdint>

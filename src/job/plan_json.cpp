@@ -3,7 +3,7 @@
 namespace cleave {
 namespace {
 
-// A byte as a character: those above ASCII as Latin-1 has them.
+// The byte as a character of Latin-1, in UTF-8.
 Json byte_json(std::optional<std::uint8_t> byte) {
     if (!byte) return nullptr;
     if (*byte < 0x80) return std::string(1, static_cast<char>(*byte));

@@ -22,18 +22,19 @@ struct InputFacts {
     HeaderMode header = HeaderMode::kRepeat;
     std::uint64_t header_size = 0;
     Compression compression = Compression::kNone;  // of the input; all offsets and sizes are of plain bytes
-    CompressionOptions piece_compression;          // where there are files
+    CompressionOptions piece_compression;          // if the pieces are files
 };
 // What is known before the scan: all but size and header_size.
 InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);
 
-// The file of a piece, or the input of a command in its place.
+// The name and the result of a piece, which is a file or the input of a command.
 struct PieceFile {
     std::string name;
     PieceResult result;
 };
 
-// Takes the pieces first, in order: the facts may be known only after them. Needs about 140 bytes of memory a piece.
+// Takes the pieces first, in order: some facts are known only after the last piece. Needs about 140 bytes of memory a
+// piece.
 class PlanJson {
 public:
     void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
@@ -54,7 +55,7 @@ Json compression_json(Compression compression, std::uint64_t file_size);
 Json header_json(const InputFacts& facts);
 // Without a file, for pieces that are only planned.
 Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
-// The same members, after those that the object has.
+// Appends the members of piece_json() to the object.
 void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file);
 Json dialect_json(const Dialect& dialect);
 

@@ -1,4 +1,4 @@
-// The marks of a block, step by step, where the true state is known. See kernels/step.h on linkage.
+// Marks the record starts of a block, step by step, from a known state. See kernels/step.h on linkage.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
     Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(position.carry));
     std::uint64_t records = position.records;
-    // At 1, of the last step in which a quote opens a section; at 0, of the others. A condition would become a branch,
-    // and whether a step has such a quote is hard to predict.
+    // Index 1: the last step in which a quote opens a section. Index 0 takes the other steps. A condition would become
+    // a branch that is hard to predict.
     Lane opens[2] = {0, 0};
     std::size_t opens_step[2] = {0, 0};
     std::size_t done = 0;
@@ -43,7 +43,7 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
         done += length;
         return true;
     };
-    // Apart, as a step of a known length needs no buffer to fill it up.
+    // The last step is separate: a step of a known length needs no padding.
     bool is_decided = true;
     while (is_decided && size - done >= kStepSize) is_decided = take(kStepSize);
     if (is_decided && done < size) take(size - done);

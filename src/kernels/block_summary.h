@@ -9,8 +9,8 @@
 namespace cleave {
 namespace {
 
-// What was counted in one run of bytes, as its summary. A terminator in the last byte starts a record of the next
-// block, one just before the first byte a record here.
+// Makes a summary from the counts of one run of bytes. A terminator in the last byte starts a record of the next block;
+// a terminator just before the first byte starts a record here.
 inline BlockSummary summary_of(std::uint64_t ends, std::uint64_t ends_outside, std::uint64_t suspect_outside,
                                std::uint64_t suspect_inside, Carry before, Carry after) {
     const std::uint64_t last_inside = after.after_terminator & after.inside;
@@ -51,8 +51,8 @@ template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t lane_size, const Carry* before,
                      BlockSummary* out) {
     constexpr std::size_t kSteps = kLaneUnit / kStepSize;
-    // How far ahead of each lane memory is asked for; beyond the end of the data that does nothing. Of 512 bytes to
-    // 4 KiB the best on Zen 3, by little (2 GB in the page cache, 2026-11).
+    // How far ahead each lane prefetches; beyond the end of the data a prefetch does nothing. The best of 512 bytes to
+    // 4 KiB on Zen 3, by little (2 GB in the page cache, 2026-11).
     constexpr std::size_t kPrefetchDistance = 1024;
     Carry outside[kLaneCount];
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
@@ -87,7 +87,7 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
             suspect_outside |= masks.candidates & ~masks.before();
             suspect_inside |= masks.candidates & masks.before();
         }
-        asm volatile("" : : : "memory");  // or it extracts them
+        asm volatile("" : : : "memory");  // or the compiler extracts elements
         for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
             for (std::size_t step = 0; step < kSteps; ++step) {
                 ends[lane] += Isa::popcount(terminators[step][lane]);

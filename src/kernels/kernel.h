@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// Here, in the scan and in what the command writes in binary, a word's lowest byte comes first; sizes have 64 bits.
+// The scan and the binary output of the command need words whose lowest byte comes first, and sizes of 64 bits.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(void*) == 8, "cleave needs little-endian, 64 bits");
 
 // The bytes to look for, and which of the scan's variants looks for them (see kernels/markup.h).
@@ -20,7 +20,7 @@ struct Markup {
     std::uint8_t variant;     // index into Kernel::summarise and Kernel::mark
 };
 
-// How bytes outside and inside quotes are told apart: the three switches a variant is made of.
+// A variant of the scan is a choice of three switches: the use of escapes, one terminator or any, quotes or none.
 enum class EscapeUse : std::uint8_t { kNone, kEverywhere, kQuoted };
 constexpr std::size_t kVariantCount = 12;  // 3 uses of escapes x {one terminator, any} x {no quotes, quotes}
 constexpr std::uint8_t variant_of(bool has_quote, bool any_terminator, EscapeUse escape) {
@@ -38,22 +38,22 @@ struct Carry {
     std::uint8_t after_quote;       // the byte before is a quote that opened or closed
 };
 
-// What a block says of itself without knowing what stands before it: for h = 0 it is taken to begin outside quotes,
-// for h = 1 inside. Records belong to the block that holds their first byte.
+// The summary of a block under two hypotheses: it begins outside quotes (index 0) or inside (index 1). Records belong
+// to the block that holds their first byte.
 struct BlockSummary {
     std::uint32_t records[2];  // records that start in the block
     std::uint8_t suspect[2];   // 1: the two quote rules may differ here, only an exact walk tells
     std::uint8_t flips;        // 1: the block ends in the other state than it began in
 };
 
-// The quote rules that bytes are read by. By both: as long as they read alike.
+// The quote rule that bytes are read by. kBoth: by both rules, as long as they agree.
 enum class Rules : std::uint8_t { kFieldStart, kAnywhere, kBoth };
 constexpr std::size_t kRulesCount = 3;
 
-// How far bytes are read with the true state known, and all it takes to go on from there.
+// How far bytes are read from a known state, with all that is needed to go on from there.
 struct Position {
     Carry carry;
-    std::uint64_t offset;    // of what comes next
+    std::uint64_t offset;    // of the next byte
     std::uint64_t records;   // that start before it
     std::uint64_t open_end;  // just past the last quote that opened a section, or 0
 };
@@ -75,9 +75,9 @@ struct Kernel {
     void (*summarise_lanes[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t lane_size,
                                            const Carry* before, BlockSummary* out);
 
-    // Marks the record starts of data[0, size) into starts[0, ceil(size / 64)), a bit a byte, as the rules read them
-    // from `position` on, which is moved on. Stops before a step that the masks cannot decide: by one rule only where
-    // there is an escape, by both where they may part. Returns the number of bytes marked: size, or a multiple of 64.
+    // Marks the record starts of data[0, size) in starts[0, ceil(size / 64)), a bit a byte, by the rules, and moves
+    // `position`. Stops before a step that the masks cannot decide: under one rule if an escape may not act, under
+    // kBoth if the rules may come apart. Returns the number of bytes marked: size, or a multiple of 64.
     std::size_t (*mark[kRulesCount][kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
                                                     Position& position, std::uint64_t* starts);
 };

@@ -1,12 +1,12 @@
-// What 64 bytes mean: the masks of one step, and how they follow from those of the step before. Written once over a
-// word of 64 bits, or several side by side, and over the few things that an ISA file offers (see kernels/scalar.cpp).
+// The masks of one step of 64 bytes, computed from these bytes and from the masks of the step before. Written once, for
+// a word of 64 bits or several side by side, over the primitives of an ISA file (see kernels/scalar.cpp).
 //
 //   find the quotes, delimiters, terminators and escapes: a mask each, a bit for every byte
-//   take out what an escape before it makes plain
+//   take out the bytes that an escape makes plain
 //   inside = for every byte, whether the number of quotes up to it is odd
 //   a stray = a quote that opens and follows no delimiter, terminator or quote
 //   by field-start: take out the first stray and the quotes behind it up to the next delimiter or terminator, and look
-//       again; by anywhere: leave all of them; by both: strays are candidates, where the rules may part
+//       again; by anywhere: keep all of them; by both: strays are candidates, where the rules may come apart
 //   pass on to the next step what the last byte was, and whether it is inside
 //
 // Everything here has internal linkage and nothing comes from std: an inline function emitted here with AVX2 code
@@ -22,8 +22,8 @@
 namespace cleave {
 namespace {
 
-// The masks of one step: of a single run of bytes, or of kLaneCount runs side by side, one in each element. All the
-// logic below is written over either.
+// The masks of one step: of a single run of bytes, or of kLaneCount runs side by side, one in each element. The logic
+// below works on both.
 using Lane = std::uint64_t;
 using Lanes [[gnu::vector_size(kLaneCount * sizeof(std::uint64_t))]] = std::uint64_t;
 
@@ -50,8 +50,8 @@ inline Word prefix_xor_by_shifts(Word bits) {
 
 // Which bytes follow an escape that acts, by the odd-length runs of escapes; after the addition-carry idea of Langdale
 // and Lemire, "Parsing Gigabytes of JSON per Second" (2019), section 3.1.1. Subtracting lets the borrow run through a
-// run of escapes, and comparing with the odd bits tells where the run began. `escaped_first` is 0 or 1 and says the
-// same of the first byte; `acting` receives the escapes that act.
+// run of escapes, and comparing with the odd bits tells where the run began. `escaped_first` is 1 if the first byte is
+// escaped, else 0; `acting` receives the escapes that act.
 template <class Word>
 inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
     const Word odd_bits = Word{} + 0xAAAAAAAAAAAAAAAAULL;
@@ -61,25 +61,25 @@ inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
     return series ^ (escapes | escaped_first);
 }
 
-// What 64 bytes hold of each byte that matters. Bits past the end of the data are 0.
+// Where each byte that has a role stands in 64 bytes. Bits past the end of the data are 0.
 template <class Word>
 struct Found {
     Word terminators, returns, quotes, delimiters, escapes;
 };
 
-// What that means if the scan began outside quotes; for the other hypothesis `inside` is its complement.
+// What these bytes mean if the scan began outside quotes. If it began inside, `inside` is the complement.
 template <class Word>
 struct Masks {
     Word terminators;                                 // of a CRLF pair both bytes, where both terminate
     Word pair_ends;                                   // the LF of such a pair
     Word inside;                                      // inside quotes just after this byte
     Word toggles;                                     // quotes that are not escaped
-    Word candidates;                                  // cannot be trusted if they stand outside quotes
+    Word candidates;                                  // suspect if they stand outside quotes
     Word opens;                                       // toggles that are not the second of two
     Word before() const { return inside ^ toggles; }  // inside quotes just before this byte
 };
 
-// What a variant of the scan looks for.
+// Finds the bytes that a variant of the scan looks for.
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 class Finder {
 public:
@@ -161,8 +161,8 @@ public:
 
     const Passed<Word>& passed() const { return passed_; }
 
-    // Takes the next `size` bytes, 64 but for the last step, as the rules read them. Where both do, the masks are those
-    // of the `anywhere` rule, and candidates are the bytes at which the two may part.
+    // Takes the next `size` bytes, 64 except in the last step, by the rules. Under Rules::kBoth the masks are those of
+    // the anywhere rule, and candidates are the bytes at which the two rules may come apart.
     template <Rules kRules>
     Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
         const auto align = [size](Word mask) { return mask << (kStepSize - size); };  // last byte to bit 63
@@ -193,15 +193,16 @@ public:
 
         const Word after_quote = follows(masks.toggles, passed_.toggles);
         masks.opens = masks.toggles & ~after_quote;
-        // An escape is taken to act wherever it may: not so right after a closing quote by the field-start rule, nor
-        // outside quotes if its scope is kQuoted. There it only matters to a quote, which is data by field-start.
+        // The masks let every escape act. They may be wrong in two places. By field-start an escape right after a
+        // closing quote does not act. With scope kQuoted an escape outside quotes does not act; that matters only if a
+        // quote follows, and only by anywhere: by field-start that quote is data in any case.
         if constexpr (kEscape == EscapeUse::kEverywhere && kRules != Rules::kAnywhere) {
             masks.candidates |= found.escapes & after_quote;
         }
         if constexpr (kEscape == EscapeUse::kQuoted && kRules != Rules::kFieldStart) {
             masks.candidates |= found.quotes & escaped;
         }
-        passed_.inside = all_if_negative(masks.inside);  // bits past the end are as the last one
+        passed_.inside = all_if_negative(masks.inside);  // bits past the end repeat the last one
         passed_.edges = align(walls | masks.toggles);
         passed_.toggles = align(masks.toggles);
         return masks;

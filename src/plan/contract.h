@@ -1,4 +1,4 @@
-// The check of policies where callers of the library hand them in.
+// Checks policies that callers of the library pass in.
 #pragma once
 
 #include "cleave/plan.h"

@@ -1,4 +1,9 @@
-// Cutting an input as it is read: the policies of plan.cpp, by record starts that come one after another.
+// Cuts an input in one pass, with the same result as plan.cpp:
+//
+//   at each record start: if the record before it made the piece too long, cut before that record;
+//                         if the piece is full, cut here
+//   after each chunk: pass on the bytes up to the last record start; hold back the record in progress, unless it
+//                     belongs to this piece whatever its size
 #include <bit>
 #include <cassert>
 #include <stdexcept>
@@ -17,8 +22,8 @@ namespace {
 
 class StreamCutter {
 public:
-    // `header` must know how many records the header takes up before the first feed(). `input_size` matters for
-    // policies by pieces alone.
+    // Before the first feed(), `header` must know how many records the header takes up. Only policies by pieces use
+    // `input_size`.
     StreamCutter(const Policy& policy, PieceSink& sink, const HeaderFinder& header, std::uint64_t input_size)
         : policy_(policy),
           sink_(sink),
@@ -37,7 +42,7 @@ public:
             take_header(end);
         } else if (open_) {
             if (too_long(end)) cut(last_, started_ - 1);
-            // What comes after the last record start may yet belong to the next piece, unless it is all of this one.
+            // The record in progress may belong to the next piece, unless there is no size limit or it is the only one.
             send(limits_.size == kUnlimited || last_ == piece_.start ? end : last_);
             hold(end);
         }
@@ -60,7 +65,7 @@ public:
     }
 
 private:
-    // The pieces that are left end with the input.
+    // Ends the remaining pieces at the end of the input.
     void finish_shares() {
         if (!open_) {
             begin_piece(base_);
@@ -70,7 +75,7 @@ private:
         end_piece(base_, started_);
     }
 
-    // Some of the 64 bytes from `offset` on start records.
+    // Takes the record starts among the 64 bytes from `offset` on.
     void take_starts(std::uint64_t bits, std::uint64_t offset) {
         const std::uint64_t count = count_bits(bits);
         const std::uint64_t last = offset + static_cast<std::uint64_t>(std::bit_width(bits)) - 1;
@@ -110,13 +115,14 @@ private:
         last_ = offset;
     }
 
-    // Ends the pieces whose share ends at `offset` or before it, the first of them with that many records, the others
-    // with none.
+    // Ends the pieces whose share ends at `offset` or before it: the first one with `records` records, the others with
+    // none.
     void end_shares(std::uint64_t offset, std::uint64_t records) {
         for (; offset >= share_end_; records = 0) cut(offset, records);
     }
 
-    // The piece, with the record in progress going on to `end`, exceeds the limit, and would not without that record.
+    // Whether the record in progress, if it goes on to `end`, makes the piece too long. A record that stands alone does
+    // not.
     bool too_long(std::uint64_t end) const { return end - piece_.start > limits_.size && last_ > piece_.start; }
 
     // Ends the piece, of `records` records, at `offset`; the next one begins there.
@@ -185,12 +191,12 @@ private:
     std::uint64_t header_started_ = 0;  // records of the header, the one in progress included
     std::uint64_t header_size_ = 0;
     bool any_ = false;   // there was a piece
-    bool open_ = false;  // there is one now, and these speak of it:
+    bool open_ = false;  // a piece is open; the members up to sent_ describe it
     Piece piece_;
     Limits limits_{};
-    std::uint64_t share_end_ = kUnlimited;  // of a policy by pieces: the first record start there or later ends it
+    std::uint64_t share_end_ = kUnlimited;  // by pieces: the first record start at or after this ends the piece
     std::uint64_t started_ = 0;             // records, the one in progress included
-    std::uint64_t last_ = 0;                // where that one starts
+    std::uint64_t last_ = 0;                // where the record in progress starts
     std::uint64_t sent_ = 0;                // the sink has the bytes up to here
     SpillBuffer held_;
 };
@@ -211,7 +217,7 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execu
     HeaderFinder header(dialect, walker.bom());
     StreamCutter cutter(policy, sink, header, input.is_stream() ? 0 : input.blob().size());
     const auto cut = [&](std::span<const std::uint8_t> bytes) { cutter.feed(bytes, walker.walk(bytes)); };
-    // Empty records belong to the header if a record that is not empty follows them. Until then they wait.
+    // Empty records belong to the header if a record that is not empty follows. They wait until that is known.
     SpillBuffer waiting;
     const auto cut_waiting = [&] {
         waiting.for_each_part(cut);

@@ -1,4 +1,4 @@
-// What ends a piece, for the planner of a blob and the cutter of streams alike.
+// What ends a piece, for plan.cpp and cut_stream.cpp.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@ struct Limits {
     std::uint64_t size;  // of the body
 };
 
-// Throws HeaderSizeError if the pieces cannot hold the header that is to be repeated in them.
+// Throws HeaderSizeError if a header that is to be repeated does not fit a piece.
 inline void check_header_size(const Policy& policy, std::uint64_t header_size,
                               const std::optional<Findings>& findings = std::nullopt) {
     const bool is_repeated = policy.header == HeaderMode::kRepeat;
     if (is_repeated && policy.size && header_size > *policy.size) throw HeaderSizeError(header_size, findings);
 }
 
-// Where the bytes begin that a policy by pieces shares out. A header that goes into the first piece alone counts in
-// that piece's share.
+// The start of the bytes that a policy by pieces divides. A header that goes into the first piece alone counts in that
+// piece's share.
 inline std::uint64_t shared_from(const Policy& policy, std::uint64_t header_size) {
     return policy.header == HeaderMode::kFirst ? 0 : header_size;
 }
 
-// The least offset at which piece `number` + 1 of a policy by pieces may start: the even share of the bytes.
+// The least offset at which piece `number` + 1 of a policy by pieces may start: the end of `number` even shares.
 inline std::uint64_t share_end(const Policy& policy, std::uint64_t number, std::uint64_t header_size,
                                std::uint64_t input_size) {
     __extension__ using Wide = unsigned __int128;  // a product of two offsets

@@ -9,10 +9,10 @@
 namespace cleave {
 namespace {
 
-// An aligned cut is at most this part of a piece away from the one it stands for.
+// An aligned cut is looked for in a window of 1 / kWindowsInPiece of a piece.
 constexpr std::uint64_t kWindowsInPiece = 100;
 
-// From one boundary to the next cut.
+// Finds the cuts of a policy.
 class Cuts {
 public:
     Cuts(const RecordIndex& index, const Policy& policy)
@@ -23,8 +23,8 @@ public:
 
     Boundary body() const { return body_; }
 
-    // The end of piece `number` that starts at `from`, by records and size. Where the size ends it, an aligned cut a
-    // little earlier is better.
+    // The end of piece `number` that starts at `from`, by records and size. If the size limit ends the piece, an
+    // aligned cut a little earlier is preferred.
     Boundary after_limits(Boundary from, std::uint64_t number) {
         const Limits limits = limits_of(policy_, number, body_.offset);
         const bool all_fits = limits.size >= end_.offset - from.offset;
@@ -39,10 +39,10 @@ public:
         return locator_.last_on(aligned_starts(number + 1), first, cap + 1).value_or(cut);
     }
 
-    // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, an
-    // aligned one if that is a little later. Shares ascend, and so do the cuts: none passes over one of the next share.
-    // `from` is where an earlier piece starts: if it lies at the share or after it, no boundary is nearer, so the many
-    // empty pieces beside a large record need no look at the bytes.
+    // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, or an
+    // aligned one a little later. A window is shorter than a share, so the cuts ascend as the shares do. `from` is
+    // where an earlier piece starts. If `from` is not before the share, it is the cut. So the many empty pieces beside
+    // a large record cost no look at the bytes.
     Boundary after_share(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         if (number == 0) return body_;
         if (number == pieces) return end_;
@@ -55,8 +55,8 @@ public:
         return target <= from.offset ? from : locator_.at_or_after(target);
     }
 
-    // Throws InputChangedError if the boundaries are not in order: only those of two different contents are not. So
-    // every piece gets on, whatever becomes of the bytes.
+    // Throws InputChangedError if the boundaries are not in order, which happens only if the bytes have changed. So
+    // planning always comes to an end.
     Piece piece(std::uint64_t number, Boundary from, Boundary to) const {
         if (from != to && (to.offset <= from.offset || to.record <= from.record)) throw InputChangedError();
         const std::uint64_t first = from.record - body_.record + 1;
@@ -68,7 +68,7 @@ public:
 private:
     bool has_header() const { return policy_.header != HeaderMode::kNone; }
 
-    // Where a piece starts whose bytes lie in blocks as they do in the input.
+    // The starts at which a piece's bytes lie in blocks as they do in the input.
     Grid aligned_starts(std::uint64_t number) const {
         return {policy_.alignment, header_size_in(policy_.header, number, body_.offset) % policy_.alignment};
     }

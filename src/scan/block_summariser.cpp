@@ -16,7 +16,7 @@ public:
 
     BlockReport report(std::size_t number) {
         const std::uint64_t block = input_.begin_of(number);
-        // The bytes before a block say how it begins.
+        // The bytes before a block determine the carry at its start.
         const std::uint64_t from = block - std::min(block, kLookBack);
         const auto bytes = input_.blob.lend(from, input_.end_of(number) - from, buffer_);
         const std::uint64_t bom = from == 0 ? std::min<std::uint64_t>(input_.bom, bytes.size()) : 0;

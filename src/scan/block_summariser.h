@@ -1,5 +1,5 @@
-// The half of a scan in which blocks know nothing of each other. It can be replaced; by default it is the kernel, over
-// the threads of this machine. RecordIndex resolves the reports.
+// The parallel half of a scan: a report for each block, whatever the other blocks hold. It can be replaced; by default
+// the kernel makes the reports, on the threads of this machine. RecordIndex resolves them.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,8 @@
 
 namespace cleave {
 
-// What is learnt of a block. The summary does not count the bytes of a byte order mark. A summariser that knows nothing
-// of a block leaves `well_known` false, and the block is then walked; but `before` of block 0 must be set all the same.
-// A rescan saves time and may be left out.
+// The report of a block. The summary ignores a byte order mark. A summariser may set `well_known` to false: the block
+// is then walked. Even so, `before` of block 0 must be set. A rescan saves time and may be left out.
 struct BlockReport {
     SummarisedBlock summarised;
     Rescan rescan;
@@ -27,8 +26,8 @@ struct BlockReport {
 // An input in blocks: number i begins at i * execution.block_size, and the last one ends at `size`.
 struct BlockedInput {
     const Blob& blob;
-    std::uint64_t size;  // of the blob, as far as it counts
-    std::uint64_t bom;   // of a byte order mark
+    std::uint64_t size;  // of the part of the blob that is scanned
+    std::uint64_t bom;   // size of the byte order mark
     const Dialect& dialect;
     const Execution& execution;  // its kernel is set
     const Cancellation* cancellation;

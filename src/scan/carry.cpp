@@ -3,8 +3,8 @@
 namespace cleave {
 namespace {
 
-// So far a block looks back through escapes. A longer run is followed by the state machine, so that no input makes the
-// look-back quadratic.
+// A run of this many escapes is not looked through. The state machine follows it, so that no input makes the look-back
+// quadratic.
 constexpr std::uint64_t kMaxEscapeRun = kLookBack - 1;
 
 }  // namespace
@@ -44,7 +44,7 @@ std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::uint6
         carry.escaped = odd ? 1 : 0;
         return carry;
     }
-    // As in the kernel: outside quotes an escape of scope kQuoted takes nothing from a delimiter or a terminator.
+    // As in the kernel: an escape of scope kQuoted does not make a delimiter or a terminator plain.
     const bool plain = odd && dialect.escape_scope == EscapeScope::kEverywhere;
     const bool any = dialect.terminator == Terminator::kAny;
     const bool is_return = last == '\r' && (any || dialect.terminator == Terminator::kCr);

@@ -20,7 +20,7 @@ Kind kind_by(const Dialect& dialect, std::uint8_t byte) {
     return byte == '\n' ? Kind::kFeed : Kind::kPlain;
 }
 
-// What the rules know of a state: nothing of the CR that it remembers.
+// The machine's state, without the CR that the census remembers.
 State state_of(std::uint8_t state) {
     if (state == CensusTable::kReturnInField || state == CensusTable::kReturnAfterQuote) return State::kUnquoted;
     return state == CensusTable::kReturnInQuoted ? State::kQuoted : static_cast<State>(state);
@@ -30,7 +30,7 @@ bool is_return_outside(std::uint8_t state) {
     return state == CensusTable::kReturnInField || state == CensusTable::kReturnAfterQuote;
 }
 
-// What becomes clear of the CR before when it was not the first half of a CRLF.
+// The events of the remembered CR, once it turns out not to belong to a CRLF.
 std::uint16_t events_of_lone_return(std::uint8_t state) {
     switch (state) {
         case CensusTable::kReturnInField: return CensusTable::kIsDataBreak;
@@ -94,11 +94,11 @@ CensusTable::Move CensusTable::make_move(const StateMachine& machine, const Dial
     return move;
 }
 
-// What a CR or an LF comes to.
+// Sets the events, and the next state, of a CR or an LF.
 void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind) {
     const State before = state_of(state);
     const auto after = static_cast<State>(move.next);
-    if (kind == Kind::kFeed && after == State::kRecordStart) {  // with the CR before it, which so was no lone one
+    if (kind == Kind::kFeed && after == State::kRecordStart) {  // a CR before it is part of the terminator
         const bool after_return = is_return_outside(state) || before == State::kCarriageReturn;
         move.events = after_return ? kEndsByCrlf : kEndsByLf;
     } else if (after == State::kRecordStart) {
@@ -114,7 +114,7 @@ void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t st
 }
 
 std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
-    // Written so that compilers for any machine with vectors use them.
+    // Written so that compilers vectorise it.
     const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
     std::array<std::uint8_t, kStepSize> has_role;
     for (std::size_t i = 0; i < kStepSize; ++i) {
@@ -168,7 +168,7 @@ void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
 }
 
 void CensusTaker::take_step(const std::uint8_t* step, std::uint64_t roles) {
-    // What every byte needs is kept in registers; that a record has one field too many, too, is noted without a branch.
+    // What every byte needs is kept in registers. The first delimiter too many is noted without a branch.
     std::uint8_t state = state_;
     std::uint64_t done = done_;
     std::uint64_t fields = fields_here_;
@@ -207,7 +207,7 @@ void CensusTaker::take(Kind kind, std::uint64_t offset) {
 }
 
 void CensusTaker::note(unsigned events, std::uint64_t offset) {
-    // What is past comes first.
+    // Events of earlier bytes come first.
     if ((events & CensusTable::kWasStray) != 0) count(census_.stray_quotes, offset - 1);
     if ((events & CensusTable::kWasStrayAndReturn) != 0) count(census_.stray_quotes, offset - 2);
     if ((events & CensusTable::kEndedByCr) != 0) {
@@ -239,12 +239,12 @@ void CensusTaker::count(Tally& tally, std::uint64_t offset) const {
     if (tally.count++ == 0) tally.first = Place{offset, start_.record};
 }
 
-// Too many fields in the current record are found before it ends.
+// Notes that the current record has too many fields, before it ends.
 void CensusTaker::note_surplus() {
     if (fields_here_ > fields_ && !census_.ragged.first) census_.ragged.first = Place{surplus_, start_.record};
 }
 
-// The current record ends there, with its terminator.
+// Ends the current record at `end`, just past its terminator.
 void CensusTaker::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     const std::uint64_t size = end - start_.offset;
     if (fields_ == kUnknown) look_for_header(end);
@@ -265,8 +265,8 @@ void CensusTaker::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     fields_here_ = 1;
 }
 
-// The record that ends here is the header if it holds the first byte that is no line end. Until such a record is found,
-// the first record counts as the header.
+// The record that ends here is the header if it holds the byte that decided: see HeaderFinder. Until the header is
+// found, the first record counts as the header.
 void CensusTaker::look_for_header(std::uint64_t end) {
     const bool is_header = finder_.is_found() && finder_.content() < end;
     if (is_header) fields_ = fields_here_;
@@ -283,7 +283,7 @@ void CensusTaker::finish() {
     take(Kind::kEnd, offset_);
     if (offset_ == start_.offset) return;
     census_.terminators.none = 1;
-    // What an open quote has swallowed may have been fields.
+    // After an open quote delimiters are data, so missing fields do not count.
     if (is_quoted(state_of(state_)) && fields_ != kUnknown) fields_here_ = std::max(fields_here_, fields_);
     end_record(offset_, 0);
 }

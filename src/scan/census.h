@@ -1,5 +1,5 @@
-// Counts what is in the records: fields, line ends, quotes in odd places. The exact rules are followed through whole
-// records. Bytes without a role in the dialect are passed over 64 at a time.
+// Counts what is in the records: fields, line ends, quotes in odd places. Follows the exact rules through whole
+// records. Bytes without a role in the dialect are found 64 at a time and skipped.
 #pragma once
 
 #include <array>
@@ -22,26 +22,26 @@ public:
 
     const Dialect& dialect() const { return dialect_; }
 
-    // What a byte is to the rules. All bytes of a kind are alike, and one plain byte does what a run of them does.
-    enum class Kind : std::uint8_t { kPlain, kQuote, kDelimiter, kEscape, kReturn, kFeed, kEnd };  // the last: no byte
+    // What a byte is to the rules. All bytes of a kind are alike, and a run of plain bytes has the effect of one.
+    enum class Kind : std::uint8_t { kPlain, kQuote, kDelimiter, kEscape, kReturn, kFeed, kEnd };  // kEnd: no byte
     static constexpr std::size_t kKindCount = 7;
 
     // What can happen at a byte.
     enum Event : std::uint16_t {
-        kDelimits = 1,             // it ends a field and another one follows
+        kDelimits = 1,             // it ends a field, and another field follows
         kEndsByLf = 2,             // it ends a record
-        kEndsByCrlf = 4,           // so does it, together with the byte before
-        kEndsByCr = 8,             // so does it, alone
-        kEndedByCr = 16,           // so did the byte before, alone
+        kEndsByCrlf = 4,           // it ends a record, together with the CR before it
+        kEndsByCr = 8,             // it ends a record, as a lone CR
+        kEndedByCr = 16,           // the CR before it has ended a record, alone
         kIsDataBreak = 32,         // a line break that ends nothing: this byte, or the CR before it
         kIsQuotedBreak = 64,       // a line break inside quotes
         kIsStray = 128,            // a quote where none should be
-        kWasStray = 256,           // so is the byte before
-        kWasStrayAndReturn = 512,  // so is the last but one; between them is a CR
-        kTakesTwo = 1024           // something happens at the plain bytes before it: take them by themselves
+        kWasStray = 256,           // the quote before it is stray
+        kWasStrayAndReturn = 512,  // the quote two bytes before it is stray; between them is a CR
+        kTakesTwo = 1024           // the plain bytes before it cause an event: take them first
     };
 
-    // The states of the machine, and some that remember a CR.
+    // States besides those of the machine: they remember a CR.
     static constexpr std::uint8_t kReturnInField = kStateCount;         // outside quotes; an LF may yet make it a CRLF
     static constexpr std::uint8_t kReturnAfterQuote = kStateCount + 1;  // the same, right after a closing quote
     static constexpr std::uint8_t kReturnInQuoted = kStateCount + 2;
@@ -52,7 +52,7 @@ public:
         std::uint8_t next;
     };
     const Move& move(std::uint8_t state, Kind kind) const { return moves_[index_of(state, kind, false)]; }
-    // The same after plain bytes, if there are any.
+    // The same, after a run of plain bytes if `after_plain`.
     const Move& move(std::uint8_t state, bool after_plain, Kind kind) const {
         return moves_[index_of(state, kind, after_plain)];
     }
@@ -72,24 +72,24 @@ private:
     Dialect dialect_;
     std::array<Move, kCensusStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
-    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; one that has no role is one of those
+    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; LF for no quote, no escape
 };
 
 // For one thread at a time. Memory: some hundred bytes, and the ragged records that are listed.
 class CensusTaker {
 public:
-    // At `begin`, where a record starts and, at the start of the input, `bom` bytes of byte order mark. Records should
-    // have `fields` fields; if that is not known, as many as the header, and the input begins at `begin`. `table` must
-    // outlive this. The census lists at most `max_listed` ragged records.
+    // Starts at `begin`, where a record starts. At the start of the input, `bom` is the size of the byte order mark.
+    // Records should have `fields` fields. Without `fields`, the input begins at `begin`, and records should have as
+    // many as the header. `table` must outlive this. The census lists at most `max_listed` ragged records.
     CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
                 std::uint64_t max_listed);
 
     void feed(std::span<const std::uint8_t> bytes);
 
-    // Nothing follows, or another record does.
+    // To be called at the end of the input or of a record.
     void finish();
 
-    // Of all records that have ended; but the first place of every kind is known as soon as it has been fed.
+    // The census of all records that have ended. The first place of a kind may be known before its record ends.
     const Census& census() const& { return census_; }
     Census census() && { return std::move(census_); }
     // Once the input has ended: the header record, or the first record if all are empty; and the number of its fields.
@@ -115,8 +115,8 @@ private:
     std::uint64_t fields_;
     std::uint64_t max_listed_;
     std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);
-    std::uint64_t offset_;  // of what comes next
-    std::uint64_t done_;    // up to there the state has been moved; plain bytes follow
+    std::uint64_t offset_;  // of the next byte
+    std::uint64_t done_;    // state_ is the state here; only plain bytes lie between here and offset_
     // The current record.
     Place start_;
     std::uint64_t fields_here_ = 1;

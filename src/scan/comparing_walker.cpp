@@ -21,7 +21,7 @@ Dialect by_other_rule(Dialect dialect) {
     return dialect;
 }
 
-// From here on both rules find the same records, whatever follows, until a byte that is suspect.
+// Whether both rules find the same records from here to the next suspect byte.
 bool agree(State one, State other) {
     return is_quoted(one) == is_quoted(other) && is_escape(one) == is_escape(other) &&
            is_past_record(one) == is_past_record(other);
@@ -70,7 +70,7 @@ std::size_t ComparingWalker::advance(std::span<const std::uint8_t> bytes, std::u
         apart_ = false;
     } else {
         apart_ = state() != other_.state();
-        if (const auto last = last_of({starts, steps}); last && apart_) {  // there they agreed
+        if (const auto last = last_of({starts, steps}); last && apart_) {  // the rules agreed at that record start
             trail_ = stretch.subspan(*last);
             const std::uint64_t offset = position_.offset - trail_.size();
             before_ = other_before_ = {carry_of(State::kRecordStart), offset, records() - 1, 0};

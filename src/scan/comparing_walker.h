@@ -1,4 +1,4 @@
-// Reads bytes as a walker does, and tells where the other quote rule first starts other records:
+// Walks bytes by the dialect's quote rule, and finds where the other quote rule first starts other records:
 //
 //   while nothing is suspect, both rules read alike: the kernel marks for both at once;
 //   from a suspect step on, a walker for each rule takes the bytes, until both are in one state again;
@@ -20,28 +20,27 @@ public:
     // As Walker. The records are those of the dialect's own rule.
     ComparingWalker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom);
 
-    // The rules are in different states, and it is not yet known whether they will cut differently. There is no seek()
-    // then.
+    // Whether the rules are in different states, but have not cut differently yet. Then seek() must not be called.
     bool apart() const { return apart_; }
-    // Where they parted, once walk() or pass() is done with its bytes.
+    // Where they came apart. Set when walk() or pass() returns.
     const std::optional<Place>& parted() const { return parted_; }
-    // They have not cut differently so far.
+    // Whether the rules have not cut differently so far.
     bool compares() const { return !divergence_; }
-    // Suspect bytes matter: a summary may be wrong there, or the two rules may part.
+    // Whether suspect bytes matter: a summary may be wrong there, or the two rules may come apart.
     bool heeds_suspects() const;
 
     // Goes to a place where the rules agree, and forgets that they have cut differently.
     void compare_from(std::uint64_t offset, std::uint64_t records, State state);
 
-    // What is known of the bytes so far, taking them for the whole input, without the header. The place of an open
-    // quote is only right if the walk came past it.
+    // The findings as if the bytes so far were the whole input, without header_records. The place of an open quote is
+    // right only if the walk has passed that quote.
     Findings findings() const;
 
 private:
     std::size_t advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts) override;
     void find_parting();
 
-    Walker other_;  // by the other rule; follows only while the rules are apart
+    Walker other_;  // by the other rule; moves only while the rules are apart
     bool apart_ = false;
     std::size_t stretch_size_;  // while apart, the rules are compared after this many bytes
     std::optional<Place> parted_;

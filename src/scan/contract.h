@@ -1,4 +1,4 @@
-// The check of executions where callers of the library hand them in.
+// Checks executions that callers of the library pass in.
 #pragma once
 
 #include "cleave/scan.h"

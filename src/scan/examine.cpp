@@ -1,4 +1,4 @@
-// Examining an input by the way it is read.
+// Examines an input: a blob by several threads, a stream in one pass.
 #include "cleave/examine.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// A chunk is what is examined at a time by one thread: a block or, so that there are not more chunks than these, some.
+// A thread examines a chunk at a time: one block, or several if there would be more chunks than this.
 constexpr std::size_t kMaxChunkCount = 4096;
 
-// Bytes examined between two looks at whether there is any use in it.
+// Bytes examined between two checks of the cancellation and of lost bytes.
 constexpr std::size_t kSliceSize = std::size_t{1} << 20;
 
 Bytes start_of(Bytes bytes) { return bytes.first(std::min(bytes.size(), Examination::kMaxHeadSize)); }
 
-// The record, as far as it stands in the first bytes of the input.
+// The part of the record that stands in the first bytes of the input.
 std::vector<std::uint8_t> head_of(Bytes start, const RecordExtent& record) {
     const std::size_t begin = std::min<std::uint64_t>(start.size(), record.start.offset);
     const std::size_t end = std::min<std::uint64_t>(start.size(), record.start.offset + record.size);
@@ -37,7 +37,7 @@ Execution without_meter(Execution execution) {
     return execution;
 }
 
-// A blob: the header, which says how many fields there should be, then the others by all threads.
+// A blob: first the header, which says how many fields records should have; then the other records, by all threads.
 class BlobExamination {
 public:
     BlobExamination(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed)
@@ -123,8 +123,8 @@ private:
     Boundary body_;
 };
 
-// A stream: in one pass. An excerpt is taken while its bytes are there, wherever one may be asked for later: where a
-// quote is open, and where the quote rules have parted.
+// A stream: in one pass. Excerpts are taken while their bytes are in memory, at all places that may become findings: an
+// open quote that may yet be closed, a place where the quote rules came apart.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     ComparingWalker walker = walker_of(input, dialect, execution);
     const Bytes peeked = start_of(input.peek(kSniffSize));

@@ -8,7 +8,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Two margins, as a place waits for what follows it, and some bytes more, as it may be known late.
+// A margin before the place, one that the place waits for after it, and some bytes more: the place may be known late.
 constexpr std::size_t kKeptSize = 2 * kExcerptMargin + 8;
 
 constexpr std::size_t kLongestCharacter = 4;
@@ -16,7 +16,7 @@ constexpr std::size_t kLongestCharacter = 4;
 bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 bool is_continuation(std::uint8_t byte) { return byte >= 0x80 && byte < 0xC0; }
 
-// How many bytes the character that begins so has in UTF-8.
+// The size of the UTF-8 character that begins with this byte.
 std::size_t character_size(std::uint8_t first) {
     constexpr std::uint8_t kOfTwo = 0xC0;
     constexpr std::uint8_t kOfThree = 0xE0;

@@ -1,4 +1,4 @@
-// Excerpts: what stands around a place, for people to look at. Knows no CSV but what a line break is.
+// Excerpts: the text around a place, for people to read. Of CSV it knows only line breaks.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace cleave {
 
-// The excerpt around window[at], or around the end of the window. On either side the window has kExcerptMargin bytes
-// (from `at` on, after it), or ends where the input does.
+// The excerpt around window[at], or around the end of the window. The window holds kExcerptMargin bytes before `at` and
+// as many from `at` on, or fewer where the input begins or ends.
 constexpr std::size_t kExcerptMargin = Excerpt::kReach + 1;
 Excerpt excerpt_of(std::span<const std::uint8_t> window, std::size_t at);
 
-// Takes excerpts of a stream as it passes, while nobody knows yet whether they will be asked for. Memory: the bytes
-// that are passed at a time.
+// Takes excerpts of a stream while it is read, before it is known which will be needed. Memory: the bytes of the
+// largest pass().
 class PassingExcerpts {
 public:
-    // An excerpt that may be replaced by one of a later place.
+    // An excerpt, until one of a later place replaces it.
     class Slot {
     public:
-        // Nothing unless it is the one of that place.
+        // The excerpt if it is the one of that place, else nothing.
         std::optional<Excerpt> of(const std::optional<Place>& place) const;
 
     private:
@@ -32,12 +32,12 @@ public:
         Excerpt excerpt_;
     };
 
-    // Turns to the next bytes of the stream; none at its end.
+    // Takes the next bytes of the stream; none at its end.
     void pass(std::span<const std::uint8_t> bytes);
 
-    // Takes the excerpt of the place, if there is one and it was not taken before, as soon as enough of what follows it
-    // has passed. To be called after every pass(), from the first one whose bytes contain the place or begin a few
-    // bytes behind it.
+    // Puts the excerpt of the place into the slot, once enough bytes after the place have passed. Does nothing without
+    // a place, or if the slot has that excerpt. To be called after every pass(), at the latest from the one whose bytes
+    // begin a few bytes after the place.
     void take(Slot& slot, const std::optional<Place>& place) const;
 
 private:

@@ -18,8 +18,8 @@ public:
     // Takes the next bytes of the input.
     void feed(std::span<const std::uint8_t> bytes);
 
-    // False until a byte of the header record was fed, its terminator and byte order mark aside. If no byte of the
-    // input is one, all records are empty and the first record is the header.
+    // Whether the byte that decides was fed: the first one under HeaderRecord::kFirst, else the first one other than
+    // CR, LF and a byte order mark. If no byte decides, all records are empty, and the first record is the header.
     bool is_found() const { return is_found_; }
 
     // Once the header is found: the offset of the byte that decided. The header ends at the first boundary after it.
@@ -33,7 +33,7 @@ private:
 
     Dialect dialect_;
     std::uint64_t bom_;
-    std::uint64_t offset_ = 0;      // of what comes next, or of the byte that decided
+    std::uint64_t offset_ = 0;      // of the next byte, or of the byte that decided
     std::uint64_t ended_ = 0;       // empty records so far
     bool is_after_return_ = false;  // the last byte was a CR
     bool is_found_ = false;

@@ -2,11 +2,11 @@
 //
 //   for each block, over all threads:
 //       summarise it, once as if it began outside quotes, once as if inside
-//       if the likely one of the two is suspect: walk the block from there, as a rescan
-//   for each block, in order, the true state at its start known:
-//       note that state and the records before it
+//       if the likelier one of the two is suspect: walk the block from that state (see rescan.h)
+//   for each block, in order, with the true state at its start:
+//       note that state and the number of records before the block
 //       if nothing is suspect from that state: take records and end state from the summary
-//       else: walk the block, but for what the rescan has walked from the same place in the same state
+//       else: walk the block, except what the rescan has walked from the same place in the same state
 #include <algorithm>
 
 #include "cleave/foreign.h"
@@ -63,11 +63,11 @@ void RecordIndex::summarise(std::size_t first, std::span<BlockReport> out, const
     KernelSummariser by_kernel;
     BlockSummariser& summariser = execution.summariser != nullptr ? *execution.summariser : by_kernel;
     summariser.summarise(input, first, out);
-    if (first == 0 && bom_ > 0) ++out[0].summarised.summary.records[0];  // starts at the byte order mark
+    if (first == 0 && bom_ > 0) ++out[0].summarised.summary.records[0];  // a record starts at the byte order mark
 }
 
-// Follows the one global bit from block to block. What a walk leaves behind may be more than the next block could read
-// off the bytes: a quote that turned out to be data, for one.
+// Carries the true state from block to block. After a walk that state may differ from what the next block has read off
+// the bytes before it, for example after a quote that is data.
 void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancellation* cancellation) {
     std::vector<std::uint8_t> buffer;
     ComparingWalker walker(dialect_, *kernel_, bom_);
@@ -127,7 +127,7 @@ void RecordIndex::leave_out_last_record(std::vector<BlockReport>& blocks, const 
     blocks.resize(block_count());
     if (!blocks.empty()) {
         Execution quiet = execution;
-        quiet.meter = nullptr;  // it has these bytes already
+        quiet.meter = nullptr;  // the meter has counted these bytes already
         summarise(blocks.size() - 1, std::span(blocks).last(1), quiet, cancellation);
     }
     resolve(blocks, cancellation);
@@ -144,7 +144,7 @@ std::span<const std::uint8_t> RecordIndex::block(std::size_t number, std::vector
     return blob_->lend(offset, static_cast<std::size_t>(block_end(number) - offset), buffer);
 }
 
-// The last record is the one left open: walk it.
+// The open quote is in the last record: walks that record.
 std::optional<Place> RecordIndex::find_open_quote() const {
     const auto after = std::ranges::lower_bound(entries_, findings_.records, {}, &Entry::records_before);
     auto number = static_cast<std::size_t>(after - entries_.begin()) - 1;

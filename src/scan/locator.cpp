@@ -41,7 +41,7 @@ Locator::Locator(const RecordIndex& index)
 
 Locator::~Locator() = default;
 
-// Turns to the block, nothing of which is walked yet.
+// Makes this the current block. Nothing of it is walked yet.
 void Locator::load(std::size_t block) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
@@ -52,7 +52,7 @@ void Locator::load(std::size_t block) {
     cursor_.bits = 0;
 }
 
-// Walks on by a slice of the block. There is something left, unless the bytes are others than they were.
+// Walks the next slice of the block. If nothing is left of the block, the bytes have changed.
 void Locator::walk_on() {
     const std::uint64_t offset = walker_->offset();
     const std::size_t size = std::min<std::uint64_t>(index_->block_end(block_) - offset, kSliceSize);
@@ -65,7 +65,7 @@ void Locator::walk_on() {
     }
 }
 
-// Walks up to the byte of the block.
+// Walks the block up to this byte of it.
 void Locator::reach(std::size_t byte) {
     while (starts_.size() <= byte / kWordBits) walk_on();
 }
@@ -83,7 +83,7 @@ Boundary Locator::start_of(std::uint64_t record) {
     return {block_ * index_->block_size_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
 }
 
-// Moves the cursor to the record, which there is.
+// Moves the cursor to the record, which exists.
 void Locator::find(std::uint64_t record) {
     const auto& entries = index_->entries_;
     const auto after = std::ranges::upper_bound(entries, record, {}, &RecordIndex::Entry::records_before);
@@ -123,7 +123,7 @@ Boundary Locator::at_or_before(std::uint64_t offset) {
     return start_of(records_before(offset + 1) - 1);
 }
 
-// Whether one starts at `offset`, which is below the size.
+// Whether a record starts at `offset`, which is below the size.
 bool Locator::starts_record(std::uint64_t offset) {
     load(static_cast<std::size_t>(offset / index_->block_size_));
     const auto bit = static_cast<std::size_t>(offset % index_->block_size_);

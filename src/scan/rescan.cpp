@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// The bytes of a block that show its first state, and in which two walks come into the same state.
+// The bytes of a block that show its likeliest first state. Two walks from different states mostly meet within as many.
 constexpr std::size_t kEvidenceSize = std::size_t{4} << 10;
 
 // Bytes walked at a time. Their record starts take up little of a cache.
@@ -37,7 +37,7 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
         done += part.size();
     }
     if (!begin) return {};
-    // There the rules agree anew, whatever they did before.
+    // The comparison starts again: the rules agree at a record start.
     walker.compare_from(*begin, 0, State::kRecordStart);
     Rescan rescan;
     rescan.begin = rescan.end = static_cast<std::uint32_t>(*begin);
@@ -56,7 +56,7 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
 void pass_by(ComparingWalker& walker, std::span<const std::uint8_t> block, const Rescan& rescan) {
     const std::uint64_t offset = walker.offset();
     walker.pass(block.first(rescan.begin));
-    // The first place where the rules diverge is to be found on the walker's own way.
+    // If only the rescan has seen the rules diverge, the walker must walk there to find the place.
     const bool is_news = walker.compares() && rescan.diverged;
     std::size_t done = rescan.begin;
     if (is_past_record(walker.state()) && !walker.apart() && !is_news && rescan.end > rescan.begin) {

@@ -1,6 +1,6 @@
-// The exact walk of a block whose summary cannot be trusted, ahead of time: by the worker that has it in its cache,
-// from the state that it most likely begins in. Whether that is so turns out when the blocks are resolved one after
-// another: a walk that finds a record start where the worker did needs to go no further.
+// Walks a suspect block in advance: the worker that has the block in its cache walks it from its likeliest first state.
+// When the blocks are resolved one after another, the true walk goes to the first record start that the worker found.
+// If a record starts there for the true walk too, the walk skips to the last record start that the worker found.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-// What such a walk has found between two record starts of the block. At a record start both rules are in the same
-// state, as long as they have not cut differently before.
+// What a rescan has found between two record starts of the block. At a record start both rules are in the same state,
+// as long as they have not cut differently before.
 struct Rescan {
     std::uint32_t begin = 0;    // the first of the two, in bytes from the start of the block
     std::uint32_t end = 0;      // the second; `begin` if nothing was found
@@ -39,7 +39,7 @@ private:
     std::optional<ComparingWalker> walker_;  // made for the first suspect block
 };
 
-// Moves the walker over the block by what the rescan found, walking as little as it must.
+// Moves the walker over the block. Skips what the rescan has walked, if it can.
 void pass_by(ComparingWalker& walker, std::span<const std::uint8_t> block, const Rescan& rescan);
 
 }  // namespace cleave

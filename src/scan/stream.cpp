@@ -1,4 +1,4 @@
-// Scanning an input by the way it is read.
+// Scans an input: a blob by an index, a stream in one pass.
 #include "cleave/compression.h"
 #include "cleave/scan.h"
 #include "io/sequential_reader.h"
@@ -31,7 +31,7 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
     const auto head = input.peek(kSniffSize);
     const SniffedDialect sniffed = settle_dialect(wanted, head, without_compression_suffix(input.path()));
     if (!input.is_snapshot() || input.blob().size() > kSniffSize) return sniffed;
-    // The start of a record says little about it. Each turn leaves out bytes, so the recursion ends.
+    // An incomplete record says little about the dialect. Each call leaves out bytes, so the recursion ends.
     const std::uint64_t size = input.blob().size();
     index_records(input, sniffed.dialect, Execution{});
     return input.blob().size() == size ? sniffed : settle_dialect(wanted, input);

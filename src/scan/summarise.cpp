@@ -23,7 +23,8 @@ SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::uint64
     const auto carry_at = [&](std::uint64_t offset) {
         if (offset == 0) return carry_of(State::kRecordStart);
         const auto carry = local_carry(bytes, bom, offset, dialect);
-        // A block without this at its start is walked because of the one before it.
+        // A carry that is missing at `begin` is missing at the end of the block before, too: a walk of that block finds
+        // it.
         if (!carry && offset > begin) block.well_known = false;
         return carry.value_or(Carry{});
     };

@@ -1,4 +1,4 @@
-// The parallel half of a scan: what a block says of itself, and how that of two neighbours is put together.
+// The parallel half of a scan: the summary of a block, and how the summaries of two neighbours are joined.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace cleave {
 
-// What was learnt of a block without knowing the state before it.
+// The summary of a block, made without the state before it.
 struct SummarisedBlock {
     BlockSummary summary{};
-    Carry before{};          // as far as the bytes before the block tell
-    bool well_known = true;  // they tell enough for this summary, and those of the block for the next one
+    Carry before{};          // from the bytes before the block; `inside` is 0
+    bool well_known = true;  // every carry within the block and at its end was found
 };
 
 // The summary of two neighbours as one block. Associative.

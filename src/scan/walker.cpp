@@ -70,14 +70,15 @@ void Walker::read(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
     }
 }
 
-// As far as the masks tell; returns how far. The kernel knows no byte order mark.
+// Lets the kernel mark record starts until it stops; returns how many bytes it took. The kernel knows no byte order
+// mark.
 std::size_t Walker::mark(Rules rules, std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
     if (position_.offset < bom_) return 0;
     return kernel_->mark[static_cast<std::size_t>(rules)][markup_.variant](
         markup_, bytes.data(), std::min(bytes.size(), kSliceSize), position_, starts);
 }
 
-// At most 64 bytes by the state machine; returns the record starts.
+// Takes at most 64 bytes by the state machine; returns the record starts.
 std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
     std::uint64_t starts = 0;
     State state = this->state();
@@ -92,7 +93,7 @@ std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
     return starts;
 }
 
-// The machine's transition, but for the bytes of the byte order mark: they belong to the first record, and its first
+// The machine's transition, except for the bytes of the byte order mark: they belong to the first record, whose first
 // field starts after them.
 Transition Walker::transition_at(std::uint64_t offset, State state, std::uint8_t byte) const {
     if (offset < bom_) return {State::kFieldStart, offset == 0, false};

@@ -1,4 +1,4 @@
-// Reads bytes in order with the true state known, by one quote rule:
+// Walks bytes in order from a known state, by one quote rule:
 //
 //   while there are bytes: let the kernel mark the record starts of the next ones;
 //                          where it stops, take 64 bytes by the state machine.
@@ -40,7 +40,7 @@ public:
     std::uint64_t records() const { return position_.records; }  // that start before offset()
     State state() const;
     std::uint64_t bom() const { return bom_; }
-    // The quote that is open after the last byte. Only right if the walk came past it.
+    // The quote that is open after the last byte. Right only if the walk has passed that quote.
     std::optional<Place> open_quote() const;
 
     // The last of the starts that walk() returned, in bytes from the first of those walked.

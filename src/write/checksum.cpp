@@ -10,8 +10,8 @@
 namespace cleave {
 namespace {
 
-// Polynomial, first remainder, final XOR, and whether bits are taken from the lowest on. The first remainder is given
-// to the constructor and the final XOR is done by value(), so that the state is one number.
+// Polynomial, first remainder, final XOR, and whether input and output are reflected. The constructor gets the first
+// remainder and value() does the final XOR, so that the state is one number.
 using BoostCrc = boost::crc_optimal<32, 0x1EDC6F41, 0, 0, true, true>;
 
 // Bytes of a body that are read, and then written, at a time.

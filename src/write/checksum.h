@@ -1,4 +1,4 @@
-// CRC32C of what is written of a piece. Knows no files.
+// The CRC32C of the bytes of a piece. Knows no files.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace cleave {
 
-// The CRC of Castagnoli, as in iSCSI (RFC 3720, appendix B.4): that of "123456789" is E3069283.
+// The CRC of Castagnoli, as in iSCSI (RFC 3720, appendix B.4): the CRC of "123456789" is E3069283.
 class Crc32c {
 public:
-    // The next bytes. The value does not depend on how the bytes are parted.
+    // The next bytes. The value does not depend on how the bytes are divided into calls.
     void add(std::span<const std::uint8_t> bytes) noexcept;
     // Of all bytes so far.
     std::uint32_t value() const noexcept;
@@ -21,11 +21,11 @@ private:
     std::uint32_t remainder_ = 0xFFFFFFFF;
 };
 
-// What is written goes to `output`, and finish() adds the CRC32C of it to the result. A body that `output` would share
-// with the input is read for that. Throws as `output`.
+// Writes to `output`; finish() adds the CRC32C of all bytes to the result. A body that `output` shares with the input
+// is read too. Throws as `output`.
 std::unique_ptr<PieceOutput> with_checksum(std::unique_ptr<PieceOutput> output);
 
-// Drops what is written. finish() returns the CRC32C of it, and nothing else. Throws Cancelled.
+// Discards all bytes; finish() returns their CRC32C, and nothing else. Throws Cancelled.
 std::unique_ptr<PieceOutput> make_checksum_only();
 
 }  // namespace cleave

@@ -80,7 +80,8 @@ void Cloner::copy(std::uint64_t start, std::uint64_t end, int descriptor, const 
     }
 }
 
-// Appends the blocks in [start, end) of the input as far as the system shares them, and returns up to where it did.
+// Appends the blocks in [start, end) of the input until the system refuses to share them. Returns the end of the shared
+// ones.
 std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path) {
     while (start < end && !refused_) {
         const std::uint64_t part = std::min(end - start, kCloneSize);
@@ -88,7 +89,7 @@ std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descript
             clone_range(input_.blob(), {start, part}, descriptor, path, input_.cancellation());
         if (refusal) {
             if (mode_ == CloneMode::kAlways) throw std::system_error(refusal, path + ": cannot be cloned");
-            refused_ = true;  // for whatever reason: copying will say so if it is in its way too
+            refused_ = true;  // whatever the reason; if it prevents copying too, copy() reports it
         } else {
             start += part;
         }

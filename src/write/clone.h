@@ -1,5 +1,5 @@
-// The bodies of pieces, with the input's own blocks where a file system can share them. Knows no policies: whether a
-// piece can share blocks shows in where it starts.
+// Writes the bodies of pieces, with blocks shared with the input where the file system can do that. Knows no policies:
+// a piece's start alone tells whether it can share blocks.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@ public:
     // `input` is no stream and must outlive the cloner.
     Cloner(const Input& input, CloneMode mode);
 
-    // Under kAlways, throws CloneError if the piece is long enough to have whole blocks and is not cut so that they can
-    // be shared; but the first piece, which starts where the header ends, is let pass. `header_size` is what is written
-    // of the header before the body, `path` what the piece is called.
+    // Under kAlways, throws CloneError for a piece that has whole blocks and cannot share them: the input does not
+    // begin at a block of its file, or the piece does not start where it must. The start of the first piece, where the
+    // header ends, is not checked. `header_size` bytes of header are written before the body; `path` is for messages.
     void check(const Piece& piece, std::uint64_t header_size, const std::string& path) const;
 
-    // Appends the body to the file, which has the header and nothing else. Throws std::system_error, under kAlways if
-    // the system does not share blocks here too, and Cancelled. `meter` is told if it is not null.
+    // Appends the body to the file, which holds the header and nothing else. Throws std::system_error, under kAlways
+    // also if the system refuses to share blocks, and Cancelled. `meter`, if not null, counts the bytes.
     void write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path,
                     Meter* meter);
 
@@ -35,11 +35,11 @@ private:
 
     const Input& input_;
     CloneMode mode_;
-    bool has_blocks_;                   // the input lies in its file so that blocks of it are blocks of the file
-    std::atomic<bool> refused_{false};  // by the system, so that it is not asked for every piece
+    bool has_blocks_;                   // blocks of the input are blocks of its file
+    std::atomic<bool> refused_{false};  // the system has refused once, and is not asked again
 };
 
-// Whether a file of that path could share blocks with the input, which is no stream. Tried with one block and a file
+// Whether a file of that path could share blocks with the input, which is no stream. Tries it with one block and a file
 // without a name.
 bool can_clone(const Input& input, const std::string& path);
 

@@ -1,4 +1,4 @@
-// The check of output options where callers of the library hand them in.
+// Checks output options that callers of the library pass in.
 #pragma once
 
 #include "cleave/output.h"

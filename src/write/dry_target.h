@@ -1,4 +1,4 @@
-// What would become of pieces.
+// The target of a dry run.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace cleave {
 
-// Refuses what FileTarget would, and makes nothing.
+// Throws what FileTarget would throw about the names and the cuts, and writes nothing.
 class DryTarget : public PieceTarget {
 public:
-    // See FileTarget. The files of commands are not checked: there are none.
+    // See FileTarget. With a filter nothing is checked: there are no files.
     DryTarget(const Input& input, HeaderMode header, const PieceNamer& namer, const OutputOptions& options,
               unsigned threads);
 
@@ -28,7 +28,7 @@ public:
 private:
     const Input& input_;
     std::optional<FileTarget> files_;
-    bool are_checked_ = false;  // all names
+    bool are_checked_ = false;  // prepare() has checked all names
 };
 
 }  // namespace cleave

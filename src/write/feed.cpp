@@ -44,7 +44,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 // A piece on its way from the feeding thread to the one that works on it.
 struct Job {
-    const Piece begun;  // as far as it was known then
+    const Piece begun;  // as known at begin()
     const std::string path;
     std::deque<Bytes> parts;
     std::optional<Piece> ended;
@@ -52,7 +52,7 @@ struct Job {
 
 class ThreadedFeed : public Feed {
 public:
-    // start() comes next: an exception while threads are started must find a destructor that ends them.
+    // start() comes next. It is not done here: if it throws, the destructor must run to end the threads.
     ThreadedFeed(PieceTarget& target, Finished finished) : target_(target), finished_(std::move(finished)) {}
     ThreadedFeed(const ThreadedFeed&) = delete;
     ThreadedFeed& operator=(const ThreadedFeed&) = delete;
@@ -125,7 +125,7 @@ private:
             while (const std::shared_ptr<Job> job = next_job()) {
                 const std::unique_ptr<PieceOutput> output = target_.open(job->begun, job->path);
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
-                const PieceResult result = output->finish(*job->ended);  // not written to any more
+                const PieceResult result = output->finish(*job->ended);  // `ended` is set, and does not change any more
                 finished_(*job->ended, job->path, result);
                 const std::scoped_lock lock(mutex_);
                 --busy_;
@@ -150,7 +150,7 @@ private:
         return job;
     }
 
-    // Nothing at the end of the piece. Throws Cancelled if it will not come to it.
+    // Nothing at the end of the piece. Throws Cancelled if the piece will not be finished.
     std::optional<Bytes> next_part(Job& job) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !job.parts.empty() || job.ended || is_stopped_; });
@@ -166,12 +166,12 @@ private:
     PieceTarget& target_;
     Finished finished_;
 
-    std::mutex mutex_;  // of what is below
+    std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Job>> waiting_;
     std::shared_ptr<Job> last_;  // the one that is being fed
     std::size_t queued_ = 0;     // bytes
-    unsigned busy_ = 0;          // workers
+    unsigned busy_ = 0;          // workers that have a piece
     bool has_finished_ = false;
     bool is_stopped_ = false;
     std::exception_ptr failure_;

@@ -1,5 +1,4 @@
-// Pieces that come one after another, handed on to their target: at once, or by several threads that work on one piece
-// each.
+// Passes pieces that come one after another to their target: directly, or by several threads that write one piece each.
 #pragma once
 
 #include <functional>
@@ -20,7 +19,7 @@ public:
     Feed() = default;
     Feed(const Feed&) = delete;
     Feed& operator=(const Feed&) = delete;
-    // What is not finished comes to nothing.
+    // Discards unfinished pieces.
     virtual ~Feed() = default;
 
     virtual void begin(const Piece& piece, const std::string& path) = 0;
@@ -30,8 +29,7 @@ public:
     virtual void finish() = 0;
 };
 
-// With several threads at most 16 MiB wait to be taken by them, whatever the number of pieces; so a piece of more than
-// that is finished before the next one but one begins.
+// With several threads, at most about 16 MiB wait to be written, whatever the number of pieces.
 std::unique_ptr<Feed> make_feed(PieceTarget& target, unsigned threads, Feed::Finished finished);
 
 }  // namespace cleave

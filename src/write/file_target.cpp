@@ -16,7 +16,7 @@ namespace {
 
 class FileOutput : public PieceOutput {
 public:
-    // The file may be the piece already if `is_present`.
+    // If `is_present`, an existing file may be the piece already.
     FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner,
                const CompressionOptions& compression, const Cancellation* cancellation)
         : store_(store),
@@ -104,7 +104,7 @@ std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<c
     store_.begin();
     may_be_there_ = check(pieces, paths);
     std::vector<char> are_there(pieces.size());
-    // What a compressed piece should be is only known when it has been made.
+    // The bytes of a compressed piece are known only when it is made.
     if (!cloner_ || pieces.empty()) return are_there;
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
         if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], pieces))) are_there[i] = 1;

@@ -17,13 +17,13 @@ namespace cleave {
 
 class FileTarget : public PieceTarget {
 public:
-    // Pieces that are known beforehand are compared and checked by at most `threads` threads. Everything must outlive
-    // the target.
+    // At most `threads` threads compare existing files with pieces. What the arguments refer to must outlive the
+    // target.
     FileTarget(const Input& input, HeaderMode header, const PieceNamer& namer, const OutputOptions& options,
                unsigned threads);
 
-    // Throws what prepare() would of the pieces, but writes nothing. Returns which of the names are those of files that
-    // may be the pieces.
+    // Throws what prepare() throws about the pieces, but writes nothing. Returns 1 for each name that an existing file
+    // has which may be the piece, else 0.
     std::vector<char> check(std::span<const Piece> pieces, std::span<const std::string> paths);
 
     // See PieceStore.
@@ -46,8 +46,8 @@ private:
     const OutputOptions& options_;
     unsigned threads_;
     PieceStore store_;
-    std::unique_ptr<Cloner> cloner_;  // for a blob that is written as it is
-    std::vector<char> may_be_there_;  // by piece, if they are known
+    std::unique_ptr<Cloner> cloner_;  // for a blob, if the pieces are not compressed
+    std::vector<char> may_be_there_;  // by piece, if all are known beforehand
 };
 
 }  // namespace cleave

@@ -24,10 +24,10 @@ public:
           stop_(input.cancellation()) {}
 
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
-    // finish() of what it returns throws FilterError if the command fails, and Input::throw_if_changed()'s errors.
+    // finish() of the output throws FilterError if the command fails, and as Input::throw_if_changed().
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     void stop() noexcept override { stop_.request(); }
-    // Requested when a command fails, by the command's guard: waits of every thread then end at once.
+    // When a command fails, its guard makes the descriptor readable: the waits of all threads end at once.
     const Cancellation* cancellation() const noexcept override { return &stop_; }
     void fail(const std::exception_ptr& failure) noexcept override;
     void throw_failure() override;

@@ -10,8 +10,8 @@
 namespace cleave {
 namespace {
 
-// The width of {i} when the number of pieces is not known: names sort up to a million pieces, after that there is an
-// error that says how to have more.
+// The width of {i} if the number of pieces is not known. Names sort up to a million pieces; for more, an error says
+// which width to give.
 constexpr unsigned kIndexWidthOfStreams = 6;
 
 unsigned digits(std::uint64_t number) { return static_cast<unsigned>(std::to_string(number).size()); }

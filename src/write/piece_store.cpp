@@ -17,8 +17,8 @@
 namespace cleave {
 namespace {
 
-// Runs that are after the same names have the same id, whatever path leads them to the directory. FNV-1a, 64 bit
-// (Fowler, Noll, Vo; RFC 9923).
+// Runs that could create the same files have the same id, whatever path leads to the directory. FNV-1a, 64 bit (Fowler,
+// Noll, Vo; RFC 9923).
 std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
     struct stat status;
     if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
@@ -30,8 +30,8 @@ std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
 
 std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
 
-// Throws std::invalid_argument if the name begins like those of markers and hidden files. Some file systems take
-// capital letters for small ones.
+// Throws std::invalid_argument if the name begins as those of markers and hidden files do. Some file systems ignore
+// case.
 void require_unreserved(const std::string& name) {
     constexpr std::string_view kReserved = ".cleave-";
     if (::strncasecmp(name.c_str(), kReserved.data(), kReserved.size()) != 0) return;
@@ -45,16 +45,16 @@ Fd open_folder(const Directory& directory, const std::string& folder) {
     return fd;
 }
 
-// A link is replaced itself, whatever file it leads to. A link that stands for a device or an open descriptor, as
-// /dev/stdout does, belongs to the system.
+// Whether a link may be replaced. The link itself is replaced, not its target. Links to devices and open descriptors,
+// such as /dev/stdout, belong to the system.
 bool is_replaceable_link(const Directory& directory, const std::string& name) {
     struct stat target;
     if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) != 0) target.st_mode = S_IFREG;
     return (S_ISREG(target.st_mode) || S_ISDIR(target.st_mode)) && !leads_to_stream(directory.path_of(name));
 }
 
-// Throws if this process may not make files in `folder`, which ends with a slash or is empty. A folder that is missing
-// would be made in the nearest one that is there.
+// Throws if this process may not make files in `folder`, which ends with a slash or is empty. If it is missing, the
+// nearest folder above it counts.
 void require_access(const std::string& folder) {
     const std::string path = folder.empty() ? "." : folder;
     if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return;
@@ -81,14 +81,14 @@ PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const Output
 
 PieceStore::~PieceStore() {
     const bool stay = options_.resume && input_.is_unchanged();
-    // A later run is to know that the pieces which stay are those of one that did not succeed.
+    // The marker tells a later run that the pieces which stay come from a run that failed.
     if (marker_ && ((has_kept_ && marker_->was_left()) || (stay && !published_.empty()))) marker_->leave();
     if (stay) {
         for (PublishedFile& file : published_) file.keep();
     } else if (marker_) {
         marker_->note_failure();
     }
-    // The manifest first: it is not there unless all pieces are. All files before the directories that they are in.
+    // The manifest goes first: it must not exist without all pieces. Files go before their directories.
     while (!published_.empty()) published_.pop_back();
     marker_.reset();
     for (; !made_directories_.empty(); made_directories_.pop_back()) {
@@ -98,7 +98,7 @@ PieceStore::~PieceStore() {
 }
 
 void PieceStore::begin() {
-    // Whoever reads a FIFO sees its end also if the run fails.
+    // Opened first: the reader of a FIFO then sees its end even if the run fails.
     if (streams_manifest_) manifest_stream_ = open_stream(options_.manifest, input_.cancellation());
     if (!directory_) {
         make_directories(AT_FDCWD, folder_);
@@ -219,7 +219,7 @@ void PieceStore::commit() noexcept {
     marker_.reset();
 }
 
-// Throws if the directory is missing for good.
+// Throws unless missing directories may be made.
 void PieceStore::require_making(const std::string& folder) const {
     if (options_.make_directories) return;
     throw MissingDirectoryError("the output directory '" + folder.substr(0, folder.size() - 1) + "' does not exist");
@@ -242,7 +242,7 @@ void PieceStore::make_directories(int at, const std::string& folder) {
     last_made_ = folder;
 }
 
-// Whether a file has the name that is to stay if it is what is to be there.
+// As check(): whether a file has the name that stays if its content is right.
 bool PieceStore::check_name(const Directory& directory, const std::string& name) const {
     struct stat status;
     if (::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -270,7 +270,7 @@ void PieceStore::note_kept(const FileIdentity& file) {
     if (options_.replace) own_files_.emplace(file.device, file.inode);
 }
 
-// Returns whether the file that is there is the right one; throws if it is not and may not be replaced.
+// Returns `is_right`: whether the existing file has the right content. Throws if not and it may not be replaced.
 bool PieceStore::judge_present(bool is_right, const std::string& path, const std::string& what) const {
     if (is_right || options_.replace) return is_right;
     if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
@@ -290,7 +290,7 @@ TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissi
     return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);
 }
 
-// Under options.replace another path may lead to what this run has published. Such a file is never replaced.
+// Under options.replace two paths may lead to one file. A file that this run has published is never replaced.
 void PieceStore::publish_in_turn(TemporaryFile file) {
     const FileIdentity identity = file.identity();
     const std::string& name = file.name();
@@ -310,7 +310,7 @@ void PieceStore::publish_in_turn(TemporaryFile file) {
     published_.push_back(file.publish_instead(std::move(hidden_name)));
 }
 
-// Lets sync() reach what is made in the folder, on that file's device.
+// Keeps a descriptor of the folder, by which sync() reaches the file's device.
 void PieceStore::note_device(const FileIdentity& file, const std::string& folder) {
     if (devices_.contains(file.device)) return;
     devices_.emplace(file.device, open_folder(*directory_, folder));
@@ -327,7 +327,8 @@ void PieceStore::write_manifest(int descriptor, const std::string& text) const {
     write_all(descriptor, bytes, options_.manifest, input_.cancellation());
 }
 
-// The manifest as a file without its name; nothing if no such file is wanted, or if it is there.
+// Writes the manifest to a file that does not have its name yet. Nothing if no such file is wanted or the existing one
+// is right.
 std::optional<TemporaryFile> PieceStore::make_manifest(const std::string& text) {
     if (!makes_manifest_ || streams_manifest_) return std::nullopt;
     TemporaryFile file = create_manifest();

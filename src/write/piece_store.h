@@ -1,5 +1,14 @@
-// The files of one run: published under their names when they are complete, and taken back together unless the run
-// succeeds.
+// The files of one run. Each gets its name when it is complete. Unless the run succeeds, all are taken back.
+//
+//   begin    lock the run marker (io/run_marker.h); clear what killed runs left
+//   create   open a file without a name or, where there are no such files, with a hidden name, noted in the marker
+//   publish  give the file its name; to replace a file, exchange names: the old file gets a hidden name
+//   seal     sync; note success in the marker; publish the manifest, after all pieces
+//   commit   remove the files that were replaced, and the marker
+//   else     remove the pieces, put replaced files back, remove the directories that were made, and the marker
+//
+// If the process is killed, the marker stays. The next run that finds the marker puts replaced files back and removes
+// hidden files by its notes; a run for the same names also keeps existing files that equal its pieces.
 #pragma once
 
 #include <atomic>
@@ -23,7 +32,7 @@
 
 namespace cleave {
 
-// Members may be called from several threads, but for begin(), seal() and commit().
+// Members may be called from several threads, except begin(), seal() and commit().
 class PieceStore {
 public:
     using Parts = std::span<const BlobRange>;  // of the input
@@ -34,49 +43,48 @@ public:
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
     // Removes everything that the store has published or made, unless commit() was called; under options.resume
-    // complete pieces stay all the same, if the input is what it was.
+    // complete pieces stay even then, if the input has not changed.
     ~PieceStore();
 
-    // To be called before any file is made: clears what killed runs have left, and keeps other runs from the same
-    // names. Throws OutputError if a live run is after them, std::system_error.
+    // To be called before any file is made. Throws OutputError if a live run may create the same files,
+    // std::system_error.
     void begin();
 
-    // Makes sure that the path can be given to a piece: its directory is there, or may be made, and nothing has its
-    // name that may not be replaced. True if a file has it that is to stay if it is the very piece; holds() tells.
-    // Throws std::system_error, OutputError, std::invalid_argument.
+    // Throws unless a piece can get this path: its directory must be there or may be made, and nothing that must not be
+    // replaced has the name. Returns whether a file has the name that stays if it is the piece: see holds(). Throws
+    // std::system_error, OutputError, std::invalid_argument.
     bool check(const std::string& path);
 
     // The same for the manifest. After begin(), if that is called at all.
     void check_manifest();
 
-    // Whether a piece of that path would be the manifest's file, as far as that is known before there is such a file.
-    // After check_manifest().
+    // Whether the path leads to the manifest, as far as the directories are there. After check_manifest().
     bool is_manifest(const std::string& path) const;
 
-    // Whether the file of that path, of which check() was true, is the piece: consists of these parts, one after the
-    // other. Then it stays, whatever becomes of the run. Throws std::system_error and OutputError if it is not and may
-    // not be replaced; Cancelled.
+    // Whether the file of that path, for which check() was true, is the piece: it consists of these parts, one after
+    // the other. Then it stays, even if the run fails. Throws std::system_error and OutputError if it is not the piece
+    // and may not be replaced; Cancelled.
     bool holds(const Piece& piece, const std::string& path, Parts parts);
     // Whether a file of that path has this content. Throws std::system_error, Cancelled.
     bool has(const std::string& path, Parts parts) const;
 
-    // A file that will have that path, for which check() was called, in a directory that is made if need be. Its
-    // mode is FileIdentity::permissions of the input, less the umask. Throws std::system_error.
+    // A file that will have that path, for which check() was called. Makes the directory if need be. The file's mode is
+    // FileIdentity::permissions of the input, less the umask. Throws std::system_error.
     TemporaryFile create(const std::string& path);
 
-    // The file gets its name; but if check() was true for it, and the file that has it is the piece already, that one
-    // stays. Throws as holds(), and OutputError if what has the name is a piece of this run.
+    // Gives the file its name. If `is_present` (check() was true) and the existing file is the piece already, that file
+    // stays instead. Throws as holds(), and OutputError if the existing file is a piece of this run.
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
-    // All pieces are published. The manifest, if there is to be one, appears after them. Under options.sync all of it
-    // is on stable storage then. Throws std::system_error, OutputError, Cancelled.
+    // To be called when all pieces are published. Publishes the manifest, if there is to be one. Under options.sync
+    // everything is on stable storage afterwards. Throws std::system_error, OutputError, Cancelled.
     void seal(const std::string& manifest);
 
     // After seal(): the run has succeeded, and what is published stays.
     void commit() noexcept;
 
-    // Throws std::system_error if this process may not make files in the directory of the pieces, or where that would
-    // be made, or in the directory of the manifest. For a run that only says what another one would do.
+    // For a dry run: throws std::system_error if this process may not make files in the directory of the pieces, or
+    // where that would be made, or in the directory of the manifest.
     void check_access() const;
 
 private:
@@ -101,20 +109,20 @@ private:
     const PieceNamer& namer_;
     const OutputOptions& options_;
     std::string folder_;
-    std::optional<Directory> directory_;  // nothing as long as it is to be made
+    std::optional<Directory> directory_;  // nothing until it is made
     bool makes_manifest_;
-    bool streams_manifest_;  // into a descriptor, a pipe or a device, open from begin() on:
+    bool streams_manifest_;  // into a descriptor, a pipe or a device, opened by begin():
     Fd manifest_stream_;
     std::string manifest_name_;
     const Directory* manifest_directory_ = nullptr;  // directory_, or this:
     std::optional<Directory> own_manifest_directory_;
-    bool has_manifest_ = false;  // there is one that may stay
+    bool has_manifest_ = false;  // a file has its name that may be the same
     std::unique_ptr<RunMarker> marker_;
-    bool has_unnamed_files_ = false;     // files can be made without a name and get one later, unless their file system
-                                         // has no such files
-    std::atomic<bool> has_kept_{false};  // pieces that were there
+    bool has_unnamed_files_ = false;     // this process can give an open file a name; its file system may still
+                                         // have no files without a name
+    std::atomic<bool> has_kept_{false};  // existing files that are pieces
 
-    std::mutex mutex_;  // of what is below
+    std::mutex mutex_;  // guards the members below
     struct MadeDirectory {
         int at;
         std::string path;
@@ -123,7 +131,7 @@ private:
     std::string last_made_;
     std::deque<PublishedFile> published_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> own_files_;  // under options.replace: device and inode of pieces
-    std::map<std::uint64_t, Fd> devices_;                          // that pieces lie on, each by a directory
+    std::map<std::uint64_t, Fd> devices_;                          // of the pieces: a directory on each
 };
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// What becomes of pieces: the interface that files, commands and dry runs have in common. job/job.cpp brings the bytes.
+// Where pieces go: the interface that files, commands and dry runs have in common. job/job.cpp supplies the bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,17 @@ public:
     // The next bytes. Throws std::system_error, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
 
-    // Writes the body of a piece of an input that is no stream, in place of write(). `header_size` bytes were written
-    // before. `meter`, if not null, counts the bytes. A body can be written in parts: `piece` is then the range of one
-    // part, and the parts come in order. Throws as write().
+    // Writes the body of a piece of a blob, in place of write(). `header_size` bytes were written before. `meter`, if
+    // not null, counts the bytes. A body can be written in parts: `piece` is then the range of one part, and the parts
+    // come in order. Throws as write().
     virtual void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter);
 
-    // All has been written. Throws as write() and what is said of the target. Does not know PieceResult::size.
+    // To be called when all is written. Throws as write(), and what the target documents. Leaves PieceResult::size at
+    // 0.
     virtual PieceResult finish(const Piece& piece) = 0;
 };
 
-// Drops what is written, and reads no body.
+// Discards the bytes, and reads no body.
 class NullOutput : public PieceOutput {
 public:
     void write(std::span<const std::uint8_t>) override {}
@@ -43,7 +44,7 @@ public:
     PieceResult finish(const Piece&) override { return {}; }
 };
 
-// Members may be called from several threads, but for prepare(), seal() and commit().
+// Members may be called from several threads, except prepare(), seal() and commit().
 class PieceTarget {
 public:
     PieceTarget() = default;
@@ -52,28 +53,27 @@ public:
     // Takes back what it can, unless commit() was called.
     virtual ~PieceTarget() = default;
 
-    // To be called first. `paths` are the names of all pieces, or empty if they are not known yet; `pieces` are those
-    // of the same numbers, or empty if it is not known yet where they are cut. Returns which of `pieces` are there
-    // already, 1 a piece, and so need not be made.
+    // To be called first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the
+    // pieces of these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that is there
+    // already and need not be made, else 0.
     virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) = 0;
 
-    // Of the piece, number, start and first record are known.
+    // Only the piece's number, start and first record need be known.
     virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
 
-    // No piece that is open will be finished: lets each of them end soon.
+    // Makes open pieces end soon: none of them will be finished.
     virtual void stop() noexcept {}
 
-    // Whether what the finished pieces hold is still what the input has there. False if the target cannot tell.
+    // Whether the finished pieces still equal the input. False if the target cannot tell.
     virtual bool hold(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) { return false; }
 
-    // Is requested when no more bytes are wanted: by the user, or because the target has failed. Waits for input must
-    // end by it. Valid as long as the target.
+    // Ends waits for input when the user cancels the run or the target fails. Valid as long as the target.
     virtual const Cancellation* cancellation() const noexcept = 0;
 
-    // As stop(), because of that exception.
+    // As stop(). throw_failure() then throws this exception.
     virtual void fail(const std::exception_ptr&) noexcept {}
-    // To be called when something was cancelled: throws the first failure, of the target itself or by fail(), if there
-    // was one.
+    // To be called when something was cancelled. Throws the first failure, if any: the target's own, or one given to
+    // fail().
     virtual void throw_failure() {}
 
     // All pieces are finished. Does everything that can still fail; what was made can be taken back until commit().

@@ -1,4 +1,4 @@
-// How many threads are worth having for the pieces of a plan.
+// How many threads to use for the pieces of a plan.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ inline unsigned threads_within(unsigned threads, std::uint64_t descriptors) {
     return static_cast<unsigned>(std::min<std::uint64_t>(threads, limit / descriptors));
 }
 
-// Making small pieces is mostly work on their directory, which the system lets one thread do at a time: more of them
-// only wait for each other. With two threads, pieces of 10 KB took 1.5 times as long, of 100 KB 0.8 times (tmpfs, Zen
-// 3, 2026-11).
+// Making small pieces is mostly work on their directory, which the system lets one thread do at a time: more threads
+// only wait for each other. Two threads took 1.5 times as long as one for pieces of 10 KB, and 0.8 times as long for
+// 100 KB (tmpfs, Zen 3, 2026-11).
 inline unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
     constexpr std::uint64_t kLeastMeanSize = std::uint64_t{64} << 10;
     if (pieces.empty()) return 1;
