@@ -130,12 +130,13 @@ private:
 };
 
 // Indexes the records of a blob. An incomplete last record of a snapshot is left out of the index and of input.blob():
-// see Input::left_out(). Throws as RecordIndex and throw_if_changed(), and std::invalid_argument for a stream.
+// see Input::left_out(). Throws as RecordIndex and rescan_if_touched(), and std::invalid_argument for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
 // Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
 // InputChangedError if the records are not those of the index.
-void throw_if_changed(const Input& input, const RecordIndex& index, const Dialect& dialect, const Execution& execution);
+void rescan_if_touched(const Input& input, const RecordIndex& index, const Dialect& dialect,
+                       const Execution& execution);
 
 // Finds records by an index. Keeps the record starts of one block, up to the last answer. So questions in ascending
 // order scan each block at most once more, and the next record costs a few instructions. Each thread needs its own

@@ -18,11 +18,11 @@ void print_piece(Context& context, OpenInput& opened) {
     const Piece wanted = plan_piece(index, arguments.policy, arguments.cat_piece);
     const std::uint64_t written_header =
         header_size_in(arguments.policy.header, wanted.number, header_size(index, arguments.policy));
-    throw_if_changed(opened.input, index, opened.dialect, arguments.execution);
+    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
     const Input& input = opened.input;
     copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, "write error", input.cancellation());
     copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, "write error", input.cancellation());
-    throw_if_changed(opened.input, index, opened.dialect, arguments.execution);
+    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ std::string TextReport::delimiter_text() const {
     switch (report_.sniffed.delimiter_reason) {
         case DelimiterReason::kGiven: return byte + " (given)";
         case DelimiterReason::kName: return byte + " (by the file's name)";
-        case DelimiterReason::kDefault: return byte + " (by default: nothing tells)";
+        case DelimiterReason::kDefault: return byte + " (default: the data do not show it)";
         case DelimiterReason::kFit: break;
     }
     std::string text = byte + " (sniffed: ";
@@ -145,7 +145,7 @@ std::string TextReport::terminator_text() const {
     if (report_.terminator_given) return formatted("{} (given)", name);
     const auto offset = report_.sniffed.terminator_offset;
     return offset ? formatted("{} (sniffed: the first one is at byte {})", name, *offset)
-                  : formatted("{} (by default: nothing tells)", name);
+                  : formatted("{} (default: the data do not show it)", name);
 }
 
 std::string TextReport::line_ends_text() const {

@@ -57,7 +57,7 @@ void Diagnostics::take(const Findings& findings) const {
 void Diagnostics::take(const Piece& piece) {
     if (!piece.oversize) return;
     if (context_.arguments.strict_size) {
-        throw InputError(describe_oversize(piece) + "; without --strict-size it gets a piece to itself");
+        throw InputError(describe_oversize(piece) + "; without --strict-size it gets its own piece");
     }
     if (oversize_count_++ == 0) first_oversize_ = piece;
 }
@@ -65,8 +65,10 @@ void Diagnostics::take(const Piece& piece) {
 void Diagnostics::conclude() const {
     if (oversize_count_ == 0 || context_.arguments.quiet) return;
     std::string text = describe_oversize(first_oversize_);
-    if (oversize_count_ > 1) text += formatted("; {} more do not fit either", oversize_count_ - 1);
-    warn(text + "; each gets a piece to itself");
+    if (oversize_count_ > 1)
+        text += formatted("; {} more {}", oversize_count_ - 1,
+                          oversize_count_ == 2 ? "record does not fit" : "records do not fit");
+    warn(text + "; each gets its own piece");
 }
 
 std::string describe(const Context& context, const HeaderSizeError& error) {

@@ -24,7 +24,7 @@ constexpr VerbRow kVerbs[kVerbCount] = {
     {"offsets HOW [options] FILE|-", "print where the pieces are"},
     {"cat -n K/N [options] FILE|-", "one piece to standard output"},
     {"count [options] [FILE...|-]", "records, the header not counted"},
-    {"check [options] [FILE...|-]", "what a file is, and what in it is odd"},
+    {"check [options] [FILE...|-]", "describe a file, and what in it is odd"},
 };
 
 std::string option_spelling(const OptionRow& row) {

@@ -38,7 +38,7 @@ void print_offsets(Context& context, OpenInput& opened) {
     // Only this format says that the input is compressed.
     const bool says_compression = arguments.format == Format::kJson;
     if (input.compression() != Compression::kNone && !says_compression) {
-        diagnostics.warn("offsets are of the decompressed bytes");
+        diagnostics.warn("offsets count decompressed bytes");
     }
     const auto writer = make_offsets_writer(arguments.format, out);
     InputFacts facts = facts_of(input, opened.dialect, policy.header);
@@ -52,7 +52,7 @@ void print_offsets(Context& context, OpenInput& opened) {
             diagnostics.take(piece);
             writer->piece(piece);
         });
-        throw_if_changed(input, index, opened.dialect, arguments.execution);
+        rescan_if_touched(input, index, opened.dialect, arguments.execution);
     } else {
         OffsetsSink sink(*writer, diagnostics);
         const Findings findings = cut_stream(input, opened.dialect, arguments.execution, policy, sink);

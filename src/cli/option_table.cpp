@@ -50,7 +50,7 @@ std::vector<OptionRow> output_rows() {
         {"manifest", 0, "FILE", "a JSON list of the pieces, written after them", kSplit, "Output", kPath},
         {"checksum", 0, nullptr, "CRC32C of each piece, in the manifest and the events", kSplit, "Output"},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
-        {"null", '0', nullptr, "print them, each ended by NUL", kSplit, "Output"},
+        {"null", '0', nullptr, "print names, each ended by NUL", kSplit, "Output"},
         {"null", '0', nullptr, "end lines with NUL instead of a line feed", kCount, "Output"},
         {"dry-run", 0, nullptr, "print names and sizes of the pieces, write nothing", kSplit, "Output"},
         {"compress", 0, "FORMAT", "compress each piece (zstd:19 is a level): {choices}", kSplit, "Output",

@@ -101,7 +101,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
     if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
 }
 
-void take_machine(const Given& given, Arguments& arguments) {
+void take_execution(const Given& given, Arguments& arguments) {
     Execution& execution = arguments.execution;
     constexpr std::uint64_t kMaxThreads = 1024;
     execution.threads =
@@ -206,7 +206,8 @@ void take_filter(const Given& given, Arguments& arguments) {
         throw UsageError("--clone always and --filter exclude each other");
     for (const char* other : {"compress", "force", "manifest", "mkdir", "resume", "sync"}) {
         if (given.has(other))
-            throw UsageError(formatted("{} is for files, and --filter makes none", given.spelling(other)));
+            throw UsageError(
+                formatted("{} cannot be combined with --filter, which writes no files", given.spelling(other)));
     }
 }
 
@@ -247,7 +248,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_clone(given, arguments);
     take_header(given, arguments);
     take_dialect(given, arguments);
-    take_machine(given, arguments);
+    take_execution(given, arguments);
     take_output(given, arguments);
     take_compression(given, arguments);
     take_filter(given, arguments);

@@ -296,18 +296,18 @@ private:
     // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
     // change is new, scans the input again and compares the pieces with it.
     void throw_if_changed() {
-        if (is_checkable() && input_.accept_touch() && !holds_still()) throw InputChangedError();
+        if (is_checkable() && input_.accept_touch() && !pieces_match_input()) throw InputChangedError();
         input_.throw_if_changed();
     }
 
-    bool holds_still() {
+    bool pieces_match_input() {
         const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
         std::vector<Piece> planned;
         plan_all(again, planned);
         if (again.findings() != report_.findings) return false;
         // With one pass pieces_ is empty. Reports were then made from the same bytes as the pieces.
         if (!pieces_.empty() && planned != pieces_) return false;
-        return target_->hold(planned, names_of(planned));
+        return target_->match_input(planned, names_of(planned));
     }
 
     Input& input_;

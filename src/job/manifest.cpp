@@ -48,7 +48,7 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
     if (there == wanted) return std::nullopt;
     const std::optional<Json> a = parse_json(there);
     const std::optional<Json> b = parse_json(wanted);
-    if (!a || a->find("cleave") == nullptr) return "it is no manifest";
+    if (!a || a->find("cleave") == nullptr) return "it is not a manifest of cleave";
     for (const auto& [key, value] : *b->object()) {
         const Json* other = a->find(key);
         if (other == nullptr) return "it has no '" + key + "'";
@@ -62,7 +62,7 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
             return "it has " + std::to_string(others->size()) + " pieces, not " + std::to_string(pieces->size());
         const auto [piece, in_pieces] = std::ranges::mismatch(*others, *pieces, is_same_plan);
         if (piece == others->end()) continue;
-        return "its piece " + std::to_string(piece - others->begin() + 1) + " is another one";
+        return "its piece " + std::to_string(piece - others->begin() + 1) + " differs";
     }
     return std::nullopt;
 }

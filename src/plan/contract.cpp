@@ -6,7 +6,7 @@
 namespace cleave {
 
 const Policy& checked(const Policy& policy) {
-    if (!policy.records && !policy.size && !policy.pieces) throw std::invalid_argument("policy: it sets no limit");
+    if (!policy.records && !policy.size && !policy.pieces) throw std::invalid_argument("policy: no limit is set");
     if (policy.pieces && (policy.records || policy.size)) {
         throw std::invalid_argument("policy: pieces and the other limits exclude each other");
     }

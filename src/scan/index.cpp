@@ -161,12 +161,12 @@ RecordIndex index_records(Input& input, const Dialect& dialect, const Execution&
     const LastRecord last = input.is_snapshot() ? LastRecord::kLeftOut : LastRecord::kKept;
     RecordIndex index(blob, dialect, execution, input.cancellation(), last);
     if (input.is_snapshot()) input.leave_out(size - index.findings().size);
-    throw_if_changed(input, index, dialect, execution);
+    rescan_if_touched(input, index, dialect, execution);
     return index;
 }
 
-void throw_if_changed(const Input& input, const RecordIndex& index, const Dialect& dialect,
-                      const Execution& execution) {
+void rescan_if_touched(const Input& input, const RecordIndex& index, const Dialect& dialect,
+                       const Execution& execution) {
     if (input.accept_touch()) {
         const RecordIndex again(input.blob(), dialect, execution, input.cancellation());
         if (!again.has_same_records(index)) throw InputChangedError();

@@ -20,7 +20,7 @@ public:
 
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    bool hold(std::span<const Piece>, std::span<const std::string>) override { return true; }
+    bool match_input(std::span<const Piece>, std::span<const std::string>) override { return true; }
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
     void seal(const std::string& /*manifest*/) override {}
     void commit() noexcept override {}

@@ -43,7 +43,7 @@ private:
 using Bytes = std::vector<std::uint8_t>;
 
 // A piece on its way from the feeding thread to the one that works on it.
-struct Job {
+struct QueuedPiece {
     const Piece begun;  // as known at begin()
     const std::string path;
     std::deque<Bytes> parts;
@@ -79,7 +79,7 @@ public:
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return waiting_.size() < workers_.size() || failure_; });
         throw_failure();
-        last_ = std::make_shared<Job>(Job{piece, path, {}, {}});
+        last_ = std::make_shared<QueuedPiece>(QueuedPiece{piece, path, {}, {}});
         waiting_.push_back(last_);
         changed_.notify_all();
     }
@@ -122,7 +122,7 @@ private:
 
     void work() {
         try {
-            while (const std::shared_ptr<Job> job = next_job()) {
+            while (const std::shared_ptr<QueuedPiece> job = next_job()) {
                 const std::unique_ptr<PieceOutput> output = target_.open(job->begun, job->path);
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
                 const PieceResult result = output->finish(*job->ended);  // `ended` is set, and does not change any more
@@ -140,18 +140,18 @@ private:
     }
 
     // Nothing when all is done.
-    std::shared_ptr<Job> next_job() {
+    std::shared_ptr<QueuedPiece> next_job() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !waiting_.empty() || has_finished_ || is_stopped_; });
         if (waiting_.empty() || is_stopped_) return nullptr;
-        std::shared_ptr<Job> job = std::move(waiting_.front());
+        std::shared_ptr<QueuedPiece> job = std::move(waiting_.front());
         waiting_.pop_front();
         ++busy_;
         return job;
     }
 
     // Nothing at the end of the piece. Throws Cancelled if the piece will not be finished.
-    std::optional<Bytes> next_part(Job& job) {
+    std::optional<Bytes> next_part(QueuedPiece& job) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !job.parts.empty() || job.ended || is_stopped_; });
         if (is_stopped_) throw Cancelled();
@@ -168,10 +168,10 @@ private:
 
     std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
-    std::deque<std::shared_ptr<Job>> waiting_;
-    std::shared_ptr<Job> last_;  // the one that is being fed
-    std::size_t queued_ = 0;     // bytes
-    unsigned busy_ = 0;          // workers that have a piece
+    std::deque<std::shared_ptr<QueuedPiece>> waiting_;
+    std::shared_ptr<QueuedPiece> last_;  // the one that is being fed
+    std::size_t queued_ = 0;             // bytes
+    unsigned busy_ = 0;                  // workers that have a piece
     bool has_finished_ = false;
     bool is_stopped_ = false;
     std::exception_ptr failure_;

@@ -119,11 +119,11 @@ FileTarget::Parts FileTarget::parts_of(const Piece& piece, std::span<const Piece
     return {BlobRange{0, header_size}, BlobRange{piece.start, piece.length}};
 }
 
-bool FileTarget::hold(std::span<const Piece> pieces, std::span<const std::string> paths) {
+bool FileTarget::match_input(std::span<const Piece> pieces, std::span<const std::string> paths) {
     if (!cloner_) return false;
     std::atomic<bool> all = true;
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
-        if (all && !store_.has(paths[i], parts_of(pieces[i], pieces))) all = false;
+        if (all && !store_.has_content(paths[i], parts_of(pieces[i], pieces))) all = false;
     });
     return all;
 }

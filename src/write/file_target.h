@@ -32,7 +32,7 @@ public:
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    bool hold(std::span<const Piece> pieces, std::span<const std::string> paths) override;
+    bool match_input(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
     void seal(const std::string& manifest) override { store_.seal(manifest); }
     void commit() noexcept override { store_.commit(); }

@@ -63,7 +63,7 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
     }
     std::uint64_t end_index = 0;
     if (__builtin_add_overflow(first_index, std::max<std::uint64_t>(count.value_or(1), 1), &end_index)) {
-        throw std::invalid_argument("the index of the last piece is too large; let it begin at a smaller one");
+        throw std::invalid_argument("the index of the last piece is too large; begin at a smaller index");
     }
     for (Part& part : parts_) {
         if (part.field != Field::kIndex) continue;

@@ -105,7 +105,7 @@ void PieceStore::begin() {
         directory_.emplace(folder_);
     }
     marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()));
-    if (!marker_) throw OutputError(directory_->path(), "another run is making these pieces");
+    if (!marker_) throw OutputError(directory_->path(), "another run is writing these pieces");
     has_unnamed_files_ = can_name_descriptors(*directory_, marker_->descriptor(), marker_->name());
     clear_leftovers(*directory_);
     if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), "");
@@ -169,7 +169,7 @@ bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts)
     return true;
 }
 
-bool PieceStore::has(const std::string& path, Parts parts) const {
+bool PieceStore::has_content(const std::string& path, Parts parts) const {
     return find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation()).has_value();
 }
 
@@ -274,7 +274,7 @@ void PieceStore::note_kept(const FileIdentity& file) {
 bool PieceStore::judge_present(bool is_right, const std::string& path, const std::string& what) const {
     if (is_right || options_.replace) return is_right;
     if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
-    throw OtherPieceError(path, "exists, and is not " + what + " of this plan");
+    throw OtherPieceError(path, "exists, and differs from " + what);
 }
 
 std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name,

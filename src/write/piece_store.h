@@ -66,7 +66,7 @@ public:
     // and may not be replaced; Cancelled.
     bool holds(const Piece& piece, const std::string& path, Parts parts);
     // Whether a file of that path has this content. Throws std::system_error, Cancelled.
-    bool has(const std::string& path, Parts parts) const;
+    bool has_content(const std::string& path, Parts parts) const;
 
     // A file that will have that path, for which check() was called. Makes the directory if need be. The file's mode is
     // FileIdentity::permissions of the input, less the umask. Throws std::system_error.

@@ -65,7 +65,9 @@ public:
     virtual void stop() noexcept {}
 
     // Whether the finished pieces still equal the input. False if the target cannot tell.
-    virtual bool hold(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) { return false; }
+    virtual bool match_input(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) {
+        return false;
+    }
 
     // Ends waits for input when the user cancels the run or the target fails. Valid as long as the target.
     virtual const Cancellation* cancellation() const noexcept = 0;

@@ -426,7 +426,7 @@ def left_behind(bench):
         place.empty()
         for command in ("cat > /dev/null; sleep 1000 & exit 0", STUBBORN + "exec 3<&0; sleep 1000 <&3 & exit 0"):
             with family(bench, place.command("--filter", command)) as run:
-                expect_exit(run.wait(8), 1, "left processes that did not end")
+                expect_exit(run.wait(8), 1, "left processes running")
                 run.expect_none_left(1)
         began = time.monotonic()
         with family(bench, place.command("--filter", "cat > /dev/null; setsid sleep 1000 > /dev/null 2>&1 & exit 0")) as run:
