@@ -7,11 +7,16 @@
 #include <iostream>
 #include <string>
 
+namespace {
+
 class PrintNames : public cleave::JobObserver {
+public:
     void finished(const cleave::Piece&, const std::string& path, const cleave::PieceResult&) override {
         std::cout << path << '\n';
     }
 };
+
+}  // namespace
 
 int main(int argc, char** argv) try {
     if (argc != 4) {

@@ -29,7 +29,7 @@ std::vector<const Kernel*> kernels_under_test() {
 
 std::string unique_name(const Kernel* kernel) {
     const std::vector<const Kernel*> available = available_kernels();
-    const bool emulated = std::find(available.begin(), available.end(), kernel) == available.end();
+    const bool emulated = std::ranges::find(available, kernel) == available.end();
     return (emulated ? "emulated_" : "") + std::string(kernel_name(*kernel));
 }
 
