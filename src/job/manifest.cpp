@@ -13,13 +13,13 @@
 namespace cleave {
 namespace {
 
-// The first difference of two objects, as "'input.size'". `there` may have any members.
-std::string differing_member(const std::string& key, const Json& there, const Json& wanted) {
+// The first difference of two objects, as "input.size". `there` may have any members.
+std::string differing_member(std::string key, const Json& there, const Json& wanted) {
     for (const auto& [member, value] : *wanted.object()) {
         const Json* other = there.find(member);
-        if (other == nullptr || *other != value) return "'" + key + "." + member + "'";
+        if (other == nullptr || *other != value) return key.append(".").append(member);
     }
-    return "'" + key + "'";
+    return key;
 }
 
 // Compares two elements of 'pieces', but not their results. `there` may be any value.
@@ -54,7 +54,7 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
         if (other == nullptr) return "it has no '" + key + "'";
         if (*other == value) continue;
         if (value.object() != nullptr && other->object() != nullptr)
-            return "its " + differing_member(key, *other, value) + " differs";
+            return "its '" + differing_member(key, *other, value) + "' differs";
         const Json::Array* pieces = value.array();
         const Json::Array* others = other->array();
         if (pieces == nullptr || others == nullptr) return "its '" + key + "' differs";
