@@ -101,9 +101,10 @@ def plain_table(rows: list[list[str]]) -> str:
 
 def caption(report: dict[str, Any]) -> str:
     m = report["machine"]
+    cache = "not in the page cache" if "--cold" in report["command"] else "in the page cache"
     return (
         f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB, Linux {m['kernel']}, {m['compiler']}, "
-        f"{m['file_system']}; {m['date']}; `{report['command']}`: files of {report['size']} in the page cache, "
+        f"{m['file_system']}; {m['date']}; `{report['command']}`: files of {report['size']} {cache}, "
         f"best of {report['rounds']} rounds."
     )
 
