@@ -197,6 +197,13 @@ TEST(Examine, ChunksOfSeveralBlocks) {
     for (const std::size_t block_size : {7U, 64U}) check.expect_mapped({nullptr, 3, block_size});
 }
 
+// More bytes in a chunk than are read at a time.
+TEST(Examine, LongChunks) {
+    Random random(4);
+    const ExamineCheck check(random_csv(random, Dialect{}, std::size_t{5} << 19, 1), Dialect{});
+    check.expect_mapped({nullptr, 2, std::size_t{1} << 22});
+}
+
 TEST(Examine, Streams) {
     for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {
         Random random(seed);
