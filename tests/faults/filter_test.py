@@ -323,6 +323,14 @@ def killed_command(bench):
             expect_exit(run, 1, "was ended by signal 9" if "kill" in command else "exited with status 3", "(piece 2, byte ")
 
 
+def parent_of(pid):
+    """None if the process has ended."""
+    try:
+        return int(read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def killed_guard(bench):
     """KILL of the process between cleave and a command: the run fails, and no piece is taken for whole"""
     place = bench.place(6 << 20, "-n", 4)
@@ -330,9 +338,9 @@ def killed_guard(bench):
     def kill_one(run):
         with open("/proc/%d/task/%d/children" % (run.process.pid, run.process.pid), encoding="ascii") as file:
             children = [int(pid) for pid in file.read().split()]
-        others = [pid for pid in run.processes() if pid != run.process.pid and
-                  int(read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[1]) == run.process.pid]
+        others = [pid for pid in run.processes() if parent_of(pid) == run.process.pid]
         os.kill((children or others)[0], signal.SIGKILL)
+
     run = end_midway(bench, place, SLOW_WITNESS, False, kill_one)
     expect_exit(run, 1, "was ended by signal 9")
 
