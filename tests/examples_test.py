@@ -80,6 +80,9 @@ class Examples:
 
     def test_mapping(self):
         """One of the programs maps the file, the other does not."""
+        if run("sh", "-c", "strace -e trace=none true").returncode != 0:
+            print("skipped: strace cannot be used here, so what is mapped is not looked at")
+            return
         for name, wanted in [("split", True), ("split_unmapped", False)]:
             done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, "2",
                        os.path.join(self.scratch, name + "{i}.csv"),
