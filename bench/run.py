@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from runner import chart, cold_rows, count_rows, limit_rows, machine, report, split_rows
+from runner import chart, cold_rows, count_rows, limit_rows, machine, report, split_rows, stage_rows
 from runner.bench import ROOT, Bench, parse_size, size_name
 from runner.measure import WrongAnswer, say
 
@@ -26,6 +26,7 @@ GROUPS = {
     "pipe": split_rows.pipe,
     "tiny": limit_rows.tiny,
     "memory": limit_rows.memory,
+    "stages": stage_rows.stages,
 }
 GROWTH_GROUPS = {"growth": limit_rows.growth_in_size, "pieces": limit_rows.growth_in_pieces}
 COLD_GROUPS = {"cold": cold_rows.cold}

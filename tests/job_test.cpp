@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -134,6 +135,95 @@ TEST_P(JobTest, TheManifestIsThatOfTheFiles) {
         EXPECT_EQ(*(*pieces)[i].find("size"), Json(out_.files().at(name).size()));
     }
     EXPECT_EQ(*manifest->find("input")->find("size"), Json(kText.size()));
+}
+
+// A stage makes the same pieces whichever way its input comes, whatever the threads and the size of a block.
+class StageJobTest : public testing::Test {
+protected:
+    enum class Source : std::uint8_t { kMapped, kRead, kStream };
+
+    // The pieces, by name.
+    std::map<std::string, std::string> run(Job job, Source source) {
+        const TemporaryDirectory out;
+        job.stage.options.rules.push_back({"b: mask(first=1)", "--redact"});
+        job.stage.options.select = RuleText{"b,a", "--select"};
+        job.stage.may_spool = true;
+        job.output.names = out.path("{i:02}");
+        Watcher watcher;
+        if (source == Source::kStream) {
+            Pipe pipe(text_, {7, 100});
+            Input input = Input::open(pipe.path());
+            run_job(input, job, watcher);
+        } else {
+            Input input = Input::open(path_, nullptr, source == Source::kRead ? Access::kRead : Access::kMapped);
+            run_job(input, job, watcher);
+        }
+        return out.files();
+    }
+
+    static std::string make_text() {
+        std::string text =
+            "\xEF\xBB\xBF"
+            "a,b\n";
+        for (int i = 0; i < 200; ++i) {
+            text += std::to_string(i) + (i % 7 == 0 ? ",\"x\ny, " : ",\"z") +
+                    std::string(static_cast<std::size_t>(i % 23), '-') + "\"\r\n";
+            if (i % 31 == 0) text += '\n';
+        }
+        return text + "last,one";
+    }
+
+    TemporaryDirectory in_;
+    std::string text_ = make_text();
+    std::string path_ = in_.write("in.csv", text_);
+};
+
+TEST_F(StageJobTest, TheWayOfTheInputChangesNothing) {
+    Policy of_size;
+    of_size.size = 300;
+    const Job by_size = job_of(of_size);
+    for (const Job& base : {by_records(17), by_pieces(5), by_size}) {
+        const auto wanted = run(base, Source::kMapped);
+        EXPECT_GT(wanted.size(), 3U);
+        EXPECT_EQ(wanted.begin()->second.substr(0, 14),
+                  "\xEF\xBB\xBF"
+                  "b,a\n\"x****\"");
+        for (const Source source : {Source::kMapped, Source::kRead, Source::kStream}) {
+            for (const std::size_t block_size : {1U, 13U, 64U, 1000U, 1U << 20}) {
+                for (const unsigned threads : {1U, 2U, 5U}) {
+                    Job job = base;
+                    job.execution.block_size = block_size;
+                    job.execution.threads = threads;
+                    EXPECT_EQ(run(job, source), wanted) << block_size << ", " << threads;
+                }
+            }
+        }
+    }
+}
+
+// The report of a job whose pieces go to commands is the only file that the job makes.
+TEST_F(StageJobTest, AReportBesideCommandsIsTakenBackIfTheJobFailsAfterwards) {
+    const TemporaryDirectory out;
+    Job job = by_records(50);
+    job.stage.options.rules.push_back({"b: null", "--redact"});
+    job.output.filter = "cat > /dev/null";
+    job.output.report = out.path("report");
+    for (const bool fails : {true, false}) {
+        bool was_there = false;
+        Watcher watcher;
+        watcher.on_concluded = [&](const JobReport&) {
+            was_there = out.files().contains("report");
+            if (fails) throw std::runtime_error("failed on purpose");
+        };
+        Input input = Input::open(path_);
+        if (fails) {
+            EXPECT_THROW(run_job(input, job, watcher), std::runtime_error);
+        } else {
+            run_job(input, job, watcher);
+        }
+        EXPECT_TRUE(was_there);
+        EXPECT_EQ(out.files().empty(), fails);
+    }
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class Bench:
         self.track = Track(self.data, self.rounds, self.shown)
         self._records: dict[Path, int] = {}
 
-    def shown(self, argv: list[str]) -> str:
+    def shown(self, argv: list[str], stdout: str = "") -> str:
         """The command as anybody could type it."""
 
         def word(text: str) -> str:
@@ -86,7 +86,8 @@ class Bench:
             return f"'{text}'" if " " in text else text
 
         first, *rest = argv
-        return " ".join([Path(first).name, *(word(Path(r).name if r.endswith(".py") else r) for r in rest)])
+        words = [Path(first).name, *(word(Path(r).name if r.endswith(".py") else r) for r in rest)]
+        return " ".join([*words, *([">", word(stdout)] if stdout else [])])
 
     def program(self, name: str) -> str:
         return str(self.programs / name)
@@ -173,6 +174,8 @@ class Bench:
         say(f"  {verdict.row}: {verdict.figure:.3g} {verdict.unit} {verdict.must} {holds}")
 
     def skip(self, why: str) -> None:
+        if why in self.results.skipped:
+            return
         self.results.skipped.append(why)
         say(f"  skipped: {why}")
 

@@ -38,9 +38,11 @@ class Contestant:
     check_files: Callable[[Path], None] | None = None  # of what was written, after the first run
     times_itself: bool = False  # the last word of its output is the seconds to take for it
     is_peer: bool = False  # somebody else's: a failure is noted and does not end the measuring
+    keeps_order: bool = True  # what it writes has the order of the input
+    stdout: str = ""  # the file that standard output goes to; else it is captured
 
     def writes(self) -> bool:
-        return any(OUT in word for word in self.argv)
+        return any(OUT in word for word in (*self.argv, self.stdout))
 
 
 @dataclass
@@ -74,12 +76,17 @@ class Race:
         return all(name in self.times and self.times[name].wall for name in names)
 
 
-def run_once(argv: list[str]) -> Run:
-    """Runs the program with nothing on standard input. Raises WrongAnswer if it fails."""
+def run_once(argv: list[str], stdout: str = "") -> Run:
+    """Runs the program with nothing on standard input. Raises WrongAnswer if it fails.
+
+    Standard output goes to the file `stdout`; without one it is captured.
+    """
     with memory_file() as output, memory_file() as errors:
         actions = [
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
+            (os.POSIX_SPAWN_OPEN, 1, stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            if stdout
+            else (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
             (os.POSIX_SPAWN_DUP2, errors.fileno(), 2),
         ]
         begin = time.perf_counter()
@@ -106,7 +113,7 @@ def content(file: BinaryIO) -> str:
 class Track:
     """Where races are held: a folder for what runs leave behind, and how commands are shown."""
 
-    def __init__(self, data: Path, rounds: int, shown: Callable[[list[str]], str]):
+    def __init__(self, data: Path, rounds: int, shown: Callable[[list[str], str], str]):
         self.data = data
         self.rounds = rounds
         self.shown = shown
@@ -127,7 +134,7 @@ class Track:
 
         The order matters: a run that leaves the memory in small pages slows down the next one that writes.
         """
-        race = Race(name, title, size, {c.name: Times(self.shown(c.argv)) for c in contestants})
+        race = Race(name, title, size, {c.name: Times(self.shown(c.argv, c.stdout)) for c in contestants})
         running = list(contestants)
         out = out or self.scratch / "out"
         rounds = rounds or self.rounds
@@ -156,7 +163,8 @@ class Track:
             os.sync()
         before()
         try:
-            run = run_once([word.replace(OUT, str(out)) for word in contestant.argv])
+            argv = [word.replace(OUT, str(out)) for word in contestant.argv]
+            run = run_once(argv, contestant.stdout.replace(OUT, str(out)))
             if contestant.times_itself:
                 answer, seconds = run.output.rsplit(maxsplit=1)
                 run = Run(float(seconds), run.cpu, answer)

@@ -8,6 +8,7 @@ from typing import Any
 from .bench import Results
 
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
+STAGES = "stages/"
 GROWTH = ("growth/", "pieces/")
 TABLES = ("peers/quoted", "peers/plain", "peers/slow", "split", "split-peers/fast", "split-peers/slow")
 
@@ -112,7 +113,7 @@ def caption(report: dict[str, Any]) -> str:
 def markdown(report: dict[str, Any]) -> str:
     parts = [caption(report), markdown_table(verdict_rows(report))]
     for race in report["races"]:
-        if race["name"] in TABLES:
+        if race["name"] in TABLES or race["name"].startswith(STAGES):
             parts += [f"**{race['title'][0].upper() + race['title'][1:]}**", markdown_table(race_rows(race))]
     growth = [race for race in report["races"] if race["name"].startswith(GROWTH)]
     if growth:

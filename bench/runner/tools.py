@@ -8,10 +8,14 @@ from pathlib import Path
 from .bench import Bench
 from .measure import OUT, Contestant
 
+NOTHING = "/dev/null"
+MASKED = f"{OUT}/masked.csv"
+
 SCRIPTS = Path(__file__).resolve().parents[1] / "peers"
 
 Command = Callable[[str, str], list[str]]  # of the program and the input file
 SplitCommand = Callable[[str, str, int], list[str]]  # and the records of a piece
+SelectCommand = Callable[[str, str, str], list[str]]  # and the columns, with commas; writes to standard output
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,9 @@ class Tool:
     version: tuple[str, ...] = ("--version",)
     counts: tuple[tuple[str, Command], ...] = ()  # what the row's name gets, and the command
     split: SplitCommand | None = None
+    selects: tuple[tuple[str, SelectCommand], ...] = ()  # what the row's name gets, and the command
+    masks: tuple[tuple[str, Command], ...] = ()  # the same; does what stage_rows.MASK says, to standard output
+    pseudo: SelectCommand | None = None  # replaces the values of the columns by tokens
     is_slow: bool = False  # gets a smaller file
 
     def find(self, bench: Bench) -> str | None:
@@ -42,24 +49,52 @@ def plainly(program: str, file: str) -> list[str]:
     return [program, "count", file]
 
 
+def select_plainly(program: str, file: str, columns: str) -> list[str]:
+    return [program, "select", columns, file]
+
+
+def miller_put(words: str) -> Command:
+    return lambda program, file: [program, "--csv", "-S", "--from", file, "put", words]
+
+
+IN_ANY_ORDER = ", in any order"  # of what several threads write
+STARS = "*" * 64
+MILLER_GSUB = '$phone = gsub($phone, ".", "*"); if ($status == "public") {$mail = gsub($mail, ".", "*")}'
+# As long as no value has more characters than there are stars.
+MILLER_SUBSTR = (
+    f'begin {{@stars = "{STARS}"}} $phone = substr(@stars, 0, strlen($phone) - 1); '
+    'if ($status == "public") {$mail = substr(@stars, 0, strlen($mail) - 1)}'
+)
+MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT does what stage_rows.MASK says
+
 TOOLS = (
     Tool(
         "xsv",
         ("xsv",),
         counts=(("", plainly),),
         split=lambda program, file, records: [program, "split", "-s", str(records), OUT, file],
+        selects=(("", select_plainly),),
     ),
     Tool(
         "qsv",
         ("qsv", "qsvlite"),
         counts=(("", plainly),),
         split=lambda program, file, records: [program, "split", "-s", str(records), OUT, file],
+        selects=(("", select_plainly),),
+        pseudo=lambda program, file, columns: [program, "pseudo", columns, file],
     ),
     Tool(
         "xan",
         ("xan",),
         counts=(("", plainly), (", parallel", lambda program, file: [program, "count", "--parallel", file])),
         split=lambda program, file, records: [program, "split", "-S", str(records), "-O", OUT, file],
+        selects=(
+            ("", select_plainly),
+            (
+                IN_ANY_ORDER,
+                lambda program, file, columns: [program, "parallel", "cat", "-P", f"select {columns}", file],
+            ),
+        ),
     ),
     Tool(
         "zsv",
@@ -78,16 +113,22 @@ TOOLS = (
         split=lambda program, file, records: [
             program, "--csv", "--from", file, "split", "-n", str(records), "--prefix", f"{OUT}/x"
         ],
+        selects=(
+            ("", lambda program, file, columns: [program, "--csv", "-S", "--from", file, "cut", "-o", "-f", columns]),
+        ),
+        masks=(("", miller_put(MILLER_GSUB)), (", by substr", miller_put(MILLER_SUBSTR))),
         is_slow=True,
     ),
 )  # fmt: skip
 
 
-def present(bench: Bench, is_slow: bool) -> list[tuple[Tool, str]]:
+def present(
+    bench: Bench, is_slow: bool, is_wanted: Callable[[Tool], bool] = lambda tool: True
+) -> list[tuple[Tool, str]]:
     """The tools that are here, with their programs. Versions go into the results; absent tools are listed as skipped."""
     found = []
     for tool in TOOLS:
-        if tool.is_slow != is_slow:
+        if tool.is_slow != is_slow or not is_wanted(tool):
             continue
         program = tool.find(bench)
         if program is None:
@@ -116,4 +157,41 @@ def splitters(bench: Bench, path: Path, records: int, is_slow: bool = False) -> 
         Contestant(f"{tool.name} split", tool.split(program, str(path), records), is_peer=True)
         for tool, program in present(bench, is_slow)
         if tool.split is not None
+    ]
+
+
+def selectors(bench: Bench, path: Path, columns: str, is_slow: bool = False) -> list[Contestant]:
+    """Every tool that selects columns, each way that it can; to nothing."""
+    return [
+        Contestant(
+            f"{tool.name} select{suffix}",
+            command(program, str(path), columns),
+            is_peer=True,
+            keeps_order=suffix != IN_ANY_ORDER,
+            stdout=NOTHING,
+        )
+        for tool, program in present(bench, is_slow, lambda tool: bool(tool.selects))
+        for suffix, command in tool.selects
+    ]
+
+
+def maskers(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]:
+    """Every tool that does what stage_rows.MASK says, into one file."""
+    found = []
+    for tool, program in present(bench, is_slow, lambda tool: bool(tool.masks) or tool.module in MODULE_MASKS):
+        if tool.module in MODULE_MASKS:
+            argv = [program, str(SCRIPTS / f"{tool.module}_mask.py"), str(path), MASKED]
+            found.append(Contestant(f"{tool.name} mask", argv, times_itself=True, is_peer=True))
+        for suffix, command in tool.masks:
+            argv = command(program, str(path))
+            found.append(Contestant(f"{tool.name} mask{suffix}", argv, is_peer=True, stdout=MASKED))
+    return found
+
+
+def pseudonymisers(bench: Bench, path: Path, column: str) -> list[Contestant]:
+    """Every tool that replaces values by tokens; to nothing."""
+    return [
+        Contestant(f"{tool.name} pseudo", tool.pseudo(program, str(path), column), is_peer=True, stdout=NOTHING)
+        for tool, program in present(bench, False, lambda tool: tool.pseudo is not None)
+        if tool.pseudo is not None
     ]

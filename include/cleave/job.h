@@ -10,6 +10,7 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
+#include "cleave/stage.h"
 
 namespace cleave {
 
@@ -21,9 +22,21 @@ enum class Passes : std::uint8_t {
     kTwo,   // scanned and planned as a whole; then the pieces are written side by side
 };
 
+// What changes records on their way into the pieces. With a stage, Policy::size limits what is written, and starts and
+// lengths of pieces, in names, manifest and observer, are those of what is written: Piece::start counts from the start
+// of the header as it is written. Shares of Policy::pieces are shares of the input's bytes, so each record is in the
+// piece in which it is without a stage. Not with Policy::alignment, and not for a stream that is needed as a whole,
+// unless `may_spool`.
+struct StageJob {
+    StageOptions options;  // no stage if these are empty, or change nothing in any input
+    const KeyRing* keys = nullptr;
+    bool may_spool = false;  // a stream may be copied, as it is, to a temporary file
+};
+
 struct Job {
     DialectOptions dialect;
     Policy policy;
+    StageJob stage;
     Execution execution;  // its threads are also the most pieces that are written at a time
     OutputOptions output;
     Passes passes = Passes::kAuto;
@@ -33,8 +46,15 @@ struct Job {
 struct JobReport {
     SniffedDialect sniffed;  // the dialect, and why
     Findings findings;
-    std::uint64_t header_size = 0;  // as plan_pieces() returns it
+    std::uint64_t header_size = 0;  // as plan_pieces() returns it; with a stage, of the header as it is written
     std::uint64_t pieces = 0;
+    StageCounts counts;  // with a stage
+};
+
+// A stage would need a copy of a stream, with its values, in a temporary file.
+class SpoolError : public std::invalid_argument {
+public:
+    SpoolError() : std::invalid_argument("the input is a stream that would be copied, with its values, to a file") {}
 };
 
 // Is called while a job runs, by one thread at a time. If a member throws, the job fails and is undone.
@@ -49,11 +69,17 @@ public:
     // Execution::meter starts again at 0.
     virtual void spooled(std::uint64_t /*size*/) {}
 
+    // The rules have been compiled. Nothing is written yet. `header_records` is as in Findings.
+    virtual void compiled(const Stage& /*stage*/, std::uint64_t /*header_records*/) {}
+
     // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. Throws
     // OpenQuoteError for an open quote: override it to accept one.
     virtual void found(const Findings& findings);
 
     // Start and length of the piece are known. In piece order; with two passes, for all pieces before any is written.
+    // Never called for a stage's pieces of a blob unless they are measured beforehand: for Policy::size, for names with
+    // the place of a piece, for a command, for a dry run, and for a manifest under OutputOptions::resume. finished()
+    // tells start and length in every job.
     virtual void cut(const Piece& /*piece*/) {}
 
     // The piece is finished and has its name. In piece order, from any thread.
@@ -71,6 +97,7 @@ public:
 // - OutputError, OtherPieceError, CloneError, FilterError,
 // - InputError if refuse_foreign() throws it, the compressed data are corrupt or end too early, and what
 //   JobObserver::found() throws,
+// - RuleError, SpoolError,
 // - HeaderSizeError, before the first piece,
 // - InputChangedError if the input was written to meanwhile; if only the time of its last status change is new, the
 //   input is scanned again and compared with the files,

@@ -39,6 +39,8 @@ struct OutputOptions {
     // a pipe or a character device, the manifest is written there after all pieces have their names. A FIFO is opened
     // at the start of the run, which waits for a reader.
     std::string manifest;
+    // The same for a JSON file that says what the rules of a stage did. It appears before the manifest.
+    std::string report;
     CloneMode clone = CloneMode::kNever;  // has no effect on pieces that are compressed
     CompressionOptions compression;
     bool checksum = false;  // compute PieceResult::crc32c; reads also bytes that the system shares or copies

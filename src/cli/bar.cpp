@@ -33,7 +33,8 @@ bool prints(const Arguments& arguments) {
         case Verb::kSplit:
             return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
         case Verb::kCount:
-        case Verb::kCheck: break;
+        case Verb::kCheck:
+        case Verb::kKey: break;
     }
     return false;
 }

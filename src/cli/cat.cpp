@@ -1,13 +1,21 @@
-// cleave cat: one piece to standard output.
+// cleave cat: all records or one piece to standard output, as they are or changed by rules.
 #include <unistd.h>
+
+#include <optional>
 
 #include "cli/diagnostics.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "io/copy.h"
+#include "job/record_lane.h"
+#include "job/stage_report.h"
+#include "job/staging.h"
+#include "write/lone_file.h"
 
 namespace cleave::cli {
 namespace {
+
+constexpr const char* kTarget = "write error";  // what messages name
 
 void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
@@ -20,16 +28,77 @@ void print_piece(Context& context, OpenInput& opened) {
         header_size_in(arguments.policy.header, wanted.number, header_size(index, arguments.policy));
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
     const Input& input = opened.input;
-    copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, "write error", input.cancellation());
-    copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, "write error", input.cancellation());
+    copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, kTarget, input.cancellation());
+    copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, kTarget, input.cancellation());
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+}
+
+// Without -n: no scan is needed.
+void print_all(Context& context, OpenInput& opened) {
+    Input& input = opened.input;
+    std::uint64_t skipped = 0;
+    if (context.arguments.policy.header == HeaderMode::kDrop) {
+        skipped = read_head(input, opened.dialect, HeaderMode::kDrop, kMaxRecordLimit).bytes.size();
+    }
+    if (!input.is_stream()) {
+        copy_range(input.blob(), {skipped, input.blob().size() - skipped}, STDOUT_FILENO, kTarget,
+                   input.cancellation());
+    } else {
+        for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
+            const std::uint64_t here = std::min<std::uint64_t>(skipped, bytes.size());
+            write_all(STDOUT_FILENO, bytes.subspan(here), kTarget, input.cancellation());
+            skipped -= here;
+        }
+    }
+    input.throw_if_changed();
+}
+
+// Through the rules. Returns false if the rules change nothing, and nothing was printed.
+bool print_staged(Context& context, OpenInput& opened) {
+    const Arguments& arguments = context.arguments;
+    Input& input = opened.input;
+    if (arguments.cat_piece != 0 && input.is_stream()) {
+        if (!arguments.stage.may_spool) throw SpoolError();
+        spool(context, opened);
+    }
+    Staging staging(input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
+    context.header_records = staging.header_records();
+    Diagnostics(context).take(staging.stage());
+    const std::string& report_path = arguments.output.report;
+    if (!staging.changes_input() && report_path.empty()) return false;
+    std::optional<LoneFile> report;
+    if (!report_path.empty()) report.emplace(report_path, input);
+    std::uint64_t size = 0;
+    const auto write = [&](std::span<const std::uint8_t> bytes) {
+        size += bytes.size();
+        write_all(STDOUT_FILENO, bytes, kTarget, input.cancellation());
+    };
+    if (arguments.cat_piece != 0) {
+        staging.write_one(arguments.cat_piece, write);
+    } else {
+        staging.write_all(write);
+    }
+    input.throw_if_changed();
+    if (report) {
+        InputFacts facts = facts_of(input, opened.dialect, arguments.policy.header);
+        facts.size = size;
+        report->publish(stage_report(staging.stage(), staging.counts(), facts, 1));
+        report->commit();
+    }
+    return true;
 }
 
 }  // namespace
 
 void run_cat(Context& context) {
-    with_input(context, context.arguments.inputs.front(), nullptr,
-               [&](OpenInput& opened) { print_piece(context, opened); });
+    with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
+        if (!context.arguments.stage.options.is_empty() && print_staged(context, opened)) return;
+        if (context.arguments.cat_piece != 0) {
+            print_piece(context, opened);
+        } else {
+            print_all(context, opened);
+        }
+    });
 }
 
 }  // namespace cleave::cli

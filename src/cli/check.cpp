@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/check_report.h"
+#include "cli/check_rules.h"
 #include "cli/line_counter.h"
 #include "cli/messages.h"
 #include "cli/session.h"
@@ -36,6 +37,20 @@ std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, 
 
 bool check_input(Context& context, const std::string& path, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
+    if (arguments.shows_columns || arguments.shows_template || !arguments.stage.options.is_empty()) {
+        bool is_sound = true;
+        with_input(context, path, nullptr, [&](OpenInput& opened) {
+            if (arguments.shows_columns) {
+                print_columns(context, opened, out);
+            } else if (arguments.shows_template) {
+                print_template(context, opened, out);
+            } else {
+                is_sound = check_rules(context, opened, out);
+            }
+        });
+        out.flush();
+        return is_sound;
+    }
     CheckReport report;
     report.path = path;
     report.has_header = context.has_header();

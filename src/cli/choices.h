@@ -23,6 +23,12 @@ inline constexpr Choice<std::optional<Terminator>> kTerminators[] = {
     {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
 inline constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}};
 inline constexpr Choice<When> kWhens[] = {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
+inline constexpr Choice<DefaultAction> kDefaultActions[] = {{"keep", DefaultAction::kKeep},
+                                                            {"null", DefaultAction::kNull},
+                                                            {"drop", DefaultAction::kDrop},
+                                                            {"fail", DefaultAction::kFail}};
+inline constexpr Choice<bool> kForbidden[] = {{"mail", true}, {"card", false}};  // whether it is mail
+inline constexpr Choice<bool> kSpools[] = {{"plain", true}};
 inline constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 
 }  // namespace cleave::cli

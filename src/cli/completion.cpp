@@ -96,6 +96,12 @@ _cleave() {
     for (const Verb verb : verbs()) {
         text += formatted("        {}:-*) words='{}' ;;\n", verb_name(verb), bash_options(bit(verb)));
     }
+    for (const Verb verb : verbs()) {
+        if (*verb_words(verb) == '\0') continue;
+        text += formatted(
+            "        {}:*)\n            [[ $COMP_CWORD -eq 2 ]] || return\n            words='{}'\n            ;;\n",
+            verb_name(verb), verb_words(verb));
+    }
     text += R"(        *) return ;;
         esac
         ;;
@@ -121,11 +127,12 @@ std::string zsh_spec(const OptionRow& row) {
                      joined, quoted(after));
 }
 
-std::string zsh_arguments(const char* pattern, unsigned bits) {
+std::string zsh_arguments(const char* pattern, unsigned bits, const char* words = "") {
     std::string text = formatted("    {})\n        _arguments -s -S", pattern);
     for (const OptionRow& row : option_table()) {
         if ((row.verbs & bits) != 0) text += formatted(" \\\n            {}", zsh_spec(row));
     }
+    if (*words != '\0') text += formatted(" \\\n            '1:word:({})'", words);
     if (bits != kGeneral) text += " \\\n            '*:file:_files'";
     return text + "\n        ;;\n";
 }
@@ -158,7 +165,7 @@ _cleave() {
     case $verb in
 )";
     text += zsh_arguments("-*", kGeneral);
-    for (const Verb verb : verbs()) text += zsh_arguments(verb_name(verb), bit(verb));
+    for (const Verb verb : verbs()) text += zsh_arguments(verb_name(verb), bit(verb), verb_words(verb));
     text += R"(    esac
 }
 
@@ -206,6 +213,19 @@ complete -c cleave -n '__cleave_verb_is ""' -f
     }
     text += "complete -c cleave -n '__cleave_verb_is \"\"' -a help -d 'the options of a verb'\n";
     text += formatted("complete -c cleave -n '__cleave_verb_is help -h --help' -f -a '{}'\n", verb_names(kAllVerbs));
+    text += R"(
+# Whether the word is the first one after the verb.
+function __cleave_verb_alone
+    set -l words (commandline -opc)
+    test (count $words) -eq 2; and test "$words[2]" = $argv
+end
+
+)";
+    for (const Verb verb : verbs()) {
+        if (*verb_words(verb) == '\0') continue;
+        text +=
+            formatted("complete -c cleave -n '__cleave_verb_alone {}' -f -a '{}'\n", verb_name(verb), verb_words(verb));
+    }
     for (const OptionRow& row : option_table()) text += "complete -c cleave " + fish_option(row, general) + "\n";
     return text;
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cleave/dialect.h"
 #include "cleave/input.h"
+#include "cleave/keys.h"
 #include "cleave/meter.h"
 #include "cleave/plan.h"
 #include "cli/bar.h"
@@ -20,6 +22,7 @@ struct Context {
     Arguments arguments;
     std::string path;  // of the current input, as given; empty before the first one
     Meter meter;       // of the current input
+    std::optional<KeyRing> keys;
     // The pieces of a split are complete and stay. From here on the run has succeeded, even if something else fails.
     bool is_committed = false;
     const OpenInput* opened = nullptr;  // the input while it is open

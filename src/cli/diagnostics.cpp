@@ -54,6 +54,15 @@ void Diagnostics::take(const Findings& findings) const {
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }
 
+void Diagnostics::take(const cleave::Stage& stage) const {
+    const std::vector<std::string> names = stage.unnamed_columns();
+    if (stage.rules().empty() || names.empty()) return;
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    remark(formatted("no rule for {}, which {} as {}", list, names.size() == 1 ? "stays" : "stay",
+                     names.size() == 1 ? "it is" : "they are"));
+}
+
 void Diagnostics::take(const Piece& piece) {
     if (!piece.oversize) return;
     if (context_.arguments.strict_size) {

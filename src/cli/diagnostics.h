@@ -7,6 +7,7 @@
 #include "cleave/error.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
+#include "cleave/stage.h"
 #include "cli/context.h"
 
 namespace cleave::cli {
@@ -22,6 +23,9 @@ public:
 
     // Notes how many records belong to the header. Throws InputError, with the place in its message, or warns.
     void take(const Findings& findings) const;
+
+    // Says which columns have no rule and stay as they are, if others have one.
+    void take(const cleave::Stage& stage) const;
 
     // Throws InputError under --strict-size if the piece is too large.
     void take(const Piece& piece);

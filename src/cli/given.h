@@ -15,7 +15,8 @@
 namespace cleave::cli {
 
 // The options that were given, by their long names, and the inputs. Of an option that was given several times the last
-// one counts. Of two options that set the same thing (--header and --no-header, --quote and --no-quote, --quiet and
+// one counts, or all() do. Options that decide what is shown of a record may be given once only. Of two options that
+// set the same thing (--header and --no-header, --quote and --no-quote, --quiet and
 // --verbose) the last one counts too, and has() says that the other was not given.
 class Given {
 public:
@@ -35,6 +36,11 @@ public:
 
     // nullptr if the option was not given.
     const std::string* text(const char* name) const { return has(name) ? &options_.at(name).value : nullptr; }
+
+    // All values, in order; none if the option was not given.
+    std::vector<std::string> all(const char* name) const {
+        return has(name) ? options_.at(name).values : std::vector<std::string>();
+    }
 
     // Nothing if the option was not given. These throw UsageError, as the parsers in values.h do.
     std::optional<std::uint64_t> count(const char* name, std::uint64_t least) const {
@@ -60,13 +66,14 @@ public:
 private:
     struct Use {
         std::string spelling;
-        std::string value;  // empty for a switch
+        std::string value;  // the last one; empty for a switch
+        std::vector<std::string> values;
         std::size_t order;  // the number of the use, from 1
     };
     void take(const std::string& name, std::string spelling, std::string value);
 
     std::size_t uses_ = 0;
-    std::map<std::string, Use> options_;
+    std::map<std::string, Use, std::less<>> options_;
     std::vector<std::string> inputs_;
 };
 

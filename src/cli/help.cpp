@@ -22,9 +22,10 @@ struct VerbRow {
 constexpr VerbRow kVerbs[kVerbCount] = {
     {"split HOW [options] [FILE|-]", "cut into piece files"},
     {"offsets HOW [options] FILE|-", "print where the pieces are"},
-    {"cat -n K/N [options] FILE|-", "one piece to standard output"},
+    {"cat [-n K/N] [options] FILE|-", "all records or one piece to standard output"},
     {"count [options] [FILE...|-]", "records, the header not counted"},
     {"check [options] [FILE...|-]", "describe a file, and what in it is odd"},
+    {"key new FILE", "make a key for tokens, in a new file"},
 };
 
 std::string option_spelling(const OptionRow& row) {
@@ -60,6 +61,8 @@ std::string option_lines(const OptionRow& row) {
 }
 
 }  // namespace
+
+const char* verb_words(Verb verb) { return verb == Verb::kKey ? "new" : ""; }
 
 const char* verb_summary(Verb verb) { return kVerbs[static_cast<std::size_t>(verb)].summary; }
 

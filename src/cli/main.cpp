@@ -1,6 +1,7 @@
 // The command: parses the words, runs a verb, and turns exceptions into messages and exit codes.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/suggest.h"
 #include "cleave/mapping_guard.h"
 #include "cleave/names.h"
 #include "cli/completion.h"
@@ -26,7 +28,6 @@
 #include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/standard_output.h"
-#include "cli/suggest.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
@@ -59,6 +60,16 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
     return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
 
+// "--redact: what is wrong", the rule, and a caret below the place.
+int fail(const Context& context, const RuleError& error) {
+    const int code = fail(context, kUsage, formatted("{}: {}", display_name(error.origin()), error.what()));
+    if (error.text().empty()) return code;
+    const PrintableData shown = printable_data(error.text(), error.place());
+    print_detail(shown.text);
+    print_detail(std::string(shown.caret, ' ') + '^');
+    return code;
+}
+
 // Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
 template <class Work>
 int described(const Context& context, const Work& work) {
@@ -68,7 +79,11 @@ int described(const Context& context, const Work& work) {
     } catch (const UsageError& error) {
         return fail(context, kUsage, error.what());
     } catch (const InputError& error) {
-        return fail(context, kMalformed, about_input(error.what()));
+        // As long as the end of the header is not known, the place is in the header.
+        const bool is_header = context.has_header() && context.header_records == 0;
+        const std::uint64_t header_records = is_header ? UINT64_MAX : context.header_records;
+        const std::string place = error.place() ? ' ' + describe_place(*error.place(), header_records) : std::string();
+        return fail(context, kMalformed, about_input(error.what() + place));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const SnapshotError& error) {
@@ -76,6 +91,11 @@ int described(const Context& context, const Work& work) {
                     about_input(std::string("--snapshot needs a plain regular file: ") + error.what()));
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
+    } catch (const RuleError& error) {
+        return fail(context, error);
+    } catch (const SpoolError& error) {
+        return fail(context, kUsage,
+                    about_input(std::string(error.what()) + "; use -l or -C, or allow it by --spool plain"));
     } catch (const MissingDirectoryError& error) {
         return fail(context, kUsage, std::string(error.what()) + "; --mkdir makes it");
     } catch (const std::invalid_argument& error) {
@@ -131,8 +151,16 @@ std::string nearest_directory(std::string path) {
     return path.empty() ? "." : path;
 }
 
+// Permits making a file of that path, or writing to what the path leads to.
+void permit_making(Permissions& permissions, const std::string& path) {
+    if (path.empty()) return;
+    permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
+}
+
 Permissions permissions_of(const Arguments& arguments) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
+    if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
+    if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
     if (arguments.verb != Verb::kSplit) return permissions;
     if (arguments.output.dry_run) {
         permissions.read.push_back(arguments.output.manifest);  // --resume compares it
@@ -143,15 +171,21 @@ Permissions permissions_of(const Arguments& arguments) {
     }
     const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1);
     permissions.write.push_back(nearest_directory(namer.folder()));
-    if (leads_to_stream(arguments.output.manifest)) {
-        permissions.write.push_back(arguments.output.manifest);
-    } else if (!arguments.output.manifest.empty()) {
-        permissions.write.push_back(nearest_directory(std::string(folder_of(arguments.output.manifest))));
-    }
+    permit_making(permissions, arguments.output.manifest);
     return permissions;
 }
 
+// Under rules no core dump shows a value. Keys are loaded before the sandbox closes.
+void guard_secrets(Context& context) {
+    Arguments& arguments = context.arguments;
+    if (arguments.stage.options.is_empty()) return;
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
+    context.keys.emplace(arguments.key_sources);
+    arguments.stage.keys = &*context.keys;
+}
+
 int run_verb(Context& context) {
+    guard_secrets(context);
     // A filter command keeps the rights of its user.
     if (context.arguments.output.filter.empty()) confine(permissions_of(context.arguments));
     switch (context.arguments.verb) {
@@ -163,6 +197,7 @@ int run_verb(Context& context) {
         }
         case Verb::kOffsets: run_offsets(context); return kDone;
         case Verb::kCat: run_cat(context); return kDone;
+        case Verb::kKey: make_key(context.arguments.key_file); return kDone;
         case Verb::kCount:
         case Verb::kCheck: break;
     }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "cli/formatted.h"
 
 namespace cleave::cli {
@@ -81,27 +82,13 @@ struct Character {
 };
 
 Character character_at(std::string_view text, std::size_t i) {
-    struct Form {
-        unsigned mask, lead;  // of the first byte
-        char32_t least;       // the least code of this length
-    };
-    static constexpr std::array<Form, 4> kForms = {
-        {{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}}};
-    constexpr char32_t kLast = 0x10FFFF;
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(text[at])); };
-    for (std::size_t more = 0; more < kForms.size() && i + more < text.size(); ++more) {
-        const Form& form = kForms.at(more);
-        if ((byte(i) & form.mask) != form.lead) continue;
-        char32_t code = byte(i) & ~form.mask;
-        for (std::size_t k = 1; k <= more; ++k) {
-            if ((byte(i + k) & 0xC0) != 0x80) return {};
-            code = code << 6 | (byte(i + k) & 0x3F);
-        }
-        const bool is_surrogate = code >= 0xD800 && code < 0xE000;
-        if (code < form.least || code > kLast || is_surrogate) return {};
-        return {more + 1, code};
-    }
-    return {};
+    const auto* const at = reinterpret_cast<const std::uint8_t*>(text.data()) + i;
+    const std::uint64_t size = utf8_size(at, at + (text.size() - i));
+    if (size == 0) return {};
+    constexpr std::array<unsigned, 4> kLeadBits = {0x7F, 0x1F, 0x0F, 0x07};  // the part of the code in the first byte
+    char32_t code = at[0] & kLeadBits.at(size - 1);
+    for (std::uint64_t k = 1; k < size; ++k) code = code << 6 | (at[k] & 0x3FU);
+    return {size, code};
 }
 
 // How many columns a character takes on a terminal, judged by its Unicode block: combining marks 0, wide characters of
@@ -185,6 +172,8 @@ std::string describe_place(const Place& place, std::uint64_t header_records, std
 }
 
 void print_message(std::string_view text) noexcept { print_after("cleave: ", text); }
+
+void print_detail(std::string_view text) noexcept { print_after("  ", text); }
 
 void print_warning(std::string_view text) noexcept { print_after("cleave: warning: ", text); }
 

@@ -43,6 +43,9 @@ std::string describe_place(const Place& place, std::uint64_t header_records,
 // Prints "cleave: TEXT" on standard error, over a bar if there is one. Allocates no memory. Ignores write errors.
 void print_message(std::string_view text) noexcept;
 
+// The same with "  TEXT": a further line of a message.
+void print_detail(std::string_view text) noexcept;
+
 // The same with "cleave: warning: TEXT".
 void print_warning(std::string_view text) noexcept;
 

@@ -10,7 +10,8 @@
 namespace cleave::cli {
 namespace {
 
-constexpr unsigned kAll = kAllVerbs;
+constexpr unsigned kKey = bit(Verb::kKey);
+constexpr unsigned kAll = kAllVerbs & ~kKey;  // that read inputs
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kOffsets = bit(Verb::kOffsets);
 constexpr unsigned kCat = bit(Verb::kCat);
@@ -18,9 +19,10 @@ constexpr unsigned kCount = bit(Verb::kCount);
 constexpr unsigned kCheck = bit(Verb::kCheck);
 constexpr unsigned kPlans = kSplit | kOffsets;
 constexpr unsigned kPieces = kPlans | kCat;
+constexpr unsigned kStaged = kSplit | kCat | kCheck;
 constexpr unsigned kReports = kAll & ~kPieces;
 
-constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat", "count", "check"};
+constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat", "count", "check", "key"};
 
 // The rows of the groups "How to cut" and "Header".
 std::vector<OptionRow> cut_rows() {
@@ -50,8 +52,8 @@ std::vector<OptionRow> output_rows() {
         {"manifest", 0, "FILE", "a JSON list of the pieces, written after them", kSplit, "Output", kPath},
         {"checksum", 0, nullptr, "CRC32C of each piece, in the manifest and the events", kSplit, "Output"},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
-        {"null", '0', nullptr, "print names, each ended by NUL", kSplit, "Output"},
-        {"null", '0', nullptr, "end lines with NUL instead of a line feed", kCount, "Output"},
+        {"print0", '0', nullptr, "print names, each ended by NUL", kSplit, "Output"},
+        {"print0", '0', nullptr, "end lines with NUL instead of a line feed", kCount, "Output"},
         {"dry-run", 0, nullptr, "print names and sizes of the pieces, write nothing", kSplit, "Output"},
         {"compress", 0, "FORMAT", "compress each piece (zstd:19 is a level): {choices}", kSplit, "Output",
          choice_names(kCompressions)},
@@ -65,6 +67,27 @@ std::vector<OptionRow> output_rows() {
         {"clone", 0, "WHEN", "share input blocks: {choices} [never]", kSplit, "Output", choice_names(kCloneModes)},
         {"clone", 0, "WHEN", "cut for shared blocks: {choices} [never]", kOffsets | kCat, "Output",
          choice_names(kCloneModes)},
+    };
+}
+
+// The rows of the group "Records".
+std::vector<OptionRow> record_rows() {
+    return {
+        {"select", 0, "COLUMNS", "the columns to keep, in this order: a,c-f,!x,addr*,#3", kStaged, "Records"},
+        {"redact", 0, "RULE", "'COLUMNS: OPERATION [if CONDITION]'; may be repeated", kStaged, "Records"},
+        {"rules", 0, "FILE", "rules, one a line; may be repeated", kStaged, "Records", kPath},
+        {"default", 0, "ACTION", "for columns without a rule: {choices} [keep]", kStaged, "Records",
+         choice_names(kDefaultActions)},
+        {"key", 0, "NAME=WHERE", "the secret of tokens: file:PATH, env:VAR or fd:N", kStaged, "Records"},
+        {"null", 0, "TOKEN", "write TOKEN for values that become null [nothing]", kStaged, "Records"},
+        {"forbid", 0, "KIND", "an error if columns that stay hold: {choices}", kStaged, "Records",
+         choice_names(kForbidden)},
+        {"report", 0, "FILE", "JSON: what each rule did", kStaged, "Records", kPath},
+        {"max-record", 0, "SIZE", "an error if a record is larger [16M]", kStaged, "Records"},
+        {"spool", 0, "HOW", "lets -n copy a stream, as it is, to a file: {choices}", kSplit | kCat, "Records",
+         choice_names(kSpools)},
+        {"columns", 0, nullptr, "print number and name of each column", kCheck, "Records"},
+        {"rules-template", 0, nullptr, "print a file of rules to start from", kCheck, "Records"},
     };
 }
 
@@ -99,7 +122,7 @@ std::vector<OptionRow> other_rows() {
         {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll, "Other", choice_names(kWhens)},
         {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},
         {"quiet", 0, nullptr, "no warnings and no bar", kAll, "Other"},
-        {"help", 'h', nullptr, "this text", kAll | kGeneral, "Other"},
+        {"help", 'h', nullptr, "this text", kAllVerbs | kGeneral, "Other"},
         {"version", 'V', nullptr, "the version and the kernels", kGeneral, "Other"},
         {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},
     };
@@ -110,7 +133,7 @@ std::vector<OptionRow> other_rows() {
 const std::vector<OptionRow>& option_table() {
     static const std::vector<OptionRow> kRows = [] {
         std::vector<OptionRow> rows;
-        for (const auto& part : {cut_rows(), output_rows(), dialect_rows(), other_rows()}) {
+        for (const auto& part : {cut_rows(), record_rows(), output_rows(), dialect_rows(), other_rows()}) {
             rows.insert(rows.end(), part.begin(), part.end());
         }
         return rows;

@@ -11,6 +11,7 @@
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
+#include "cli/stage_options.h"
 #include "cli/values.h"
 
 namespace cleave::cli {
@@ -46,9 +47,10 @@ void take_policy(const Given& given, Arguments& arguments) {
     switch (arguments.verb) {
         case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE or -n PIECES");
         case Verb::kOffsets: throw UsageError("offsets needs -l RECORDS, -C SIZE, -n PIECES or --every N");
-        case Verb::kCat: throw UsageError("cat needs -n K/N");
+        case Verb::kCat:
         case Verb::kCount:
-        case Verb::kCheck: break;
+        case Verb::kCheck:
+        case Verb::kKey: break;
     }
 }
 
@@ -137,17 +139,17 @@ void take_output(const Given& given, Arguments& arguments) {
             throw UsageError("--manifest: '" + *manifest + "' names no file");
         arguments.output.manifest = *manifest == "-" ? "/dev/stdout" : *manifest;
     }
-    arguments.null = given.has("null");
+    arguments.null = given.has("print0");
     arguments.print = given.has("print") || arguments.null;
     arguments.output.dry_run = given.has("dry-run");
     arguments.json = given.has("json");
     arguments.output.checksum = given.has("checksum");
     if (given.has("all")) arguments.max_listed = UINT64_MAX;
-    for (const char* other : {"print", "null", "dry-run"}) given.refuse_both("json", other);
+    for (const char* other : {"print", "print0", "dry-run"}) given.refuse_both("json", other);
     const std::string* manifest = given.text("manifest");
     if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print)) {
         throw UsageError(
-            "--manifest - cannot be combined with --print, --null or --json, which use standard output too");
+            "--manifest - cannot be combined with --print, --print0 or --json, which use standard output too");
     }
     if (arguments.output.checksum && manifest == nullptr && !arguments.json)
         throw UsageError("--checksum needs --manifest or --json");
@@ -234,6 +236,13 @@ void take_inputs(const Given& given, Arguments& arguments) {
     arguments.inputs = {"-"};
 }
 
+void take_key(const Given& given, Arguments& arguments) {
+    const std::vector<std::string>& words = given.inputs();
+    if (words.empty() || words[0] != "new") throw UsageError("key needs a command: key new FILE");
+    if (words.size() != 2) throw UsageError("key new takes one FILE");
+    arguments.key_file = words[1];
+}
+
 }  // namespace
 
 Shell parse_shell(const std::string& name) { return parse_choice("--completion", name, kShells); }
@@ -244,6 +253,10 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     arguments.verb = verb;
     arguments.help = given.has("help");
     if (arguments.help) return arguments;
+    if (verb == Verb::kKey) {
+        take_key(given, arguments);
+        return arguments;
+    }
     take_policy(given, arguments);
     take_clone(given, arguments);
     take_header(given, arguments);
@@ -252,6 +265,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_output(given, arguments);
     take_compression(given, arguments);
     take_filter(given, arguments);
+    take_stage(given, arguments);
     take_inputs(given, arguments);
     take_talk(given, arguments);
     arguments.lenient = given.has("lenient");

@@ -9,6 +9,7 @@
 
 #include "cleave/dialect.h"
 #include "cleave/examine.h"
+#include "cleave/job.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
@@ -21,8 +22,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck };
-constexpr unsigned kVerbCount = 5;
+enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck, kKey };
+constexpr unsigned kVerbCount = 6;
 
 enum class When : std::uint8_t { kNever, kAuto, kAlways };
 
@@ -37,8 +38,13 @@ struct Arguments {
     bool help = false;
     bool snapshot = false;
     std::vector<std::string> inputs;  // "-" is standard input
+    std::string key_file;             // of the verb key: the file that it makes
     Policy policy;
-    std::uint64_t cat_piece = 0;  // K of cat's K/N
+    std::uint64_t cat_piece = 0;  // K of cat's K/N; 0 without -n
+    StageJob stage;               // its keys are set when they are loaded
+    std::vector<std::string> key_sources;
+    bool shows_columns = false;   // check --columns
+    bool shows_template = false;  // check --rules-template
     DialectOptions dialect;
     Execution execution;
     Format format = Format::kTsv;

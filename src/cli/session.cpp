@@ -61,8 +61,6 @@ std::string left_out_text(const Input& input) {
                      input.left_out() == 1 ? "byte" : "bytes", input.blob().size());
 }
 
-void start(Meter& meter) { meter.scanned = meter.written = meter.pieces = 0; }
-
 std::optional<std::uint64_t> size_to_scan(const Input& input) {
     if (!input.is_stream()) return input.blob().size();
     // A compressed file has a size. A pipe has none, nor has a file that reports size 0.
@@ -85,7 +83,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     const auto began = std::chrono::steady_clock::now();
     context.path = path;
     context.header_records = 0;
-    start(context.meter);
+    context.meter.reset();
     Input input =
         context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
@@ -115,7 +113,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
 void spool(Context& context, OpenInput& opened) {
     if (!opened.input.is_stream()) return;
     opened.input.spool(&context.meter);
-    start(context.meter);
+    context.meter.reset();
     opened.bar.resize(opened.input.blob().size());
 }
 

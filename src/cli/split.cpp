@@ -46,6 +46,11 @@ public:
 
     void spooled(std::uint64_t size) override { opened_.bar.resize(size); }
 
+    void compiled(const cleave::Stage& stage, std::uint64_t header_records) override {
+        context_.header_records = header_records;
+        diagnostics_.take(stage);
+    }
+
     void found(const Findings& findings) override { diagnostics_.take(findings); }
 
     void cut(const Piece& piece) override { diagnostics_.take(piece); }
@@ -111,7 +116,7 @@ void split_input(Context& context, OpenInput& opened) {
     Diagnostics diagnostics(context);
     SplitObserver observer(context, opened, out, diagnostics);
     observer.begin();
-    Job job{{opened.dialect, false, false}, arguments.policy, arguments.execution, arguments.output};
+    Job job{{opened.dialect, false, false}, arguments.policy, arguments.stage, arguments.execution, arguments.output};
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
     run_job(opened.input, job, observer);
     context.is_committed = !arguments.output.dry_run;

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/suggest.h"
 #include "cli/formatted.h"
-#include "cli/suggest.h"
 
 namespace cleave::cli {
 namespace {

@@ -10,6 +10,8 @@ namespace cleave::cli {
 void run_split(Context& context, const Cancellation& cancellation);
 void run_offsets(Context& context);
 void run_cat(Context& context);
+// Makes a file with a new key in it. Throws std::system_error.
+void make_key(const std::string& path);
 
 // Verbs that take several inputs. An input that fails does not stop the others. These functions flush `out`.
 

@@ -78,6 +78,17 @@ std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancel
     }
 }
 
+std::string read_to_end(int descriptor, std::size_t most, const std::string& name) {
+    std::string text;
+    std::array<std::uint8_t, 1 << 16> buffer;
+    while (text.size() <= most) {
+        const std::size_t size = read_some(descriptor, buffer, nullptr, name);
+        if (size == 0) break;
+        text.append(reinterpret_cast<const char*>(buffer.data()), size);
+    }
+    return text;
+}
+
 std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& name) {
     std::size_t done = 0;
     while (done < into.size()) {

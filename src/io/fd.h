@@ -47,6 +47,9 @@ void wait_for(int descriptor, int events, const Cancellation* cancellation, cons
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name);
 
+// Reads to the end, or until it has more than `most` bytes. The result is longer than `most` then.
+std::string read_to_end(int descriptor, std::size_t most, const std::string& name);
+
 // Reads at an offset, all of `into` unless the end comes first. Returns how much.
 std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& name);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <system_error>
 
 #include "io/page_cache.h"
@@ -49,6 +50,7 @@ bool ReadAhead::read(std::uint64_t chunk) const noexcept {
     targets.fill({buffer.data(), buffer.size()});
     const ssize_t size =
         ::preadv(file_.descriptor, targets.data(), targets.size(), static_cast<off_t>(file_.offset + chunk));
+    ::explicit_bzero(buffer.data(), buffer.size());  // the bytes may be values that must not stay in memory
     return size > 0;
 }
 

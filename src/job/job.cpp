@@ -10,6 +10,7 @@
 // The target decides what becomes of a piece: a file, the input of a command, or nothing in a dry run.
 #include "cleave/job.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,9 +23,11 @@
 #include "cleave/names.h"
 #include "io/copy.h"
 #include "io/page_cache.h"
-#include "io/spill.h"
 #include "job/manifest.h"
 #include "job/piece_reports.h"
+#include "job/stage_report.h"
+#include "job/staging.h"
+#include "job/stream_sink.h"
 #include "plan/contract.h"
 #include "scan/contract.h"
 #include "write/checksum.h"
@@ -40,56 +43,6 @@ namespace {
 
 // The descriptors that starting a command needs: both ends of a pipe and of a control socket.
 constexpr std::uint64_t kDescriptorsOfFilter = 4;
-
-// Passes the pieces from cut_stream() to the feed. Adds the size of the header to `header_size`.
-class StreamSink : public PieceSink {
-public:
-    StreamSink(const Job& job, const PieceNamer& namer, Feed& feed, PieceReports& reports, std::uint64_t& header_size)
-        : mode_(job.policy.header),
-          meter_(job.execution.meter),
-          namer_(namer),
-          feed_(feed),
-          reports_(reports),
-          header_size_(header_size) {}
-
-    void header(std::span<const std::uint8_t> bytes) override {
-        header_size_ += bytes.size();
-        if (mode_ != HeaderMode::kDrop) header_.append(bytes);
-    }
-
-    void begin(const Piece& piece) override {
-        end_last();
-        feed_.begin(piece, namer_.name(piece));
-        if (header_size_in(mode_, piece.number, header_.size()) > 0) {
-            header_.for_each_part([this](std::span<const std::uint8_t> bytes) { feed_.write(bytes); });
-        }
-        if (mode_ == HeaderMode::kFirst) header_.clear();
-    }
-
-    void body(std::span<const std::uint8_t> bytes) override {
-        feed_.write(bytes);
-        if (meter_ != nullptr) meter_->written += bytes.size();
-    }
-
-    // Does not tell the feed yet: a command takes the end of its input for success, and the input may still prove bad.
-    void end(const Piece& piece) override {
-        ended_ = piece;
-        reports_.cut(piece);
-    }
-    void end_last() {
-        if (const auto piece = std::exchange(ended_, std::nullopt)) feed_.end(*piece);
-    }
-
-private:
-    HeaderMode mode_;
-    Meter* meter_;
-    const PieceNamer& namer_;
-    Feed& feed_;
-    PieceReports& reports_;
-    std::uint64_t& header_size_;
-    SpillBuffer header_;
-    std::optional<Piece> ended_;  // the piece whose end feed_ does not know yet
-};
 
 // While it lives, the target's cancellation ends waits for the input.
 class StoppableInput {
@@ -128,22 +81,42 @@ public:
           reports_(job, observer, report_) {}
 
     JobReport run() {
-        report_.sniffed = settle_dialect(job_.dialect, input_);
-        if (output_.clone == CloneMode::kAlways) refuse_unclonable();
-        if (needs_whole_input(policy_)) spool();
-        if (is_one_pass()) {
-            cut_in_order();
-        } else {
-            cut_by_index();
+        try {
+            return run_to_end();
+        } catch (const InputError&) {
+            // Under rules a bad record may have put values of earlier records into columns that no rule changes.
+            if (staging_ && target_) target_->keep_nothing();
+            throw;
         }
-        target_->seal(output_.manifest.empty() ? std::string() : reports_.manifest().text(facts()));
-        observer_.concluded(report_);
-        target_->commit();
-        return report_;
     }
 
 private:
     const Dialect& dialect() const { return report_.sniffed.dialect; }
+
+    JobReport run_to_end() {
+        report_.sniffed = settle_dialect(job_.dialect, input_);
+        if (output_.clone == CloneMode::kAlways) refuse_unclonable();
+        if (needs_whole_input(policy_)) spool();
+        compile_stage();
+        if (is_one_pass()) {
+            cut_in_order();
+        } else if (staging_) {
+            cut_by_stage();
+        } else {
+            cut_by_index();
+        }
+        if (staging_) report_.counts = staging_->counts();
+        if (staging_) report_.findings.size = report_.header_size + reports_.written();
+        SideTexts texts;
+        if (!output_.manifest.empty()) texts.manifest = reports_.manifest().text(facts());
+        if (staging_ && !output_.report.empty()) {
+            texts.report = stage_report(staging_->stage(), report_.counts, facts(), report_.pieces);
+        }
+        target_->seal(texts);
+        observer_.concluded(report_);
+        target_->commit();
+        return std::move(report_);  // a copy could fail, and the pieces stay
+    }
 
     bool makes_plain_files() const {
         return output_.filter.empty() && output_.compression.format == Compression::kNone;
@@ -158,14 +131,25 @@ private:
 
     void spool() {
         if (!input_.is_stream()) return;
+        if (!job_.stage.options.is_empty() && !job_.stage.may_spool) throw SpoolError();
         refuse_foreign(input_.peek(kSniffSize));  // rather than after the copy
         input_.spool(job_.execution.meter);
-        if (Meter* meter = job_.execution.meter) meter->scanned = meter->written = meter->pieces = 0;
+        if (job_.execution.meter != nullptr) job_.execution.meter->reset();
         observer_.spooled(input_.blob().size());
+    }
+
+    // Makes the staging if there is a stage that changes anything.
+    void compile_stage() {
+        if (job_.stage.options.is_empty()) return;
+        staging_ = std::make_unique<Staging>(input_, dialect(), policy_, job_.stage, job_.execution);
+        observer_.compiled(staging_->stage(), staging_->header_records());
+        if (!staging_->changes_input() && output_.report.empty()) return staging_.reset();
+        reports_.set_starts_follow();
     }
 
     bool is_one_pass() const {
         if (input_.is_stream()) return true;
+        if (staging_) return false;
         if (job_.passes != Passes::kAuto) return job_.passes == Passes::kOne;
         return policy_.pieces && policy_.alignment == 0 && makes_plain_files() && !output_.resume && !output_.dry_run &&
                !input_.is_snapshot() && is_better_read_once(input_.blob(), job_.execution.threads);
@@ -193,6 +177,8 @@ private:
     InputFacts facts() const {
         InputFacts facts = facts_of(input_, dialect(), policy_.header);
         facts.size = report_.findings.size;
+        if (staging_ && !pieces_.empty())
+            facts.size = std::max(facts.size, pieces_.back().start + pieces_.back().length);
         facts.header_size = report_.header_size;
         facts.piece_compression = output_.compression;
         return facts;
@@ -227,10 +213,52 @@ private:
         const std::vector<char> are_there = target_->prepare(pieces_, paths);
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
+        write_side_by_side(threads,
+                           [&](std::size_t i) { write_piece(pieces_[i], std::move(paths[i]), are_there[i] != 0); });
+    }
+
+    // As cut_by_index(), of what the stage writes. It is measured only where the plan, a name or a command needs it.
+    void cut_by_stage() {
+        const PieceNamer namer(output_.names, input_.path(), output_.first_index, std::nullopt);
+        const bool is_measured = policy_.size || namer.needs_place() || !output_.filter.empty() || output_.dry_run ||
+                                 (output_.resume && !output_.manifest.empty());
+        std::vector<StagedPiece> staged;
+        report_.header_size = staging_->header_size();
+        reports_.found(staging_->plan(is_measured, staged));
+        for (const StagedPiece& piece : staged) pieces_.push_back(piece.written);
+        if (is_measured) {
+            for (const Piece& piece : pieces_) reports_.cut(piece);
+        }
+        make_target(pieces_.size());
+        check_manifest();
+        std::vector<std::string> paths = names_of(pieces_);
+        target_->prepare({}, paths);
+        const unsigned threads = threads_within(job_.execution.threads, kDescriptorsOfFilter);
+        const auto share = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged.size(), 1, threads));
+        write_side_by_side(threads,
+                           [&](std::size_t i) { write_staged(staged[i], std::move(paths[i]), share, is_measured); });
+    }
+
+    void write_staged(const StagedPiece& staged, std::string path, unsigned threads, bool is_measured) {
+        Piece piece = staged.written;
+        const std::unique_ptr<PieceOutput> output = target_->open(piece, path);
+        const std::uint64_t length = staging_->write_piece(staged, threads, [&](std::span<const std::uint8_t> bytes) {
+            output->write(bytes);
+            if (job_.execution.meter != nullptr) job_.execution.meter->written += bytes.size();
+        });
+        if (is_measured && length != piece.length) throw InputChangedError();
+        piece.length = length;
+        const PieceResult result = output->finish(piece);
+        reports_.finished(piece, std::move(path), result);
+    }
+
+    // Calls write(i) for every piece, by several threads, and checks the input.
+    template <class Write>
+    void write_side_by_side(unsigned threads, const Write& write) {
         write_to(*target_, [&] {
             parallel_for(pieces_.size(), threads, [&](std::size_t i) {
                 try {
-                    write_piece(pieces_[i], std::move(paths[i]), are_there[i] != 0);
+                    write(i);
                 } catch (const Cancelled&) {
                     throw;
                 } catch (const std::exception&) {  // ends the other pieces early
@@ -270,7 +298,8 @@ private:
                                             reports_.finished(piece, path, result);
                                         });
             StreamSink sink(job_, *namer_, *feed, reports_, report_.header_size);
-            const Findings findings = cut_stream(input_, dialect(), job_.execution, policy_, sink);
+            const Findings findings =
+                staging_ ? staging_->cut_in_order(sink) : cut_stream(input_, dialect(), job_.execution, policy_, sink);
             if (!is_checkable()) input_.throw_if_changed();
             reports_.found(findings);
             sink.end_last();
@@ -290,7 +319,7 @@ private:
     // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may stem from
     // bytes that have changed and then changed back.
     bool is_checkable() const {
-        return !input_.is_stream() && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
+        return !input_.is_stream() && !staging_ && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
     // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
@@ -317,7 +346,8 @@ private:
     JobObserver& observer_;
     JobReport report_;
     PieceReports reports_;
-    std::vector<Piece> pieces_;  // with two passes
+    std::vector<Piece> pieces_;         // with two passes
+    std::unique_ptr<Staging> staging_;  // with a stage
     std::optional<PieceNamer> namer_;
     std::unique_ptr<PieceTarget> target_;
 };

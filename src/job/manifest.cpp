@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/json.h"
 #include "cleave/output.h"
@@ -34,12 +33,7 @@ bool is_same_plan(Json there, Json wanted) {
 std::string read_file(const std::string& path) {
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file.is_open()) throw_errno(path);
-    std::string text;
-    std::array<std::uint8_t, 1 << 16> buffer;
-    while (const std::size_t size = read_some(file.get(), buffer, nullptr, path)) {
-        text.append(reinterpret_cast<const char*>(buffer.data()), size);
-    }
-    return text;
+    return read_to_end(file.get(), std::string::npos, path);
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ void PieceReports::finished(const Piece& piece, std::string path, const PieceRes
 
 void PieceReports::tell(Finished finished) {
     auto& [piece, file] = finished;
+    if (starts_follow_) piece.start = report_.header_size + written_;
+    written_ += piece.length;
     file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
     if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
     if (!job_.output.manifest.empty()) manifest_.add(piece, file);

@@ -18,6 +18,10 @@ public:
     PieceReports(const Job& job, JobObserver& observer, JobReport& report)
         : job_(job), observer_(observer), report_(report) {}
 
+    // From here on Piece::start need not be set: each piece starts where the one before it ends, and the first one
+    // after the header. To be called before the first finished().
+    void set_starts_follow() { starts_follow_ = true; }
+
     // Sets report.findings.
     void found(const Findings& findings);
     // In piece order.
@@ -25,6 +29,9 @@ public:
     // A piece is held back until those before it are finished. Counts it in report.pieces and the meter, and sets
     // PieceResult::size.
     void finished(const Piece& piece, std::string path, const PieceResult& result);
+
+    // Bytes of the bodies of the pieces so far. When all pieces are finished.
+    std::uint64_t written() const { return written_; }
 
     // When all pieces are finished, if the job makes a manifest.
     const PlanJson& manifest() const { return manifest_; }
@@ -39,7 +46,9 @@ private:
     const Job& job_;
     JobObserver& observer_;
     JobReport& report_;
+    bool starts_follow_ = false;
     std::mutex mutex_;
+    std::uint64_t written_ = 0;                  // bytes of the bodies that were reported
     std::map<std::uint64_t, Finished> waiting_;  // by number
     PlanJson manifest_;
 };

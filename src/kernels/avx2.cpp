@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-struct Avx2 {
+struct Avx2 : AnyIsa {
     struct Block {
         __m256i low, high;
     };

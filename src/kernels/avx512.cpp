@@ -1,40 +1,7 @@
-// 64 bytes as one register; comparisons give the mask at once.
 // Compiled with -mavx512f -mavx512bw -mbmi -mbmi2 -mpopcnt -mpclmul.
-#include <immintrin.h>
-
-#include <cstring>
-
-#include "kernels/block_scan.h"
+#include "kernels/avx512.h"
 
 namespace cleave {
-namespace {
-
-struct Avx512 {
-    using Block = __m512i;
-    using Needle = __m512i;
-
-    static Needle needle(std::uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
-
-    static Block load(const std::uint8_t* data) { return _mm512_loadu_si512(data); }
-
-    static std::uint64_t equal(const Block& block, Needle needle) { return _mm512_cmpeq_epi8_mask(block, needle); }
-
-    static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
-        const std::uint64_t mask = equal(block, needle);
-        std::memcpy(out, &mask, sizeof mask);
-    }
-
-    // A carry-less product with all ones is the running xor of the bits below.
-    static std::uint64_t prefix_xor(std::uint64_t bits) {
-        const __m128i product =
-            _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(bits)), _mm_set1_epi8(-1), 0);
-        return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
-    }
-
-    static std::uint64_t popcount(std::uint64_t bits) { return static_cast<std::uint64_t>(_mm_popcnt_u64(bits)); }
-};
-
-}  // namespace
 
 extern constinit const Kernel kAvx512Kernel = make_kernel<Avx512>("avx512");
 

@@ -9,11 +9,13 @@
 namespace cleave {
 namespace {
 
-inline Lane starts_of(const Masks<Lane>& masks, const Passed<Lane>& before, std::size_t size) {
-    const Lane valid = ~Lane{0} >> (kStepSize - size);
-    const Lane after_terminator = ((masks.terminators << 1) | (before.terminators >> 63)) & valid;
-    return after_terminator & ~masks.pair_ends & ~masks.before();
+template <class Word>
+inline Word starts_of(const Masks<Word>& masks, const Passed<Word>& before) {
+    return follows(masks.terminators, before.terminators) & ~masks.pair_ends & ~masks.before();
 }
+
+// The bits of a step of `size` bytes.
+inline Lane valid_bits(std::size_t size) { return ~Lane{0} >> (kStepSize - size); }
 
 template <class Isa, Rules kRules, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t size, Position& position,
@@ -34,7 +36,7 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
             scanner = before;
             return false;
         }
-        *starts = starts_of(masks, before.passed(), length);
+        *starts = starts_of(masks, before.passed()) & valid_bits(length);
         records += Isa::popcount(*starts++);
         const Lane opens_here = masks.opens & ~masks.before();
         const std::size_t any = opens_here != 0 ? 1 : 0;

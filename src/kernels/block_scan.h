@@ -2,6 +2,7 @@
 // kernels/scalar.cpp for what it must offer), includes this file and instantiates make_kernel<Isa>.
 #pragma once
 
+#include "kernels/block_fields.h"
 #include "kernels/block_marks.h"
 #include "kernels/block_summary.h"
 
@@ -19,6 +20,7 @@ constexpr void add_variant(Kernel& kernel) {
         &mark<Isa, Rules::kAnywhere, kHasQuote, kAnyTerminator, kEscape>;
     kernel.mark[static_cast<std::size_t>(Rules::kBoth)][kIndex] =
         &mark<Isa, Rules::kBoth, kHasQuote, kAnyTerminator, kEscape>;
+    kernel.mark_fields[kIndex] = &mark_fields<Isa, kHasQuote, kAnyTerminator, kEscape>;
 }
 
 template <class Isa, EscapeUse kEscape>

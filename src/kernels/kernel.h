@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cleave/field_row.h"
+
 namespace cleave {
 
 // The scan and the binary output of the command need words whose lowest byte comes first, and sizes of 64 bits.
@@ -58,6 +60,16 @@ struct Position {
     std::uint64_t open_end;  // just past the last quote that opened a section, or 0
 };
 
+// The fields of a run of bytes. Offsets count from its first byte.
+struct FieldList {
+    // The byte after each field: its delimiter, or the first byte of its record's terminator (under one terminator LF,
+    // the LF, though a CR before it belongs to the terminator too).
+    std::uint32_t* ends;
+    FieldRow* rows;  // one for each record that begins here
+    std::size_t end_count;
+    std::size_t row_count;
+};
+
 constexpr std::size_t kStepSize = 64;
 constexpr std::size_t kLaneCount = 4;
 constexpr std::size_t kLaneUnit = 8 * kStepSize;  // the length of a lane is a multiple of this
@@ -80,6 +92,15 @@ struct Kernel {
     // kBoth if the rules may come apart. Returns the number of bytes marked: size, or a multiple of 64.
     std::size_t (*mark[kRulesCount][kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
                                                     Position& position, std::uint64_t* starts);
+
+    // Appends the fields that end in data[0, size), and a row for every record that starts there, to `fields`, and
+    // moves `position`. position.offset is what offsets count from. Needs room for size + 64 ends and rows. Stops
+    // before a step that holds a byte at which readers may differ: where mark() stops under kBoth, after a closing
+    // quote a byte other than a delimiter, terminator or quote, and a CR or LF outside quotes that is no part of a
+    // terminator (the last one may be seen only in the next step: then carry.after_cr is set before it). Returns the
+    // number of bytes done: size, or a multiple of 64. Leaves position.open_end as it is.
+    std::size_t (*mark_fields[kVariantCount])(const Markup& markup, const std::uint8_t* data, std::size_t size,
+                                              Position& position, FieldList& fields);
 };
 
 }  // namespace cleave

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-struct Neon {
+struct Neon : AnyIsa {
     struct Block {
         uint8x16_t parts[4];
     };

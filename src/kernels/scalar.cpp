@@ -1,4 +1,5 @@
-// The kernel for any 64-bit machine: 64 bytes as eight words. It is also the list of what an ISA must offer.
+// The kernel for any 64-bit machine: 64 bytes as eight words. It is also the list of what an ISA must offer, beside
+// what it has from AnyIsa (kernels/step.h) and may replace.
 #include <cstring>
 
 #include "kernels/block_scan.h"
@@ -6,7 +7,7 @@
 namespace cleave {
 namespace {
 
-struct Scalar {
+struct Scalar : AnyIsa {
     // 64 bytes of input.
     struct Block {
         std::uint64_t words[8];

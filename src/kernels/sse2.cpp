@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-struct Sse2 {
+struct Sse2 : AnyIsa {
     struct Block {
         __m128i parts[4];
     };

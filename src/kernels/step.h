@@ -1,5 +1,6 @@
 // The masks of one step of 64 bytes, computed from these bytes and from the masks of the step before. Written once, for
-// a word of 64 bits or several side by side, over the primitives of an ISA file (see kernels/scalar.cpp).
+// a word of 64 bits, for several side by side, and for a number of 512 bits (kernels/long_mask.h), over the primitives
+// of an ISA file (see kernels/scalar.cpp).
 //
 //   find the quotes, delimiters, terminators and escapes: a mask each, a bit for every byte
 //   take out the bytes that an escape makes plain
@@ -18,14 +19,24 @@
 #include <cstring>
 
 #include "kernels/kernel.h"
+#include "kernels/long_mask.h"
 
 namespace cleave {
 namespace {
 
 // The masks of one step: of a single run of bytes, or of kLaneCount runs side by side, one in each element. The logic
-// below works on both.
+// below works on both, and on LongMask: eight steps of a single run.
 using Lane = std::uint64_t;
 using Lanes [[gnu::vector_size(kLaneCount * sizeof(std::uint64_t))]] = std::uint64_t;
+
+// The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before, its last byte on
+// top.
+inline Lane follows(Lane mask, Lane previous) { return (mask << 1) + (previous >> 63); }
+inline Lanes follows(Lanes mask, Lanes previous) { return (mask << 1) + (previous >> 63); }
+
+// The mask of a step of `size` bytes with the last of them in bit 63.
+inline Lane last_byte_to_top(Lane mask, std::size_t size) { return mask << (kStepSize - size); }
+inline Lanes last_byte_to_top(Lanes mask, std::size_t size) { return mask << (kStepSize - size); }
 
 inline Lane all_if_negative(Lane word) { return static_cast<Lane>(static_cast<std::int64_t>(word) >> 63); }
 inline Lanes all_if_negative(Lanes words) {
@@ -48,6 +59,29 @@ inline Word prefix_xor_by_shifts(Word bits) {
     return bits * 0x0101010101010101 >> 56;
 }
 
+// What is the same for every ISA that does not replace it.
+struct AnyIsa {
+    // Whether a register holds a LongMask.
+    static constexpr bool kHoldsLongMasks = false;
+
+    // Stores the positions of the `count` bits, each plus `base`. Writes up to 64 words, whatever their number. Here
+    // they are stored eight at a time, so that the branch is predictable; after Langdale and Lemire (see below),
+    // section 3.2.
+    static void store_positions(std::uint64_t bits, std::uint64_t count, std::uint32_t base, std::uint32_t* out) {
+        constexpr unsigned kBatch = 8;
+        const auto store_batch = [&] {
+            for (unsigned i = 0; i < kBatch; ++i) {
+                // With no bit left, the count is undefined; the value is not used then.
+                out[i] = base + static_cast<std::uint32_t>(__builtin_ctzll(bits | (std::uint64_t{1} << 63)));
+                bits &= bits - 1;
+            }
+            out += kBatch;
+        };
+        store_batch();
+        for (; count > kBatch; count -= kBatch) store_batch();
+    }
+};
+
 // Which bytes follow an escape that acts, by the odd-length runs of escapes; after the addition-carry idea of Langdale
 // and Lemire, "Parsing Gigabytes of JSON per Second" (2019), section 3.1.1. Subtracting lets the borrow run through a
 // run of escapes, and comparing with the odd bits tells where the run began. `escaped_first` is 1 if the first byte is
@@ -64,7 +98,7 @@ inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
 // Where each byte that has a role stands in 64 bytes. Bits past the end of the data are 0.
 template <class Word>
 struct Found {
-    Word terminators, returns, quotes, delimiters, escapes;
+    Word terminators, returns, quotes, delimiters, escapes;  // returns: of fields, the line end that is no terminator
 };
 
 // What these bytes mean if the scan began outside quotes. If it began inside, `inside` is the complement.
@@ -76,11 +110,16 @@ struct Masks {
     Word toggles;                                     // quotes that are not escaped
     Word candidates;                                  // suspect if they stand outside quotes
     Word opens;                                       // toggles that are not the second of two
+    Word walls;                                       // delimiters and terminators, inside quotes too
+    Word line_ends;                                   // for fields: CR and LF that are not escaped and do not terminate
     Word before() const { return inside ^ toggles; }  // inside quotes just before this byte
 };
 
+// What a scan looks for: record starts, or fields as well.
+enum class Target : bool { kRecords, kFields };
+
 // Finds the bytes that a variant of the scan looks for.
-template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
+template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape, Target kTarget = Target::kRecords>
 class Finder {
 public:
     explicit Finder(const Markup& markup)
@@ -88,16 +127,26 @@ public:
           delimiter_(Isa::needle(markup.delimiter)),
           escape_(Isa::needle(markup.escape)),
           terminator_(Isa::needle(markup.terminator)),
-          cr_(Isa::needle('\r')) {}
+          other_line_end_(Isa::needle(markup.terminator == '\n' ? '\r' : '\n')) {}
 
     // Calls put(which, needle) for each member of Found<> that the variant uses.
     template <class Word, class Put>
     void each(Found<Word>& found, const Put& put) const {
         put(found.terminators, terminator_);
-        if constexpr (kAnyTerminator) put(found.returns, cr_);
+        if constexpr (kAnyTerminator || kTarget == Target::kFields) put(found.returns, other_line_end_);
         if constexpr (kHasQuote) put(found.quotes, quote_);
-        if constexpr (kHasQuote) put(found.delimiters, delimiter_);
+        if constexpr (kHasQuote || kTarget == Target::kFields) put(found.delimiters, delimiter_);
         if constexpr (kEscape != EscapeUse::kNone) put(found.escapes, escape_);
+    }
+
+    // kLongSize bytes. The masks go through memory.
+    void in_long(const std::uint8_t* data, Found<LongMask>& found) const {
+        for (std::size_t step = 0; step < kLongSteps; ++step) {
+            const typename Isa::Block block = Isa::load(data + step * kStepSize);
+            each(found, [&](LongMask& mask, typename Isa::Needle needle) {
+                Isa::store_equal(block, needle, reinterpret_cast<std::uint8_t*>(&mask) + step * sizeof(Lane));
+            });
+        }
     }
 
     // 1..64 bytes. Nothing after them is read: fewer than 64 are copied out.
@@ -112,7 +161,7 @@ public:
     }
 
 private:
-    typename Isa::Needle quote_, delimiter_, escape_, terminator_, cr_;
+    typename Isa::Needle quote_, delimiter_, escape_, terminator_, other_line_end_;
 };
 
 // What passes from step to step: `inside` is all ones or all zeros, the others are masks of the step before, its last
@@ -132,6 +181,17 @@ inline Carry carry_of(const Passed<Lane>& passed) {
     const auto top = [](Lane mask) { return static_cast<std::uint8_t>(mask >> 63); };
     return {top(passed.inside),      top(passed.escapes), top(passed.edges),
             top(passed.terminators), top(passed.returns), top(passed.toggles)};
+}
+
+// The same between a step and eight of them.
+inline Passed<LongMask> long_of(const Passed<Lane>& one) {
+    return {repeated(one.inside),      repeated(one.escapes), repeated(one.edges),
+            repeated(one.terminators), repeated(one.returns), repeated(one.toggles)};
+}
+
+inline Passed<Lane> last_of(const Passed<LongMask>& all) {
+    return {last_word(all.inside),      last_word(all.escapes), last_word(all.edges),
+            last_word(all.terminators), last_word(all.returns), last_word(all.toggles)};
 }
 
 inline Passed<Lanes> side_by_side(const Carry* carries) {
@@ -163,9 +223,9 @@ public:
 
     // Takes the next `size` bytes, 64 except in the last step, by the rules. Under Rules::kBoth the masks are those of
     // the anywhere rule, and candidates are the bytes at which the two rules may come apart.
-    template <Rules kRules>
+    template <Rules kRules, Target kTarget = Target::kRecords>
     Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
-        const auto align = [size](Word mask) { return mask << (kStepSize - size); };  // last byte to bit 63
+        const auto align = [size](Word mask) { return last_byte_to_top(mask, size); };
         Word escaped{};
         if constexpr (kEscape != EscapeUse::kNone) {
             Word acting{};
@@ -181,11 +241,14 @@ public:
             masks.pair_ends = masks.terminators & follows(returns, passed_.returns);
             masks.terminators |= returns;
             passed_.returns = align(returns);
+        } else if constexpr (kTarget == Target::kFields) {
+            masks.line_ends = found.returns & plain;
         }
         passed_.terminators = align(masks.terminators);
+        if constexpr (!kHasQuote && kTarget == Target::kRecords) return masks;
+        const Word walls = masks.walls = (found.delimiters & plain) | masks.terminators;
         if constexpr (!kHasQuote) return masks;
 
-        const Word walls = (found.delimiters & plain) | masks.terminators;
         masks.toggles = found.quotes & ~escaped;
         masks.inside = prefix_xor(masks.toggles) ^ passed_.inside;
         if constexpr (kRules == Rules::kBoth) masks.candidates = unexplained(masks.toggles, walls);
@@ -224,10 +287,9 @@ private:
         }
     }
 
-    // The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before.
-    static Word follows(Word mask, Word previous) { return (mask << 1) + (previous >> 63); }
     static Lane prefix_xor(Lane bits) { return Isa::prefix_xor(bits); }
     static Lanes prefix_xor(Lanes bits) { return prefix_xor_by_shifts(bits); }
+    static LongMask prefix_xor(LongMask bits) { return prefix_xor_of_long(bits); }
 
     Passed<Word> passed_;
 };

@@ -8,6 +8,7 @@
 namespace cleave {
 namespace {
 
+// index_records() checks that the input has not changed.
 Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execution) {
     return index_records(input, dialect, execution).findings();
 }
@@ -22,6 +23,7 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Execution& exec
     }
     Findings findings = walker.findings();
     findings.header_records = header.records();
+    input.throw_if_changed();
     return findings;
 }
 
@@ -39,11 +41,7 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
 
 Findings scan(Input& input, const Dialect& dialect, const Execution& execution) {
     try {
-        const Findings findings =
-            input.is_stream() ? scan_stream(input, dialect, execution) : scan_blob(input, dialect, execution);
-        if (input.accept_touch() && scan_blob(input, dialect, execution) != findings) throw InputChangedError();
-        input.throw_if_changed();
-        return findings;
+        return input.is_stream() ? scan_stream(input, dialect, execution) : scan_blob(input, dialect, execution);
     } catch (const std::exception&) {
         input.rethrow();
     }

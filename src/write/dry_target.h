@@ -22,7 +22,7 @@ public:
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     bool match_input(std::span<const Piece>, std::span<const std::string>) override { return true; }
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
-    void seal(const std::string& /*manifest*/) override {}
+    void seal(const SideTexts& /*texts*/) override {}
     void commit() noexcept override {}
 
 private:

@@ -79,7 +79,7 @@ FileTarget::FileTarget(const Input& input, HeaderMode header, const PieceNamer& 
 }
 
 std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<const std::string> paths) {
-    store_.check_manifest();
+    store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
     std::unordered_set<std::string_view> names;
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -87,8 +87,8 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
         if (!names.insert(path).second) {
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
-        if (store_.is_manifest(path)) {
-            throw std::invalid_argument("the manifest and piece " +
+        if (const char* what = store_.side_file_at(path)) {
+            throw std::invalid_argument("the " + std::string(what) + " and piece " +
                                         std::to_string(pieces.empty() ? i + 1 : pieces[i].number) +
                                         " have the same name '" + path + "'");
         }
@@ -130,7 +130,8 @@ bool FileTarget::match_input(std::span<const Piece> pieces, std::span<const std:
 
 std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {
     const bool is_planned = !may_be_there_.empty();
-    if (!is_planned && store_.is_manifest(path)) throw OutputError(path, "is also the name of the manifest");
+    const char* what = is_planned ? nullptr : store_.side_file_at(path);
+    if (what != nullptr) throw OutputError(path, "is also the name of the " + std::string(what));
     const bool may_be_there = is_planned ? may_be_there_[piece.number - 1] != 0 : store_.check(path);
     auto output = std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
                                                input_.cancellation());

@@ -34,7 +34,8 @@ public:
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     bool match_input(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
-    void seal(const std::string& manifest) override { store_.seal(manifest); }
+    void keep_nothing() noexcept override { store_.keep_nothing(); }
+    void seal(const SideTexts& texts) override { store_.seal(texts.report, texts.manifest); }
     void commit() noexcept override { store_.commit(); }
 
 private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cleave/output.h"
+#include "write/lone_file.h"
 #include "write/piece_target.h"
 
 namespace cleave {
@@ -21,7 +22,9 @@ public:
           command_(options.filter),
           output_(options.filter_output),
           has_checksums_(options.checksum),
-          stop_(input.cancellation()) {}
+          stop_(input.cancellation()) {
+        if (!options.report.empty()) report_.emplace(options.report, input);
+    }
 
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
     // finish() of the output throws FilterError if the command fails, and as Input::throw_if_changed().
@@ -31,8 +34,12 @@ public:
     const Cancellation* cancellation() const noexcept override { return &stop_; }
     void fail(const std::exception_ptr& failure) noexcept override;
     void throw_failure() override;
-    void seal(const std::string& /*manifest*/) override {}
-    void commit() noexcept override {}
+    void seal(const SideTexts& texts) override {
+        if (report_) report_->publish(texts.report);
+    }
+    void commit() noexcept override {
+        if (report_) report_->commit();
+    }
 
 private:
     friend class FilterOutput;
@@ -42,6 +49,7 @@ private:
     int output_;
     bool has_checksums_;
     Cancellation stop_;
+    std::optional<LoneFile> report_;
 
     std::mutex mutex_;
     std::exception_ptr failure_;  // the first one; guarded by mutex_

@@ -65,12 +65,9 @@ void require_access(const std::string& folder) {
 }  // namespace
 
 PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options)
-    : input_(input),
-      namer_(namer),
-      options_(options),
-      folder_(namer.folder()),
-      makes_manifest_(!options.manifest.empty()),
-      streams_manifest_(makes_manifest_ && leads_to_stream(options.manifest)) {
+    : input_(input), namer_(namer), options_(options), folder_(namer.folder()) {
+    add_side_file("report", options.report);
+    add_side_file("manifest", options.manifest);
     try {
         directory_.emplace(folder_);
     } catch (const std::system_error& error) {
@@ -80,7 +77,7 @@ PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const Output
 }
 
 PieceStore::~PieceStore() {
-    const bool stay = options_.resume && input_.is_unchanged();
+    const bool stay = options_.resume && may_keep_ && input_.is_unchanged();
     // The marker tells a later run that the pieces which stay come from a run that failed.
     if (marker_ && ((has_kept_ && marker_->was_left()) || (stay && !published_.empty()))) marker_->leave();
     if (stay) {
@@ -88,7 +85,8 @@ PieceStore::~PieceStore() {
     } else if (marker_) {
         marker_->note_failure();
     }
-    // The manifest goes first: it must not exist without all pieces. Files go before their directories.
+    // The manifest goes first, then the report: they must not exist without all pieces. Files go before their
+    // directories.
     while (!published_.empty()) published_.pop_back();
     marker_.reset();
     for (; !made_directories_.empty(); made_directories_.pop_back()) {
@@ -99,7 +97,9 @@ PieceStore::~PieceStore() {
 
 void PieceStore::begin() {
     // Opened first: the reader of a FIFO then sees its end even if the run fails.
-    if (streams_manifest_) manifest_stream_ = open_stream(options_.manifest, input_.cancellation());
+    for (SideFile& side : side_files_) {
+        if (side.is_stream) side.stream = open_stream(side.path, input_.cancellation());
+    }
     if (!directory_) {
         make_directories(AT_FDCWD, folder_);
         directory_.emplace(folder_);
@@ -129,36 +129,59 @@ bool PieceStore::check(const std::string& path) {
     return check_name(*directory_, name);
 }
 
-void PieceStore::check_manifest() {
-    if (!makes_manifest_ || streams_manifest_) return;
-    const std::string folder(folder_of(options_.manifest));
-    manifest_name_ = options_.manifest.substr(folder.size());
-    require_unreserved(manifest_name_);
+void PieceStore::add_side_file(const char* what, const std::string& path) {
+    if (!path.empty()) side_files_.push_back({what, path, leads_to_stream(path), {}, {}, nullptr, {}, false});
+}
+
+void PieceStore::check_side_files() {
+    for (SideFile& side : side_files_) {
+        if (!side.is_stream) check(side);
+    }
+    if (side_files_.size() == 2 && !side_files_[1].is_stream && leads_to(side_files_[1].path, side_files_[0])) {
+        throw std::invalid_argument("the report and the manifest have the same name '" + side_files_[1].path + "'");
+    }
+}
+
+void PieceStore::check(SideFile& side) {
+    const std::string folder(folder_of(side.path));
+    side.name = side.path.substr(folder.size());
+    require_unreserved(side.name);
     if (folder == folder_) {
         if (!directory_) return;
-        manifest_directory_ = &*directory_;
+        side.directory = &*directory_;
     } else {
-        manifest_directory_ = &own_manifest_directory_.emplace(folder);
+        side.directory = &side.own_directory.emplace(folder);
     }
-    has_manifest_ = check_name(*manifest_directory_, manifest_name_);
+    side.is_present = check_name(*side.directory, side.name);
 }
 
 void PieceStore::check_access() const {
     require_access(folder_);
-    if (makes_manifest_ && !streams_manifest_) require_access(std::string(folder_of(options_.manifest)));
+    for (const SideFile& side : side_files_) {
+        if (!side.is_stream) require_access(std::string(folder_of(side.path)));
+    }
 }
 
-bool PieceStore::is_manifest(const std::string& path) const {
-    if (!makes_manifest_ || streams_manifest_) return false;
-    if (path == options_.manifest) return true;
-    const std::string name = name_of(path);
-    const std::string folder(folder_of(name));
-    if (name.substr(folder.size()) != manifest_name_ || !directory_ || manifest_directory_ == nullptr) return false;
-    struct stat of_piece;
-    struct stat of_manifest;
-    return ::fstatat(directory_->descriptor(), std::string("./").append(folder).c_str(), &of_piece, 0) == 0 &&
-           ::fstat(manifest_directory_->descriptor(), &of_manifest) == 0 &&
-           identity_of(of_piece).is_same_file(identity_of(of_manifest));
+const char* PieceStore::side_file_at(const std::string& path) const {
+    for (const SideFile& side : side_files_) {
+        if (leads_to(path, side)) return side.what;
+    }
+    return nullptr;
+}
+
+bool PieceStore::leads_to(const std::string& path, const SideFile& side) const {
+    if (side.is_stream) return false;
+    if (path == side.path) return true;
+    const std::string folder(folder_of(path));
+    if (path.substr(folder.size()) != side.name || side.directory == nullptr) return false;
+    // A path of a piece counts from the directory that was opened.
+    const bool is_below = directory_ && folder.starts_with(folder_);
+    const std::string from_here = "./" + (is_below ? folder.substr(folder_.size()) : folder);
+    struct stat of_path;
+    struct stat of_side;
+    return ::fstatat(is_below ? directory_->descriptor() : AT_FDCWD, from_here.c_str(), &of_path, 0) == 0 &&
+           ::fstat(side.directory->descriptor(), &of_side) == 0 &&
+           identity_of(of_path).is_same_file(identity_of(of_side));
 }
 
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
@@ -196,19 +219,27 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
     publish_in_turn(std::move(file));
 }
 
-void PieceStore::seal(const std::string& manifest) {
+void PieceStore::seal(const std::string& report, const std::string& manifest) {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (options_.sync) sync();
-    if (streams_manifest_) {
-        write_manifest(manifest_stream_.get(), manifest);
-        manifest_stream_.close(options_.manifest);
+    const auto text_of = [&](const SideFile& side) -> const std::string& {
+        return side.path == options_.manifest ? manifest : report;
+    };
+    std::vector<std::pair<const SideFile*, TemporaryFile>> files;
+    files.reserve(side_files_.size());
+    for (SideFile& side : side_files_) {
+        if (side.is_stream) {
+            write(side, side.stream.get(), text_of(side));
+            side.stream.close(side.path);
+        } else if (auto file = make(side, text_of(side))) {
+            files.emplace_back(&side, std::move(*file));
+        }
     }
-    std::optional<TemporaryFile> manifest_file = make_manifest(manifest);
-    // If the run is killed from here on, nothing is put back: only the manifest is missing.
+    // If the run is killed from here on, nothing is put back: only the report and the manifest are missing.
     if (options_.replace) marker_->note_success(options_.sync);
-    if (manifest_file) {
-        publish_in_turn(std::move(*manifest_file));
-        if (options_.sync) sync_manifest();
+    for (auto& [side, file] : files) {
+        publish_in_turn(std::move(file));
+        if (options_.sync) sync(*side);
     }
 }
 
@@ -322,36 +353,34 @@ void PieceStore::sync() const {
     }
 }
 
-void PieceStore::write_manifest(int descriptor, const std::string& text) const {
+void PieceStore::write(const SideFile& side, int descriptor, const std::string& text) const {
     const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    write_all(descriptor, bytes, options_.manifest, input_.cancellation());
+    write_all(descriptor, bytes, side.path, input_.cancellation());
 }
 
-// Writes the manifest to a file that does not have its name yet. Nothing if no such file is wanted or the existing one
-// is right.
-std::optional<TemporaryFile> PieceStore::make_manifest(const std::string& text) {
-    if (!makes_manifest_ || streams_manifest_) return std::nullopt;
-    TemporaryFile file = create_manifest();
-    write_manifest(file.descriptor(), text);
-    if (has_manifest_) {
+// Writes the text to a file that does not have its name yet. Nothing if the existing file is right.
+std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::string& text) {
+    TemporaryFile file = create(side);
+    write(side, file.descriptor(), text);
+    if (side.is_present) {
         const bool is_right = file.present(input_.cancellation()).has_value();
-        if (judge_present(is_right, options_.manifest, "the manifest")) return std::nullopt;
+        if (judge_present(is_right, side.path, "the " + std::string(side.what))) return std::nullopt;
     }
-    if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(options_.manifest);
+    if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(side.path);
     return file;
 }
 
 // The marker lists hidden files in its own directory only.
-TemporaryFile PieceStore::create_manifest() {
-    constexpr mode_t kPermissions = 0666;  // a manifest holds no records of the input
-    if (manifest_directory_ == &*directory_) return create_hidden(manifest_name_, kPermissions);
-    if (auto file = create_unnamed(*manifest_directory_, manifest_name_, kPermissions)) return std::move(*file);
-    return TemporaryFile::hidden(*manifest_directory_, manifest_name_, marker_->next_hidden_name(), kPermissions);
+TemporaryFile PieceStore::create(const SideFile& side) {
+    constexpr mode_t kPermissions = 0666;  // neither file holds records of the input
+    if (side.directory == &*directory_) return create_hidden(side.name, kPermissions);
+    if (auto file = create_unnamed(*side.directory, side.name, kPermissions)) return std::move(*file);
+    return TemporaryFile::hidden(*side.directory, side.name, marker_->next_hidden_name(), kPermissions);
 }
 
-void PieceStore::sync_manifest() const {
-    const Fd folder = open_folder(*manifest_directory_, "");
-    if (::fsync(folder.get()) != 0) throw_errno(manifest_directory_->path());
+void PieceStore::sync(const SideFile& side) {
+    const Fd folder = open_folder(*side.directory, "");
+    if (::fsync(folder.get()) != 0) throw_errno(side.directory->path());
 }
 
 }  // namespace cleave

@@ -3,7 +3,7 @@
 //   begin    lock the run marker (io/run_marker.h); clear what killed runs left
 //   create   open a file without a name or, where there are no such files, with a hidden name, noted in the marker
 //   publish  give the file its name; to replace a file, exchange names: the old file gets a hidden name
-//   seal     sync; note success in the marker; publish the manifest, after all pieces
+//   seal     sync; note success in the marker; publish the report and the manifest, after all pieces
 //   commit   remove the files that were replaced, and the marker
 //   else     remove the pieces, put replaced files back, remove the directories that were made, and the marker
 //
@@ -43,7 +43,7 @@ public:
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
     // Removes everything that the store has published or made, unless commit() was called; under options.resume
-    // complete pieces stay even then, if the input has not changed.
+    // complete pieces stay even then, if the input has not changed and keep_nothing() was not called.
     ~PieceStore();
 
     // To be called before any file is made. Throws OutputError if a live run may create the same files,
@@ -55,11 +55,12 @@ public:
     // std::system_error, OutputError, std::invalid_argument.
     bool check(const std::string& path);
 
-    // The same for the manifest. After begin(), if that is called at all.
-    void check_manifest();
+    // The same for the report and the manifest. After begin(), if that is called at all.
+    void check_side_files();
 
-    // Whether the path leads to the manifest, as far as the directories are there. After check_manifest().
-    bool is_manifest(const std::string& path) const;
+    // "manifest" or "report" if the path leads to that file, as far as the directories are there; else nullptr. After
+    // check_side_files().
+    const char* side_file_at(const std::string& path) const;
 
     // Whether the file of that path, for which check() was true, is the piece: it consists of these parts, one after
     // the other. Then it stays, even if the run fails. Throws std::system_error and OutputError if it is not the piece
@@ -76,15 +77,19 @@ public:
     // stays instead. Throws as holds(), and OutputError if the existing file is a piece of this run.
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
-    // To be called when all pieces are published. Publishes the manifest, if there is to be one. Under options.sync
+    // To be called when all pieces are published. Publishes the report and then the manifest, if there are to be such
+    // files. Under options.sync
     // everything is on stable storage afterwards. Throws std::system_error, OutputError, Cancelled.
-    void seal(const std::string& manifest);
+    void seal(const std::string& report, const std::string& manifest);
+
+    // options.resume lets no piece of this run stay. After the last call from another thread.
+    void keep_nothing() noexcept { may_keep_ = false; }
 
     // After seal(): the run has succeeded, and what is published stays.
     void commit() noexcept;
 
     // For a dry run: throws std::system_error if this process may not make files in the directory of the pieces, or
-    // where that would be made, or in the directory of the manifest.
+    // where that would be made, or in the directories of report and manifest.
     void check_access() const;
 
 private:
@@ -100,26 +105,35 @@ private:
     void publish_in_turn(TemporaryFile file);
     void note_device(const FileIdentity& file, const std::string& folder);
     void sync() const;
-    void write_manifest(int descriptor, const std::string& text) const;
-    std::optional<TemporaryFile> make_manifest(const std::string& text);
-    TemporaryFile create_manifest();
-    void sync_manifest() const;
+    // A file beside the pieces: the report or the manifest.
+    struct SideFile {
+        const char* what;
+        std::string path;
+        bool is_stream;  // a descriptor, a pipe or a device, opened by begin():
+        Fd stream;
+        std::string name;
+        const Directory* directory = nullptr;  // directory_, or this:
+        std::optional<Directory> own_directory;
+        bool is_present = false;  // a file has its name that may be the same
+    };
+    void add_side_file(const char* what, const std::string& path);
+    void check(SideFile& side);
+    bool leads_to(const std::string& path, const SideFile& side) const;
+    void write(const SideFile& side, int descriptor, const std::string& text) const;
+    std::optional<TemporaryFile> make(const SideFile& side, const std::string& text);
+    TemporaryFile create(const SideFile& side);
+    static void sync(const SideFile& side);
 
     const Input& input_;
     const PieceNamer& namer_;
     const OutputOptions& options_;
     std::string folder_;
     std::optional<Directory> directory_;  // nothing until it is made
-    bool makes_manifest_;
-    bool streams_manifest_;  // into a descriptor, a pipe or a device, opened by begin():
-    Fd manifest_stream_;
-    std::string manifest_name_;
-    const Directory* manifest_directory_ = nullptr;  // directory_, or this:
-    std::optional<Directory> own_manifest_directory_;
-    bool has_manifest_ = false;  // a file has its name that may be the same
+    std::deque<SideFile> side_files_;     // in the order in which they are published
     std::unique_ptr<RunMarker> marker_;
     bool has_unnamed_files_ = false;     // this process can give an open file a name; its file system may still
                                          // have no files without a name
+    bool may_keep_ = true;               // pieces of this run, under options.resume, if it fails
     std::atomic<bool> has_kept_{false};  // existing files that are pieces
 
     std::mutex mutex_;  // guards the members below

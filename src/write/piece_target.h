@@ -15,6 +15,12 @@
 
 namespace cleave {
 
+// The texts of the files beside the pieces, for those that there are to be.
+struct SideTexts {
+    std::string report;
+    std::string manifest;
+};
+
 // Where the bytes of one piece go. Destroyed before finish(), it takes back what it can. For one thread at a time.
 class PieceOutput {
 public:
@@ -79,8 +85,10 @@ public:
     virtual void throw_failure() {}
 
     // All pieces are finished. Does everything that can still fail; what was made can be taken back until commit().
-    // `manifest` is the text of the manifest, if there is to be one.
-    virtual void seal(const std::string& manifest) = 0;
+    virtual void seal(const SideTexts& texts) = 0;
+
+    // Nothing that was made stays, even under OutputOptions::resume.
+    virtual void keep_nothing() noexcept {}
 
     // After seal(): what was made stays.
     virtual void commit() noexcept = 0;

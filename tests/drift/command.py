@@ -43,5 +43,5 @@ class Command:
 def options_in(text):
     """name -> Option, of the lines of a help."""
     text = re.sub(r"\n {28}(?=\S)", " ", text)      # lines that go on
-    rows = re.findall(r"^  (?:-(\S), |    )--([a-z-]+)(?: (\S+))? +(.*)$", text, re.M)
+    rows = re.findall(r"^  (?:-(\S), |    )--([a-z][a-z0-9-]*)(?: (\S+))? +(.*)$", text, re.M)
     return {name: Option(letter, value, text) for letter, name, value, text in rows}

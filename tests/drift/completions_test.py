@@ -17,6 +17,7 @@ from command import Command
 
 SKIPPED = 77
 FILES = ["data.csv", "notes.txt"]
+WORDS = {"key": {"new"}}    # what must follow a verb first
 TIMEOUT_S = 60
 
 
@@ -134,7 +135,10 @@ def questions(command, shell):
         letters = {"-" + option.letter for option in options.values() if option.letter}
         yield "cleave %s --" % verb, dashed, False
         yield "cleave %s -" % verb, dashed | letters if shell != "zsh" else letters, shell == "zsh"
-        yield "cleave %s " % verb, set(FILES), False
+        yield "cleave %s " % verb, WORDS.get(verb, set(FILES)), False
+        if verb in WORDS:
+            yield "cleave %s %s " % (verb, *WORDS[verb]), set(FILES), False
+            continue
         yield "cleave %s -- " % verb, set(FILES), False
         for name, option in options.items():
             yield from values(command, verb, name, option)

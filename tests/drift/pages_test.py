@@ -38,7 +38,7 @@ class Page:
         self.options = {}
         for entry in re.split(r"^\.(?:TP|SS .*)\n", options, flags=re.M)[1:]:
             tag, _, body = entry.partition("\n")
-            found = re.fullmatch(r"(?:\.B )?(?:-(\S), )?--([a-z-]+)(?: (\S+))?", plain(tag))
+            found = re.fullmatch(r"(?:\.B )?(?:-(\S), )?--([a-z][a-z0-9-]*)(?: (\S+))?", plain(tag))
             if found:
                 letter, name, value = found.groups("")
                 self.options[name] = (letter, value, body)
@@ -142,7 +142,7 @@ def readme(command, page):
     text = read("README.md")
     known = set(command.by_name())
     spans = re.findall(r"`cleave[^`]*`|`--[^`]*`|^\$ .*cleave.*$", text, re.M)
-    for name in sorted({name for span in spans for name in re.findall(r"(?<=--)[a-z][a-z-]*", span)} - known):
+    for name in sorted({name for span in spans for name in re.findall(r"(?<=--)[a-z][a-z0-9-]*", span)} - known):
         yield "the README speaks of --%s, which no verb has" % name
     presets = re.search(r"`--dialect NAME`[^:]*: `([^`]*)`", text).group(1).split()
     if presets != command.choices("count", "dialect"):

@@ -15,7 +15,7 @@ import termios
 import time
 import uuid
 
-from harness import contents, drip, expect_exit, finish, kill_group, main, need, read, write
+from harness import contents, drip, expect_exit, finish, kill_group, main, need, read, under_rules, write
 
 
 def lines_of(path):
@@ -533,6 +533,9 @@ CHECKS = [every_piece_arrives_whole, the_environment_tells_of_the_piece, childre
           few_descriptors, no_end_of_half_a_piece, no_valid_xz_of_half_a_piece, killed_itself, killed_command,
           killed_guard, closed_early, on_a_terminal, asks_for_a_password, malformed_or_changed, output_that_fails,
           silent_pipe, left_behind, ignored_children]
+CHECKS += [under_rules(check, 6) for check in (
+    every_piece_arrives_whole, who_fails_is_named, the_others_are_ended, a_signal_ends_all, no_end_of_half_a_piece,
+    killed_itself, killed_command, malformed_or_changed)]
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background job ignores it, and so would cleave

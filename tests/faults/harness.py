@@ -19,6 +19,11 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
+import pieces as stage_pieces  # noqa: E402
+from fields import make_dialect  # noqa: E402
+from oracle import redact  # noqa: E402
+
 SKIPPED = 77
 TIMEOUT_S = 20
 
@@ -97,11 +102,15 @@ def pieces_of_number(ends, number):
     return list(zip(starts, starts[1:] + [ends[-1]]))
 
 
-def make_input(size, seed=1):
-    """Records with all that makes records hard: quoted terminators, delimiters and quotes, empty ones, CRLF."""
+STRAY = b'%d,5" tv\n'
+
+
+def make_input(size, seed=1, stray=True):
+    """Records with all that makes records hard: quoted terminators, delimiters and quotes, empty ones, CRLF, and quotes
+    inside of fields, which rules refuse."""
     chance = random.Random(seed)
-    kinds = [b"%d,plain\n", b'%d,"two\nlines"\n', b'%d,"a ""b"", c"\n', b"%d,\r\n", b'%d,"\r\n,\n"\r\n', b'%d,5" tv\n',
-             b"\n", b"%d," + b"long " * 40 + b"\n"]
+    kinds = [b"%d,plain\n", b'%d,"two\nlines"\n', b'%d,"a ""b"", c"\n', b"%d,\r\n", b'%d,"\r\n,\n"\r\n',
+             STRAY if stray else b'%d,"5"" tv"\n', b"\n", b"%d," + b"long " * 40 + b"\n"]
     parts, total = [b'id,"note\n(free)"\n'], 0
     while total < size:
         kind = chance.choice(kinds)
@@ -127,6 +136,57 @@ class Job:
     @property
     def template(self):
         return self.stem + ".{i:06}.csv"
+
+    @staticmethod
+    def make_input(size, seed=1):
+        return make_input(size, seed)
+
+
+KEY = bytes(range(32))   # "@key" in a command line is the path of a file with it
+RULES = ["#1: hmac(k, bytes=8, form=hex)", '#2: fixed("a, b") if #1 = 7', "#2: mask(first=2)"]
+RULE_WORDS = ["-d", ",", "--header", "repeat", "--select", "#2,#1", "--key", "k=file:@key",
+              *(word for rule in RULES for word in ("--redact", rule))]
+
+
+class Redacted(Job):
+    """The same under rules. What must come of it says the oracle of tests/stages."""
+
+    def __init__(self, data, option="-C", value=64 << 10, stem="p"):
+        self.data, self.stem = data, stem
+        self.args = [option, str(value), *RULE_WORDS]
+        if option == "-n":
+            self.args += ["--spool", "plain"]
+        result = redact(data, make_dialect(b","), "repeat", b"#2,#1", [rule.encode() for rule in RULES],
+                        keys={b"k": KEY})
+        self.records, self.header, self.output = len(result.records), result.header, result.output
+        self.refusal = result.refusal
+        if option == "-n":
+            parts = stage_pieces.shared_pieces(result.header, result.records, "repeat", result.input_starts,
+                                               result.body_start, result.input_size, value)
+        else:
+            parts = stage_pieces.written_pieces(result.header, result.records, "repeat",
+                                                **{"count" if option == "-l" else "size": value})
+        self.pieces = {"%s.%06d.csv" % (stem, i): part for i, part in enumerate(parts, 1)}
+        self.ranges, end = [], len(self.header)
+        for part in parts:   # of what is written
+            self.ranges.append((end, end + len(part) - len(self.header)))
+            end = self.ranges[-1][1]
+
+    @staticmethod
+    def make_input(size, seed=1):
+        return make_input(size, seed, stray=False)
+
+
+def under_rules(check, divisor=1):
+    """The check, with rules in each split: see Redacted. Its inputs are smaller by the divisor: the oracle is slow."""
+    def redacted(bench):
+        bench.kind, bench.divisor = Redacted, divisor
+        try:
+            check(bench)
+        finally:
+            bench.kind, bench.divisor = Job, 1
+    redacted.__doc__ = check.__doc__.strip().splitlines()[0].rstrip(".") + ", under rules"
+    return redacted
 
 
 # What is on the disk.
@@ -162,7 +222,7 @@ def contents(directory):
     return {name: read(path) if stat.S_ISREG(os.lstat(path).st_mode) else None for name, path in paths.items()}
 
 
-def expect_whole(job, directory, manifest=None, beside=()):
+def expect_whole(job, directory, manifest=None, beside=(), report=None):
     """Every piece with its bytes and nothing else, but for the names in `beside`."""
     need(os.path.isdir(directory), "there is no output directory")
     found = contents(directory)
@@ -170,6 +230,9 @@ def expect_whole(job, directory, manifest=None, beside=()):
     if manifest is not None:
         need(manifest in found, "there is no manifest")
         expect_manifest(job, found.pop(manifest))
+    if report is not None:
+        need(report in found, "there is no report")
+        expect_report(job, found.pop(report))
     for name in beside:
         found.pop(name, None)
     wrong = difference(wanted, found)
@@ -187,6 +250,15 @@ def expect_manifest(job, text):
     wanted = [(name, start, end, len(data))
               for (name, data), (start, end) in zip(job.pieces.items(), job.ranges)]
     need(named == wanted, "the manifest names other pieces: %s..." % named[:2])
+
+
+def expect_report(job, text):
+    try:
+        report = json.loads(text)
+    except ValueError as error:
+        raise Failure("the report is no JSON: %s" % error) from None
+    counts = [report.get("records"), report.get("pieces"), report["rules"][0]["seen"] + report.get("empty_records")]
+    need(counts == [job.records, len(job.pieces), job.records], "the report counts otherwise: %s" % counts)
 
 
 def expect_clean(before, directory):
@@ -276,13 +348,16 @@ class Place:
         self.bench, self.job = bench, job
         self.root = tempfile.mkdtemp(dir=bench.root)
         self.input = write(os.path.join(self.root, "in.csv"), job.data)
+        self.key = write(os.path.join(self.root, "key"), KEY)
+        os.chmod(self.key, 0o600)
         self.out = out or os.path.join(self.root, "out")
         if out is None:
             os.mkdir(self.out)
 
     def command(self, *options, source=None, job=None):
         job = job or self.job
-        return ["split", *job.args, "-o", os.path.join(self.out, job.template), *options, source or self.input]
+        args = [word.replace("@key", self.key) for word in job.args]
+        return ["split", *args, "-o", os.path.join(self.out, job.template), *options, source or self.input]
 
     def path(self, name):
         return os.path.join(self.out, name)
@@ -308,6 +383,7 @@ class Bench:
         binary = read(self.cleave)
         self.sanitized = b"__asan_init" in binary or b"__tsan_init" in binary
         self.jobs, self.libraries, self.notes = {}, {}, []
+        self.kind, self.divisor = Job, 1   # of splits
         self.outcomes = {}   # what failing calls led to: call -> Counter
         self.temporary = os.path.join(root, "tmp")
         os.mkdir(self.temporary)
@@ -320,9 +396,11 @@ class Bench:
         self.notes.append(text)
 
     def job(self, size=1 << 20, option="-C", value=64 << 10):
-        key = (size, option, value)
+        size //= self.divisor
+        value //= 1 if option == "-n" else self.divisor
+        key = (self.kind, size, option, value)
         if key not in self.jobs:
-            self.jobs[key] = Job(make_input(size), option, value)
+            self.jobs[key] = self.kind(self.kind.make_input(size), option, value)
         return self.jobs[key]
 
     def place(self, *args, **kwargs):

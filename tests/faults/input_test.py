@@ -33,11 +33,19 @@ GREW = "input grew while reading"
 UNREADABLE = "Input/output error"
 
 
+# Ways to run it that change records.
+RULES = ["--quiet", "-d", ",", "--redact", "rest: mask(last=1)", "--redact", 'text: fixed("x, y") if id = 000000007',
+         "--redact", "text: keep"]
+UNDER_RULES = [["cat", *RULES], ["cat", "-n", "2/3", "--select", "!text", "--quiet"], ["split", "-C", "1M", *RULES],
+               ["split", "-n", "3", "--select", "rest,id", *RULES[:5]], ["split", "-l", "20", "--resume", *RULES],
+               ["check", *RULES]]
+
+
 def make_input(path, size):
     """Long records, almost all holes: it is there at once, and still every page must be made when it is read. At
     QUOTED before a multiple of RECORD stands a quoted field."""
     with open(path, "wb") as file:
-        file.write(b"id,text\n")
+        file.write(b"id,text,rest\n0,,")
         for i, at in enumerate(range(RECORD, size, RECORD)):
             file.seek(at - QUOTED - 10)
             file.write(b'\n%09d,"a\n""b",x' % i)
@@ -197,7 +205,7 @@ class Tests:
 
     def while_stopped(self, change, judge, verbs=None, stdin=False, limits=()):
         verbs = verbs or [["count"], ["check"], ["offsets", "-l", "20"], ["cat", "-n", "2/3"],
-                          ["split", "-H", "-C", "1M"], ["split", "-n", "3", "--dry-run"]]
+                          ["split", "-H", "-C", "1M"], ["split", "-n", "3", "--dry-run"], *UNDER_RULES]
         for i, words in enumerate(verbs):
             self.one_while_stopped([*words, "-j", ("1", "4")[i % 2]], change, judge, stdin, limits)
 

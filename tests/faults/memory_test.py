@@ -22,8 +22,8 @@ import sys
 import threading
 import time
 
-from harness import (Failure, Job, Place, expect_clean, expect_only_whole, expect_whole, finish, is_hidden, is_marker,
-                     main, make_input, need, snapshot, write)
+from harness import (RULE_WORDS, Failure, Job, Place, Redacted, expect_clean, expect_only_whole, expect_whole, finish,
+                     is_hidden, is_marker, main, need, snapshot, write)
 
 PICKED = 20   # requests of each check and way, with --rounds 1
 MOST_REPORTED = 5
@@ -37,9 +37,10 @@ class Subject:
     input's bytes from the job's. `old` pieces have another content before, `right` ones the right one.
     """
 
-    def __init__(self, bench, job, words, *, piped=False, encode=bytes, old=(), right=(), manifest=False):
+    def __init__(self, bench, job, words, *, piped=False, encode=bytes, old=(), right=(), manifest=False,
+                 report=False):
         self.bench, self.job, self.words, self.piped, self.encode = bench, job, words, piped, encode
-        self.old, self.right, self.manifest = old, right, manifest
+        self.old, self.right, self.manifest, self.report = old, right, manifest, report
 
     def new_place(self):
         place = Place(self.bench, self.job)
@@ -61,7 +62,8 @@ class Subject:
     def run(self, place, fail=""):
         env = self.bench.environment(LD_PRELOAD=self.bench.preloaded("allocation_shim.c"),
                                      ALLOCATION_COUNTS=place.counts, ALLOCATION_FAIL=fail)
-        words = [word.replace("@in", place.input).replace("@out", place.out) for word in self.words]
+        words = [word.replace("@in", place.input).replace("@out", place.out).replace("@key", place.key)
+                 for word in self.words]
         with piped_file(place.input) if self.piped else open(os.devnull, "rb") as stdin:
             process = self.bench.start(words, env=env, stdin=stdin)
         return finish_alone(process)
@@ -117,7 +119,8 @@ class Split(Subject):
         super().__init__(bench, job, words, piped=piped, **how)
 
     def judge_learned(self, place):
-        expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=["beside"])
+        expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=["beside"],
+                     report="r.json" if self.report else None)
 
 
 class Compressed(Split):
@@ -198,8 +201,8 @@ class Injection:
         """The requests that are to fail, as the shim takes them."""
         chance = random.Random("%s %d" % (self.name, self.bench.seed))
         most = min(count, PICKED * self.bench.scale)
-        return ["%d%s" % (number, later) for later in ("", "+")
-                for number in sorted(chance.sample(range(1, count + 1), most))]
+        numbers = {*chance.sample(range(1, count + 1), most), count}   # the last may come after the commit
+        return ["%d%s" % (number, later) for later in ("", "+") for number in sorted(numbers)]
 
     def inject(self, waiting):
         place = self.subject.new_place()
@@ -236,15 +239,20 @@ class Injection:
             raise Failure("\n       ".join(["%d runs" % len(self.failures), *shown]))
 
 
-def small(option="-C", size=4 << 10, count=6):
+def small(option="-C", size=4 << 10, count=6, kind=Job):
     """A split into a few small pieces."""
-    data = make_input(size * count, seed=7)
-    return Job(data, option, {"-n": count, "-l": 40, "-C": size + 512}[option])
+    data = kind.make_input(size * count, seed=7)
+    return kind(data, option, {"-n": count, "-l": 40, "-C": size + 512}[option])
 
 
-def large():
+def large(**how):
     """A split whose pieces are worth several threads."""
-    return small(size=80 << 10, count=4)
+    return small(size=80 << 10, count=4, **how)
+
+
+def redacted(option="-C", of=small):
+    """A split, or its input, under rules."""
+    return lambda: of(option=option, kind=Redacted)
 
 
 def never_closed():
@@ -282,6 +290,16 @@ def printing():
                   piped=piped)
 
 
+    for verb in ("cat", "check", "check --json", "cat -n 2/4"):
+        for piped in (False, True):
+            words = [*verb.split(), *RULE_WORDS, *(["--spool", "plain"] if "-n" in verb else [])]
+            yield row(verb + " under rules" + " of a pipe" * piped, *words, job=redacted(), piped=piped)
+        yield row(verb + " under rules by threads", *words, *THREADS, job=redacted(of=large))
+    yield row("cat --report", "cat", *RULE_WORDS, "--report", "/dev/stdout", job=redacted())
+    yield row("split --dry-run under rules", "split", "-C", "4K", *RULE_WORDS, "-o", "@out/{i}.csv", "--dry-run",
+              job=redacted())
+
+
 def splitting():
     """(name, what makes the subject), of all that writes pieces."""
     def row(name, *options, kind=Split, job=small, **how):
@@ -290,6 +308,18 @@ def splitting():
     for option in ("-n", "-l", "-C"):
         yield row(option, "-j", "1", job=lambda option=option: small(option))
         yield row(option + " from a pipe", job=lambda option=option: small(option), piped=True)
+        yield row(option + " under rules", "-j", "1", job=redacted(option))
+        yield row(option + " under rules from a pipe", job=redacted(option), piped=True)
+        yield row(option + " under rules by threads", *THREADS, job=redacted(option, large))
+    yield row("--report --manifest under rules", "--report", "@out/r.json", "--manifest", "@out/m.json", job=redacted(),
+              manifest=True, report=True)
+    yield row("--report --manifest --sync --force under rules from a pipe", "--report", "@out/r.json", "--manifest",
+              "@out/m.json", "--sync", "--force", job=redacted(), manifest=True, report=True, old=(1, 2, 5), piped=True)
+    yield row("--json under rules from a pipe", "--json", job=redacted(), piped=True)
+    yield row("--resume under rules", "--resume", "-j", "1", kind=Resumed, right=(1, 4), job=redacted())
+    yield row("of gzip data under rules", encode=gzip.compress, job=redacted())
+    yield row("--compress gzip under rules", "--compress", "gzip:1", "-j", "4", kind=Compressed, job=redacted())
+    yield row("--filter under rules", "--filter", 'cat > "$FILE"', "-j", "4", kind=Filtered, job=redacted())
     yield row("by threads", *THREADS, job=large)
     yield row("with a bar", *THREADS, "--progress", "always", "-v", job=large)
     yield row("with a bar, from a pipe", "--progress", "always", "-v", piped=True)

@@ -13,8 +13,8 @@ import os
 import re
 import sys
 
-from harness import (Failure, Job, Place, contents, expect_clean, expect_only_whole, expect_whole, is_hidden, is_marker,
-                     main, make_input, need, snapshot, write)
+from harness import (RULE_WORDS, Failure, Place, contents, expect_clean, expect_only_whole, expect_whole, is_hidden,
+                     is_marker, main, need, snapshot, under_rules, write)
 
 # In which ways a call fails, the most telling first. EINTR only where the manual pages allow it.
 CALLS = {
@@ -29,6 +29,9 @@ CALLS = {
     "ioctl": ["EIO", "EINTR"],
     "mmap": ["ENOMEM"],
     "munmap": ["ENOMEM"],
+    "mremap": ["ENOMEM"],
+    "mlock": ["ENOMEM", "EPERM"],
+    "madvise": ["EINVAL", "ENOMEM"],
     "newfstatat": ["EIO", "ENOMEM"],
     "fstat": ["EIO", "ENOMEM"],
     "fsync": ["EIO", "ENOSPC"],
@@ -54,7 +57,7 @@ CALLS = {
     "fstatfs": ["EIO"],
 }
 # A sanitizer's runtime makes them too, for its options and to see whether an address can be read, and fails silently.
-RUNTIME_CALLS = {"read", "write", "mmap", "munmap", "clone3"}
+RUNTIME_CALLS = {"read", "write", "mmap", "munmap", "mremap", "madvise", "clone3"}
 REMOVING = ["unlinkat", "unlink", "renameat2", "renameat", "newfstatat", "rmdir", "close"]
 PIECES = 6   # with --rounds 1
 MOST_REPORTED = 5
@@ -63,16 +66,17 @@ MOST_REPORTED = 5
 def small_job(bench, option="-C", size=4 << 10, tail=b""):
     """A few pieces of about that size."""
     count = PIECES * bench.scale
-    data = make_input(size * count, seed=7)
-    return Job(data + tail, option, count if option == "-n" else size + 512)
+    data = bench.kind.make_input(size * count, seed=7)
+    return bench.kind(data + tail, option, count if option == "-n" else size + 512)
 
 
 class Subject:
     """A way to run a split, and how to judge what a failing call has made of it."""
 
     def __init__(self, bench, job, *options, piped=False, old=(), manifest=False, calls=None, env=None, made=False,
-                 skipped=0, encode=bytes):
+                 skipped=0, encode=bytes, report=False):
         self.encode = encode   # what is put into the pipe
+        self.report = report
         self.bench, self.job, self.options, self.piped, self.skipped = bench, job, list(options), piped, skipped
         self.old, self.manifest, self.calls, self.env, self.made = old, manifest, calls or list(CALLS), env or {}, made
 
@@ -95,11 +99,16 @@ class Subject:
             write(place.piece(number), b"old %d" % number)
         return snapshot(place.top)
 
-    def run(self, place, *strace):
+    def command(self, place):
         options = list(self.options)
         if self.manifest:
             options += ["--manifest", place.path("m.json")]
-        command = place.command("--quiet", *options, source="-" if self.piped or self.skipped else None)
+        if self.report:
+            options += ["--report", place.path("r.json")]
+        return place.command("--quiet", *options, source="-" if self.piped or self.skipped else None)
+
+    def run(self, place, *strace):
+        command = self.command(place)
         wrap = [self.bench.strace, "-f", "-qq", "-o", os.path.join(place.root, "trace"), *strace]
         for name, value in {"ASAN_OPTIONS": "detect_leaks=0", **self.env}.items():
             wrap += ["-E", "%s=%s" % (name, value)]
@@ -124,7 +133,8 @@ class Subject:
             beside = [] if self.made else ["beside"]
             if call in ("unlinkat", "unlink"):   # what could not be removed may be left, out of sight
                 beside += [name for name in os.listdir(place.out) if is_hidden(name)]
-            expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=beside)
+            expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=beside,
+                         report="r.json" if self.report else None)
             return "whole"
         # With several threads it can be the message that cannot be written.
         told = run.message.startswith("cleave: ") or call == "write" and run.message == ""
@@ -143,6 +153,26 @@ class Resuming(Subject):
         expect_only_whole(self.job, place, before)
         left = [name for name in os.listdir(place.out) if is_hidden(name) and not is_marker(name)]
         need(not left, "hidden files are left: %s" % left)
+
+
+class Printing(Subject):
+    """cat, by the rules of the split. It may have printed whole records when it fails."""
+
+    def command(self, place):
+        return ["cat", "--quiet", *(word.replace("@key", place.key) for word in RULE_WORDS), *self.options,
+                "-" if self.piped else place.input]
+
+    def judge(self, call, place, before, run):
+        expect_clean(before, place.top)
+        need(run.code >= 0 or "fcntl(0, F_GETFD" not in self.trace(place), "it died of signal %d" % -run.code)
+        need(self.job.output.startswith(run.stdout), "it has printed something else")
+        if run.code == 0:
+            need(self.job.output == run.stdout, "it has not printed all")
+            return "whole"
+        if "fcntl(0, F_GETFD" not in self.trace(place):
+            return "loader"
+        need(run.code == 1 and (run.message.startswith("cleave: ") or call == "write"), str(run))
+        return "clean"
 
 
 class Malformed(Subject):
@@ -210,7 +240,8 @@ def from_file(bench):
 
 def from_pipe(bench):
     """From a pipe"""
-    fail_all(bench, Subject(bench, small_job(bench), piped=True))
+    # strace counts the calls of each thread: with several threads one may fail in the clean-up, too.
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", piped=True))
 
 
 def spooled(bench):
@@ -233,7 +264,7 @@ def replacing(bench):
 def replacing_from_pipe(bench):
     """With --force over old pieces, from a pipe"""
     calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock"]
-    fail_all(bench, Subject(bench, small_job(bench), "--force", piped=True, old=(1, 2, 5), calls=calls))
+    fail_all(bench, Subject(bench, small_job(bench), "-j", "1", "--force", piped=True, old=(1, 2, 5), calls=calls))
 
 
 def by_threads(bench):
@@ -321,9 +352,32 @@ def failing_clean_up(bench):
         fail_all(bench, Malformed(bench, job, *options, piped=True, old=old, calls=REMOVING))
 
 
+def redacted(bench):
+    """Into records, sizes and shares, with a report"""
+    for option in ("-l", "-C", "-n"):
+        fail_all(bench, Subject(bench, small_job(bench, option, size=2 << 10), "-j", "1", report=True))
+
+
+def redacted_by_threads(bench):
+    """By several threads, with a report and a manifest"""
+    calls = ["openat", "write", "mmap", "munmap", "close", "linkat", "clone3", "flock"]   # none that the clean-up needs
+    fail_all(bench, Subject(bench, small_job(bench, "-n", size=20 << 10), "-j", "3", "--block-size", "4K", calls=calls,
+                            manifest=True, report=True))
+
+
+def printed(bench):
+    """cat, of a file and of a pipe"""
+    calls = ["openat", "read", "preadv2", "write", "writev", "mmap", "munmap", "mremap", "mlock", "madvise",
+             "newfstatat", "fstat", "poll", "lseek", "fcntl"]
+    for piped in (False, True):
+        fail_all(bench, Printing(bench, small_job(bench), "-j", "1", piped=piped, calls=calls))
+
+
 CHECKS = [from_file, from_pipe, spooled, from_offset, replacing, replacing_from_pipe, by_threads, with_directories,
           without_nameless_files, with_manifest, with_checksums, with_events, with_manifest_replaced, resuming, compressed,
           compressed_input, failing_clean_up]
+CHECKS += map(under_rules, [redacted, redacted_by_threads, printed, from_pipe, spooled, with_manifest, resuming,
+                            replacing_from_pipe, compressed, without_nameless_files, failing_clean_up])
 
 
 def print_table(bench):

@@ -22,7 +22,7 @@ import threading
 import time
 
 from harness import (Job, Place, Skip, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden,
-                     is_marker, kill_group, main, make_input, need, read, record_ends, snapshot, write)
+                     is_marker, kill_group, main, make_input, need, read, record_ends, snapshot, under_rules, write)
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
 
@@ -877,6 +877,10 @@ CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_
           templates, narrow_counter, modes, read_errors, small_writes,
           nonblocking_input, input_at_offset, few_descriptors, many_pieces, many_offsets, address_space, long_record, resumed,
           resumed_over_others, resumed_after_failure]
+CHECKS += map(under_rules, [
+    disk_full, inodes_gone, closed_descriptors, event_reader_leaves, file_size_limit, short_and_interrupted,
+    error_after_bytes, failing_sync, failing_names, read_errors, small_writes, nonblocking_input,
+    resumed, resumed_over_others, resumed_after_failure])
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

@@ -15,7 +15,7 @@ import threading
 import time
 
 from harness import (Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden, main,
-                     make_input, need, snapshot, write)
+                     make_input, need, snapshot, under_rules, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -336,6 +336,9 @@ def killed_beside_another(bench):
 CHECKS = [ended, pipeline_ended, ended_twice, ended_without_manifest, ended_inside_calls, ignored, stopped,
           killed_leaves_exact_pieces, killed_beside_another, killed, killed_reading_a_pipe, killed_replacing,
           killed_before_the_manifest, killed_and_resumed]
+CHECKS += map(under_rules, [
+    ended, pipeline_ended, ended_without_manifest, ended_inside_calls, stopped, killed_leaves_exact_pieces,
+    killed_reading_a_pipe, killed_replacing, killed_before_the_manifest, killed_and_resumed])
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))

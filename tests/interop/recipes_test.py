@@ -6,9 +6,13 @@
 Each section of the document has a check of the same name here. A block of code is run by what its first word says, in a
 directory with a big.csv; one that has a second word is written to a file of that name first, for the others to use.
 """
+import base64
 import contextlib
+import csv
 import glob
 import gzip
+import hmac
+import io
 import json
 import os
 import re
@@ -273,11 +277,65 @@ def slurm(bench):
         at.expect_bytes(["direct.%d.gz" % k for k in range(1, 17)], HEADER, unzip)
 
 
+def token_of(key, value, context):
+    """What hmac(KEY, context=CONTEXT) writes."""
+    own = hmac.digest(key, b"\xffcleave context 1" + context, "sha256")
+    return base64.urlsafe_b64encode(hmac.digest(own, value, "sha256")[:16]).rstrip(b"=")
+
+
+def postgresql_redacted(bench):
+    """PostgreSQL, redacted"""
+    with postgres.server() as server:
+        directory = os.path.join(server, "kitchen")
+        os.mkdir(directory)
+        at = Kitchen(bench, "PostgreSQL, redacted", directory)
+        at.environment.update(postgres.client_environment(server), PATH=at.environment["PATH"], PSQLRC="/dev/null")
+        at.cook()
+        session = postgres.Session(server)
+        (found,) = session.ask("SELECT count(*), count(DISTINCT id), sum(amount), count(note) FROM redacted")
+        ids = session.ask("SELECT id FROM redacted ORDER BY id")
+        session.close()
+        amount = sum(int(record.split(b",")[1]) // 100 * 100 for record in at.records)
+        need(found == b"%d|%d|%d|0" % (ROWS, ROWS, amount), "the table has %s" % found)
+        key = read(at.path("pii.key"))
+        tokens = [int.from_bytes(hmac.digest(key, b"%d" % i, "sha256")[:8], "big") & (1 << 63) - 1
+                  for i in range(1, ROWS + 1)]
+        need([int(line) for line in ids] == sorted(tokens), "the ids are no tokens")
+
+
+def duckdb_redacted(bench):
+    """DuckDB, two redacted files"""
+    common.module("duckdb")
+    with kitchen(bench, "DuckDB, two redacted files") as at:
+        _, lines = at.cook()
+        amounts = [int(at.records[i - 1].split(b",")[1]) for i in (7, 12, 20000)]
+        need(lines == [["3", "40", str(sum(amounts))]], "the join gives %s" % lines)
+
+
+def vendor(bench):
+    """Hand-over to a vendor"""
+    with kitchen(bench, "Hand-over to a vendor") as at:
+        lines = at.cook()
+        need(lines[-1] == [[str(ROWS), "amount", "id", "note"]], "the check says %s" % lines[-1])
+        key = read(at.path("vendor.key"))
+        found = b"".join(read(at.path("vendor/%d.csv" % k))[len(HEADER):] for k in range(1, 9))
+        rows = list(csv.reader(io.StringIO(found.decode(), newline="")))
+        wanted = list(csv.reader(io.StringIO(b"".join(at.records).decode(), newline="")))
+        need(len(rows) == ROWS, "%d rows" % len(rows))
+        for (token, amount, note), (number, old_amount, old_note) in zip(rows, wanted):
+            need(token.encode() == token_of(key, number.encode(), b"vendor A"), "%s is no token" % token)
+            need(int(amount) == int(old_amount) // 100 * 100, "%s was %s" % (amount, old_amount))
+            need(note == old_note if old_note in ("plain", "") else note == "*" * len(old_note), "a note is %s" % note)
+        report = json.loads(read(at.path("report.json")))
+        need([rule["origin"] for rule in report["rules"]] == ["vendor.rules:%d" % k for k in range(2, 6)], "the rules")
+
+
 CHECKS = [
     compressed_pieces, dd, tail_and_head, gnu_parallel, xargs, python_recipe("pandas", "pandas"),
     python_recipe("Polars", "polars"),
     python_recipe("pyarrow", "pyarrow"), duckdb, clickhouse, postgresql,
     python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark, make, slurm,
+    postgresql_redacted, duckdb_redacted, vendor,
 ]
 
 
@@ -285,7 +343,7 @@ CHECKS = [
 NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",)}
 MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
            "Dask": ("dask.dataframe", "pandas")}
-RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*)$")
+RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|redacted.*|refunds\.redacted.*|vendor|report\.json)$")
 
 
 def expect_failure(at, command):

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cleave::cli {
+namespace cleave {
 
 // "; did you mean NAME?" for the one of `names` that is nearest to `word`, "" if none is near or if two are equally
 // near. Case and leading dashes do not count. A name is near if `word` is its beginning, of two letters at least. To a
@@ -13,4 +13,4 @@ namespace cleave::cli {
 // inserted, deleted, replaced or swapped with its neighbour.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
-}  // namespace cleave::cli
+}  // namespace cleave

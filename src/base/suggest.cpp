@@ -1,9 +1,9 @@
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace cleave::cli {
+namespace cleave {
 namespace {
 
 std::string lower_case(std::string_view text) {
@@ -45,7 +45,7 @@ std::string_view letters(std::string_view word) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
     const std::string wanted = lower_case(letters(word));
-    constexpr std::size_t kLongestWord = 40;  // no name is as long
+    constexpr std::size_t kLongestWord = 40;  // bounds the time
     constexpr std::size_t kLeastBeginning = 2;
     constexpr std::size_t kShortWord = 3;  // one change would make another word of it
     if (wanted.size() > kLongestWord) return "";
@@ -66,4 +66,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     return nearest == nullptr ? "" : "; did you mean " + *nearest + "?";
 }
 
-}  // namespace cleave::cli
+}  // namespace cleave

@@ -1,0 +1,31 @@
+// The error of a rule, a list of columns or a key that cannot be used.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace cleave {
+
+// what() is the reason alone. No member holds a value of the input, except names of columns.
+class RuleError : public std::invalid_argument {
+public:
+    // `place` is a byte of `text`, or its size.
+    RuleError(const std::string& reason, std::string origin, std::string text, std::size_t place)
+        : std::invalid_argument(reason), origin_(std::move(origin)), text_(std::move(text)), place_(place) {}
+
+    // Where the text was given: "--redact", or "mask.rules:3".
+    const std::string& origin() const noexcept { return origin_; }
+    // One line: the rule or the list of columns.
+    const std::string& text() const noexcept { return text_; }
+    // The byte of text() at which the fault is.
+    std::size_t place() const noexcept { return place_; }
+
+private:
+    std::string origin_;
+    std::string text_;
+    std::size_t place_;
+};
+
+}  // namespace cleave

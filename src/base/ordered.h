@@ -1,0 +1,170 @@
+// Work on numbered parts by several threads, whose results are passed on in order.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace cleave {
+
+// The state that the threads of run_in_order() share.
+//
+//   take a free slot; pull the next part into it; do its work; put it down
+//   whoever puts a part down while nobody emits: emits the parts that are next in order, and frees their slots
+//
+// A thread does not wait for its part's turn: waking a thread costs as much as a part takes. There are more slots than
+// threads, so a thread waits only when the others are far behind.
+template <class Slot>
+class PartOrder {
+public:
+    PartOrder(std::span<Slot> slots, unsigned threads) : threads_(threads), done_(slots.size()) {
+        free_.reserve(slots.size());
+        for (Slot& slot : slots) free_.push_back(&slot);
+    }
+
+    // Does the work of one thread, until there are no more parts. Needs no memory but what the slots need.
+    void run() {
+        while (Slot* slot = take_slot()) {
+            std::exception_ptr thrown;
+            const auto part = pull_next(*slot, thrown);
+            if (!part) {
+                free_slot(*slot);
+                return;
+            }
+            attempt(thrown, [&] { slot->work(); });
+            put_down(*part, {slot, thrown});
+        }
+    }
+
+    // When all threads have ended.
+    void rethrow_failure() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+private:
+    struct Done {
+        Slot* slot = nullptr;
+        std::exception_ptr thrown;
+    };
+
+    // Keeps what the call throws. Does nothing if something was thrown before.
+    template <class Call>
+    static void attempt(std::exception_ptr& thrown, const Call& call) {
+        if (thrown) return;
+        try {
+            call();
+        } catch (...) {  // rethrown by rethrow_failure(), if no earlier part throws
+            thrown = std::current_exception();
+        }
+    }
+
+    // nullptr once a part has failed.
+    Slot* take_slot() {
+        std::unique_lock lock(mutex_);
+        const auto may_go_on = [&] {
+            const std::size_t taken = done_.size() - free_.size();
+            return failure_ || taken < (large_ > 0 ? threads_ : done_.size());
+        };
+        has_room_.wait(lock, may_go_on);
+        if (failure_) return nullptr;
+        Slot* slot = free_.back();
+        free_.pop_back();
+        return slot;
+    }
+
+    void free_slot(Slot& slot) {
+        {
+            const std::scoped_lock lock(mutex_);
+            free_.push_back(&slot);
+        }
+        has_room_.notify_one();
+    }
+
+    // Nothing if there is no more part. An exception counts as the last part.
+    std::optional<std::uint64_t> pull_next(Slot& slot, std::exception_ptr& thrown) {
+        const std::scoped_lock lock(pulling_);
+        if (is_done_) return std::nullopt;
+        attempt(thrown, [&] { is_done_ = !slot.pull(); });
+        if (thrown) is_done_ = true;
+        if (is_done_ && !thrown) return std::nullopt;
+        if (!thrown && slot.is_large()) {
+            const std::scoped_lock counting(mutex_);
+            ++large_;
+        }
+        return pulled_++;
+    }
+
+    void put_down(std::uint64_t part, const Done& done) {
+        std::unique_lock lock(mutex_);
+        place_of(part) = done;
+        if (is_emitting_) return;
+        is_emitting_ = true;
+        while (place_of(turn_).slot != nullptr && !failure_) {
+            Done current = std::exchange(place_of(turn_), Done{});
+            lock.unlock();
+            const bool is_large = !current.thrown && current.slot->is_large();
+            attempt(current.thrown, [&] { current.slot->emit(); });
+            lock.lock();
+            ++turn_;
+            if (is_large) --large_;
+            failure_ = current.thrown;
+            free_.push_back(current.slot);
+            has_room_.notify_all();
+        }
+        is_emitting_ = false;
+    }
+
+    // The parts in slots are numbered without a gap, so each has a place of its own.
+    Done& place_of(std::uint64_t part) { return done_[part % done_.size()]; }
+
+    const std::size_t threads_;
+
+    std::mutex pulling_;
+    std::uint64_t pulled_ = 0;  // guarded by pulling_, and so is the next
+    bool is_done_ = false;
+
+    std::mutex mutex_;  // guards the members below
+    std::condition_variable has_room_;
+    std::vector<Slot*> free_;
+    std::size_t large_ = 0;   // parts in slots that are large
+    std::vector<Done> done_;  // parts that are not emitted yet; a place for each slot
+    std::uint64_t turn_ = 0;  // the number of the part that is emitted next
+    bool is_emitting_ = false;
+    std::exception_ptr failure_;  // of the part that was emitted last
+};
+
+// Runs `threads` threads, this one among them, on the slots, of which there are at least as many:
+//
+//   while slot.pull():   one at a time; takes the next part; returns false after the last one
+//       slot.work()      side by side
+//       slot.emit()      one at a time, in the order in which the parts were pulled
+//
+// While a part for which slot.is_large() is in a slot, no more slots than threads are used. Where the system refuses a
+// thread, the others do its work. When a call throws, the parts before it are emitted, nothing after it, and the
+// exception is rethrown: the same one for any number of threads.
+template <class Slot>
+void run_in_order(std::span<Slot> slots, unsigned threads) {
+    PartOrder<Slot> order(slots, threads);
+    {
+        std::vector<std::jthread> helpers;
+        helpers.reserve(threads);
+        try {
+            for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([&order] { order.run(); });
+        } catch (const std::system_error&) {  // a limit on address space or threads is no reason to fail
+        } catch (const std::bad_alloc&) {     // nor is too little memory for one more
+        }
+        order.run();
+    }
+    order.rethrow_failure();
+}
+
+}  // namespace cleave

@@ -1,0 +1,88 @@
+#include "cli/check_rules.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "cli/diagnostics.h"
+#include "cli/formatted.h"
+#include "cli/messages.h"
+#include "job/record_lane.h"
+#include "job/stage_report.h"
+#include "job/staging.h"
+#include "stage/rules.h"
+#include "write/lone_file.h"
+
+namespace cleave::cli {
+namespace {
+
+InputColumns columns_of(const Context& context, OpenInput& opened) {
+    const InputHead head = read_head(opened.input, opened.dialect, context.arguments.policy.header, kMaxRecordLimit);
+    return input_columns(head.sample, opened.dialect, head.has_header);
+}
+
+// "3 changed, 1 empty": only what there is.
+std::string counts_text(const RuleCounts& counts) {
+    std::vector<std::string> parts;
+    const auto add = [&](std::uint64_t count, const char* what) {
+        if (count > 0) parts.push_back(formatted("{} {}", count, what));
+    };
+    add(counts.changed, "changed");
+    add(counts.kept, "kept");
+    add(counts.empty, "empty");
+    add(counts.condition_false, "condition false");
+    return parts.empty() ? "no field" : formatted("{}", fmt::join(parts, ", "));
+}
+
+void print_counts(const Context& context, const Staging& staging, const StageCounts& counts, StandardOutput& out) {
+    const std::vector<StageRule> rules = staging.stage().rules();
+    out.print("{}: {} records, {} of them empty\n", printable(display_name(context.path)), counts.records,
+              counts.empty_records);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        out.print("  {} {}: {}: {}\n", printable(rules[i].source.origin),
+                  printable(formatted("{}", fmt::join(rules[i].columns, ", "))), rules[i].operation,
+                  counts_text(counts.rules[i]));
+    }
+    if (counts.mail_addresses > 0) out.print("  forbidden: {} values with a mail address\n", counts.mail_addresses);
+    if (counts.card_numbers > 0) out.print("  forbidden: {} values with a card number\n", counts.card_numbers);
+}
+
+}  // namespace
+
+bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
+    const Arguments& arguments = context.arguments;
+    Staging staging(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
+    context.header_records = staging.header_records();
+    Diagnostics(context).take(staging.stage());
+    std::optional<LoneFile> report;
+    if (!arguments.output.report.empty()) report.emplace(arguments.output.report, opened.input);
+    std::uint64_t size = 0;
+    staging.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
+    opened.input.throw_if_changed();
+    const StageCounts counts = staging.counts();
+    InputFacts facts = facts_of(opened.input, opened.dialect, arguments.policy.header);
+    facts.size = size;
+    if (arguments.json) {
+        out.print("{}", stage_report(staging.stage(), counts, facts, 0));
+    } else {
+        print_counts(context, staging, counts, out);
+    }
+    if (report) report->publish(stage_report(staging.stage(), counts, facts, 0));
+    out.flush();
+    if (report) report->commit();
+    return counts.mail_addresses + counts.card_numbers == 0;
+}
+
+void print_columns(const Context& context, OpenInput& opened, StandardOutput& out) {
+    const InputColumns columns = columns_of(context, opened);
+    for (std::size_t i = 0; i < columns.count; ++i) {
+        out.print("{}\t{}\n", i + 1, columns.names.empty() ? std::string() : printable(columns.names[i]));
+    }
+}
+
+void print_template(const Context& context, OpenInput& opened, StandardOutput& out) {
+    out.print("{}", rules_template(columns_of(context, opened)));
+}
+
+}  // namespace cleave::cli

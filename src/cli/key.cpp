@@ -1,0 +1,61 @@
+// cleave key new: a file with a new key.
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "cli/verbs.h"
+#include "io/fd.h"
+#include "io/temporary_file.h"
+#include "memory/secret_memory.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr std::size_t kKeySize = 32;
+
+void fill_randomly(std::span<std::uint8_t> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t size = ::getrandom(bytes.data(), bytes.size(), 0);
+        if (size < 0 && errno != EINTR) throw_errno("getrandom");
+        if (size > 0) bytes = bytes.subspan(static_cast<std::size_t>(size));
+    }
+}
+
+void fill_file(Fd& file, const std::string& path) {
+    SecretMemory memory(kKeySize);
+    const auto key = memory.bytes().first(kKeySize);
+    fill_randomly(key);
+    // The mode of open() is narrowed by the umask, which may take even the owner's rights.
+    if (::fchmod(file.get(), S_IRUSR | S_IWUSR) != 0) throw_errno(path);
+    write_all(file.get(), key, path);
+    if (::fsync(file.get()) != 0) throw_errno(path);
+    file.close(path);
+}
+
+void sync_folder(const std::string& path) {
+    const std::string folder(folder_of(path));
+    const std::string name = folder.empty() ? "." : folder;
+    const Fd directory(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.is_open() || ::fsync(directory.get()) != 0) throw_errno(name);
+}
+
+}  // namespace
+
+void make_key(const std::string& path) {
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!file.is_open()) throw_errno(path);
+    try {
+        fill_file(file, path);
+        sync_folder(path);
+    } catch (const std::exception&) {
+        ::unlink(path.c_str());
+        throw;
+    }
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,107 @@
+#include "cli/stage_options.h"
+
+#include <fcntl.h>
+
+#include <string>
+#include <string_view>
+
+#include "cli/choices.h"
+#include "cli/formatted.h"
+#include "cli/messages.h"
+#include "cli/values.h"
+#include "io/fd.h"
+
+namespace cleave::cli {
+namespace {
+
+constexpr std::size_t kMaxRulesFile = std::size_t{16} << 20;
+
+std::string read_rules(const std::string& path) {
+    const Fd file(path == "-" ? ::fcntl(0, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(path);
+    std::string text = read_to_end(file.get(), kMaxRulesFile, path);
+    if (text.size() > kMaxRulesFile) throw UsageError(formatted("{}: too long for a file of rules", path));
+    return text;
+}
+
+void take_rules(const Given& given, StageOptions& options) {
+    if (const std::string* select = given.text("select")) options.select = RuleText{*select, given.spelling("select")};
+    for (const std::string& rule : given.all("redact")) options.rules.push_back({rule, "--redact"});
+    for (const std::string& path : given.all("rules")) {
+        for (RuleText& rule : rules_of_file(read_rules(path), display_name(path)))
+            options.rules.push_back(std::move(rule));
+    }
+    options.default_action = given.choice("default", kDefaultActions);
+    if (const std::string* token = given.text("null")) options.null_token = *token;
+    for (const std::string& kind : given.all("forbid")) {
+        (parse_choice("--forbid", kind, kForbidden) ? options.forbid_mail : options.forbid_card) = true;
+    }
+    if (const auto size = given.size("max-record")) {
+        if (*size < 1 || *size > kMaxRecordLimit) {
+            throw UsageError(formatted("--max-record: it must be 1 to {} bytes", kMaxRecordLimit));
+        }
+        options.max_record = *size;
+    }
+}
+
+// On standard output the report stands alone.
+void refuse_report_on_stdout(const Given& given, const Arguments& arguments) {
+    if (arguments.verb == Verb::kCat) {
+        throw UsageError("--report - cannot be combined with cat, which writes the records to standard output");
+    }
+    if (arguments.verb == Verb::kCheck) {
+        throw UsageError(
+            "--report - cannot be combined with check, which uses standard output too; --json prints the report");
+    }
+    const std::string* manifest = given.text("manifest");
+    if (arguments.json || arguments.print || (manifest != nullptr && *manifest == "-")) {
+        throw UsageError(
+            "--report - cannot be combined with --print, --print0, --json or --manifest -, which use standard output "
+            "too");
+    }
+}
+
+void take_report(const Given& given, Arguments& arguments) {
+    const std::string* report = given.text("report");
+    if (report == nullptr) return;
+    if (report->empty() || report->ends_with('/')) throw UsageError("--report: '" + *report + "' names no file");
+    if (*report == "-") refuse_report_on_stdout(given, arguments);
+    arguments.output.report = *report == "-" ? "/dev/stdout" : *report;
+}
+
+}  // namespace
+
+void take_stage(const Given& given, Arguments& arguments) {
+    StageOptions& options = arguments.stage.options;
+    take_rules(given, options);
+    options.is_delimiter_given = !arguments.dialect.sniff_delimiter;
+    options.is_header_given = given.has("header") || given.has("no-header");
+    options.only_counts_forbidden = arguments.verb == Verb::kCheck;
+    arguments.key_sources = given.all("key");
+    take_report(given, arguments);
+    arguments.stage.may_spool = given.choice("spool", kSpools).has_value();
+    arguments.shows_columns = given.has("columns");
+    arguments.shows_template = given.has("rules-template");
+    // Each prints something else than the report of check.
+    for (const char* name : {"columns", "rules-template"}) {
+        for (const char* other :
+             {"columns", "rules-template", "select", "redact", "rules", "default", "forbid", "json"}) {
+            if (std::string_view(name) != other) given.refuse_both(name, other);
+        }
+    }
+    if (given.has("report") && given.inputs().size() > 1) throw UsageError("--report takes one input");
+    if (options.is_empty()) {
+        for (const char* name : {"key", "null", "report", "spool", "max-record"}) {
+            if (given.has(name)) {
+                throw UsageError(
+                    formatted("{} needs --select, --redact, --rules, --default or --forbid", given.spelling(name)));
+            }
+        }
+        return;
+    }
+    if (arguments.clone && *arguments.clone != CloneMode::kNever) {
+        throw UsageError("--clone cannot be combined with options that change records");
+    }
+}
+
+}  // namespace cleave::cli

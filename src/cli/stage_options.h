@@ -1,0 +1,12 @@
+// The options about records: which columns to select, and what to redact.
+#pragma once
+
+#include "cli/given.h"
+#include "cli/options.h"
+
+namespace cleave::cli {
+
+// Reads the files of --rules. Throws UsageError, and std::system_error for a file that cannot be read.
+void take_stage(const Given& given, Arguments& arguments);
+
+}  // namespace cleave::cli

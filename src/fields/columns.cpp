@@ -1,0 +1,271 @@
+// Columns are read in two steps, record by record:
+//
+//   bound   the most bytes that the values of the column can have: those of its fields, with quotes and escapes
+//   write   each value behind the one before it
+//
+// The bound costs no look at the bytes. A device would measure each value instead, and scan the sizes. In the layout
+// kViews only values that are long and do not stand in the block as they are need to be measured.
+#include "cleave/columns.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "dialect/contract.h"
+#include "fields/field_decoder.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::uint64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
+
+struct Field {
+    const std::uint8_t* begin;  // null for no field
+    const std::uint8_t* end;
+};
+
+// Short values are copied this many bytes at a time, past their end.
+constexpr std::size_t kSlack = 32;
+
+void copy(std::uint8_t* out, Value value, const std::uint8_t* readable_end) {
+    if (value.size <= kSlack && readable_end - value.data >= static_cast<std::ptrdiff_t>(kSlack)) {
+        std::memcpy(out, value.data, kSlack);
+    } else if (value.size > 0) {
+        std::memcpy(out, value.data, value.size);
+    }
+}
+
+void check_size(std::uint64_t size) {
+    if (size > kMaxSize) throw std::length_error("columns: more than 2^31 - 1 bytes in a column");
+}
+
+std::int32_t buffer_of(const BinaryView& view) {
+    std::int32_t buffer = 0;
+    std::memcpy(&buffer, view.rest.data() + 4, sizeof buffer);
+    return buffer;
+}
+
+std::int32_t offset_of(const BinaryView& view) {
+    std::int32_t offset = 0;
+    std::memcpy(&offset, view.rest.data() + 8, sizeof offset);
+    return offset;
+}
+
+void set_place(BinaryView& view, std::int32_t buffer, std::uint64_t offset) {
+    const auto at = static_cast<std::int32_t>(offset);
+    std::memcpy(view.rest.data() + 4, &buffer, sizeof buffer);
+    std::memcpy(view.rest.data() + 8, &at, sizeof at);
+}
+
+BinaryView view_of(Value value, std::int32_t buffer, std::uint64_t offset) {
+    BinaryView view{static_cast<std::int32_t>(value.size), {}};
+    if (view.size <= BinaryView::kMaxInline) {
+        if (value.size > 0) std::memcpy(view.rest.data(), value.data, value.size);
+    } else {
+        std::memcpy(view.rest.data(), value.data, 4);
+        set_place(view, buffer, offset);
+    }
+    return view;
+}
+
+}  // namespace
+
+template <class T>
+void ColumnMemory<T>::resize(std::size_t size) {
+    if (size > (SIZE_MAX / 2) / sizeof(T)) throw std::bad_alloc();
+    const std::size_t needed = std::max(kAlignment, (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment);
+    if (needed > capacity_) {
+        size_ = capacity_ = 0;
+        memory_.reset();
+        memory_.reset(static_cast<T*>(std::aligned_alloc(kAlignment, needed)));
+        if (!memory_) throw std::bad_alloc();
+        capacity_ = needed;
+    }
+    size_ = size;
+}
+template class ColumnMemory<std::uint8_t>;
+template class ColumnMemory<std::int32_t>;
+template class ColumnMemory<BinaryView>;
+
+std::optional<std::string_view> StringColumn::value(std::size_t r, const RecordBlock& block) const {
+    if (null_count_ > 0 && (validity_.data()[r / 8] >> (r % 8) & 1) == 0) return std::nullopt;
+    const auto* own = reinterpret_cast<const char*>(bytes_.data());
+    if (layout_ == StringLayout::kOffsets) {
+        const std::int32_t begin = offsets_.data()[r];
+        return std::string_view(own + begin, static_cast<std::size_t>(offsets_.data()[r + 1] - begin));
+    }
+    const BinaryView& view = views_.data()[r];
+    const auto size = static_cast<std::size_t>(view.size);
+    if (view.size <= BinaryView::kMaxInline) {
+        return std::string_view(reinterpret_cast<const char*>(view.rest.data()), size);
+    }
+    const char* from = buffer_of(view) == kBlockBuffer ? reinterpret_cast<const char*>(block.bytes.data()) : own;
+    return std::string_view(from + offset_of(view), size);
+}
+
+// One call of ColumnReader::read().
+struct ColumnReader::Run {
+    const ColumnReader& reader;
+    FieldDecoder decoder;
+    const RecordBlock& block;
+    std::size_t number;
+    StringColumn& column;
+
+    // The field of record r, if it has one that counts.
+    Field field(std::size_t r) const {
+        const FieldRow& row = block.rows[r];
+        const std::size_t count = block.rows[r + 1].first - row.first;
+        if (number >= count || (count == 1 && is_empty_record(r))) return absent(r, count);
+        const std::uint32_t* const ends = block.ends.data() + row.first;
+        const std::uint32_t begin = number == 0 ? row.begin : ends[number - 1] + 1;
+        const std::uint32_t end =
+            number + 1 == count ? content_end(block.bytes, row.begin, ends[number], reader.dialect_) : ends[number];
+        if (begin == end && reader.options_.empty_is_null) return {nullptr, nullptr};
+        return {block.bytes.data() + begin, block.bytes.data() + end};
+    }
+    bool is_empty_record(std::size_t r) const {
+        const FieldRow& row = block.rows[r];
+        return content_end(block.bytes, row.begin, block.ends[row.first], reader.dialect_) == row.begin;
+    }
+    Field absent(std::size_t r, std::size_t count) const {
+        const bool is_empty = count == 1 && is_empty_record(r);
+        if (is_empty && reader.fields_ == 1 && number == 0 && !reader.options_.empty_is_null) {
+            return {block.bytes.data(), block.bytes.data()};
+        }
+        if (!is_empty && !reader.options_.missing_is_null) {
+            throw InputError(
+                "a record of " + std::to_string(count) + " fields has no field " + std::to_string(number + 1),
+                Place{block.place.offset + block.rows[r].begin, block.place.record + r});
+        }
+        return {nullptr, nullptr};
+    }
+
+    // Makes the bitmap when the first value is null.
+    void set_null(std::size_t r) {
+        if (column.null_count_ == 0) {
+            column.validity_.resize((column.count_ + 7) / 8);
+            const std::span<std::uint8_t> bits = column.validity_.span();
+            std::ranges::fill(bits, std::uint8_t{0xFF});
+            if (column.count_ % 8 != 0) bits.back() = static_cast<std::uint8_t>(0xFF >> (8 - column.count_ % 8));
+        }
+        column.validity_.data()[r / 8] &= static_cast<std::uint8_t>(~(1U << (r % 8)));
+        ++column.null_count_;
+    }
+
+    std::uint64_t bound() const;
+    void read_offsets();
+    void read_views();
+    void write_decoded();
+};
+
+// Delimiters may be counted too.
+std::uint64_t ColumnReader::Run::bound() const {
+    std::uint64_t sum = 0;
+    for (std::size_t r = 0; r < column.count_; ++r) {
+        const FieldRow& row = block.rows[r];
+        if (number >= block.rows[r + 1].first - row.first) continue;
+        const std::uint32_t* const end = block.ends.data() + row.first + number;
+        sum += *end - (number == 0 ? row.begin : end[-1]);
+    }
+    return sum;
+}
+
+void ColumnReader::Run::read_offsets() {
+    column.offsets_.resize(column.count_ + 1);
+    column.bytes_.resize(bound() + kSlack);
+    std::int32_t* const offsets = column.offsets_.data();
+    std::uint8_t* const bytes = column.bytes_.data();
+    const std::uint8_t* const block_end = block.bytes.data() + block.bytes.size();
+    std::uint64_t sum = 0;
+    for (std::size_t r = 0; r < column.count_; ++r) {
+        offsets[r] = static_cast<std::int32_t>(sum);
+        const Field found = field(r);
+        Value value{};
+        if (found.begin == nullptr) {
+            set_null(r);
+        } else if (decoder.view(found.begin, found.end, value)) {
+            check_size(sum + value.size);
+            copy(bytes + sum, value, block_end);
+            sum += value.size;
+        } else {
+            sum += decoder.write(found.begin, found.end, bytes + sum);
+            check_size(sum);
+        }
+    }
+    offsets[column.count_] = static_cast<std::int32_t>(sum);
+    column.bytes_.shrink(sum);
+}
+
+void ColumnReader::Run::read_views() {
+    check_size(block.bytes.size());
+    column.views_.resize(column.count_);
+    std::uint64_t sum = 0;
+    for (std::size_t r = 0; r < column.count_; ++r) {
+        const Field found = field(r);
+        Value value{};
+        BinaryView& view = column.views_.data()[r];
+        view = {};
+        if (found.begin == nullptr) {
+            set_null(r);
+        } else if (decoder.view(found.begin, found.end, value)) {
+            const auto offset = static_cast<std::uint64_t>(value.data - block.bytes.data());
+            view = view_of(value, kBlockBuffer, offset);
+        } else {
+            view.size = static_cast<std::int32_t>(decoder.measure(found.begin, found.end));
+            if (view.size <= BinaryView::kMaxInline) {
+                decoder.write(found.begin, found.end, view.rest.data());
+            } else {
+                set_place(view, kDecodedBuffer, sum);
+                sum += static_cast<std::uint64_t>(view.size);
+                check_size(sum);
+            }
+        }
+    }
+    column.bytes_.resize(sum);
+    if (sum > 0) write_decoded();
+}
+
+void ColumnReader::Run::write_decoded() {
+    for (std::size_t r = 0; r < column.count_; ++r) {
+        BinaryView& view = column.views_.data()[r];
+        if (view.size <= BinaryView::kMaxInline || buffer_of(view) != kDecodedBuffer) continue;
+        const Field found = field(r);
+        std::uint8_t* const out = column.bytes_.data() + offset_of(view);
+        decoder.write(found.begin, found.end, out);
+        std::memcpy(view.rest.data(), out, 4);
+    }
+}
+
+ColumnReader::ColumnReader(const Dialect& dialect, std::size_t fields, const ColumnOptions& options)
+    : dialect_(checked(dialect)), fields_(fields), options_(options) {}
+
+void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColumn& column) const {
+    if (fields_ > 0 && number >= fields_) throw std::invalid_argument("columns: no column has that number");
+    column.layout_ = options_.layout;
+    column.count_ = block.record_count();
+    column.null_count_ = 0;
+    column.offsets_.resize(0);
+    column.views_.resize(0);
+    column.bytes_.resize(0);
+    column.validity_.resize(0);
+    Run run{*this, FieldDecoder(dialect_), block, number, column};
+    if (options_.layout == StringLayout::kOffsets) {
+        run.read_offsets();
+    } else {
+        run.read_views();
+    }
+}
+
+std::vector<StringColumn> read_columns(const RecordBlock& block, const Dialect& dialect, std::size_t fields,
+                                       std::span<const std::size_t> numbers, const ColumnOptions& options) {
+    const ColumnReader reader(dialect, fields, options);
+    std::vector<StringColumn> columns(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) reader.read(block, numbers[i], columns[i]);
+    return columns;
+}
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+#include "fields/field_decoder.h"
+
+namespace cleave {
+
+FieldDecoder::FieldDecoder(const Dialect& dialect)
+    : quote_(dialect.quote.value_or(0)),
+      escape_(dialect.escape.value_or(0)),
+      has_quote_(dialect.quote.has_value()),
+      has_escape_(dialect.escape.has_value()),
+      escapes_everywhere_(has_escape_ && dialect.escape_scope == EscapeScope::kEverywhere),
+      opens_anywhere_(has_quote_ && dialect.quoting == Quoting::kAnywhere) {}
+
+// Calls `take` with each byte of the value of a well-formed quoted field. False for any other field.
+template <class Take>
+bool FieldDecoder::walk_quoted(const std::uint8_t* begin, const std::uint8_t* end, Take take) const {
+    if (!is_quoted(begin, end) || end - begin < 2 || end[-1] != quote_) return false;
+    const std::uint8_t escape = has_escape_ ? escape_ : quote_;
+    --end;
+    for (++begin; begin != end; ++begin) {
+        if (*begin == quote_ || *begin == escape) {
+            const bool is_stray = *begin == quote_ && begin[1] != quote_;
+            ++begin;
+            if (is_stray || begin == end) return false;
+        }
+        take(*begin);
+    }
+    return true;
+}
+
+// Calls `take` with each byte of the value. These are the steps of StateMachine without line ends and delimiters, which
+// are plain data wherever a field holds them. An escape as the last byte has nothing to make plain, so it is data.
+template <class Take>
+void FieldDecoder::walk(const std::uint8_t* begin, const std::uint8_t* end, Take take) const {
+    enum class At : std::uint8_t { kStart, kUnquoted, kQuoted, kAfterQuote };
+    At at = At::kStart;
+    for (; begin != end; ++begin) {
+        const bool is_quote = has_quote_ && *begin == quote_;
+        if (is_quote && at == At::kQuoted) {
+            at = At::kAfterQuote;
+            continue;
+        }
+        if (is_quote && (at == At::kStart || (at == At::kUnquoted && opens_anywhere_))) {
+            at = At::kQuoted;
+            continue;
+        }
+        const bool escapes_act = at == At::kQuoted       ? has_escape_
+                                 : at == At::kAfterQuote ? escapes_everywhere_ && opens_anywhere_
+                                                         : escapes_everywhere_;
+        const bool is_doubled = is_quote && at == At::kAfterQuote;
+        if (escapes_act && *begin == escape_ && begin + 1 != end) ++begin;
+        take(*begin);
+        if (at != At::kQuoted) at = is_doubled ? At::kQuoted : At::kUnquoted;
+    }
+}
+
+std::uint64_t FieldDecoder::measure(const std::uint8_t* begin, const std::uint8_t* end) const {
+    std::uint64_t size = 0;
+    if (walk_quoted(begin, end, [&](std::uint8_t) { ++size; })) return size;
+    size = 0;
+    walk(begin, end, [&](std::uint8_t) { ++size; });
+    return size;
+}
+
+std::uint64_t FieldDecoder::write(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const {
+    std::uint8_t* at = out;
+    if (!walk_quoted(begin, end, [&](std::uint8_t byte) { *at++ = byte; })) {
+        at = out;
+        walk(begin, end, [&](std::uint8_t byte) { *at++ = byte; });
+    }
+    return static_cast<std::uint64_t>(at - out);
+}
+
+Value FieldDecoder::decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const {
+    Value value{};
+    if (view(begin, end, value)) return value;
+    scratch.reserve(static_cast<std::size_t>(end - begin));
+    return {scratch.data(), write(begin, end, scratch.data())};
+}
+
+}  // namespace cleave

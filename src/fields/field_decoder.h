@@ -1,0 +1,66 @@
+// From a field as it stands in the file to its value: takes quotes and escapes off. Puts none on.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "cleave/dialect.h"
+#include "fields/value.h"
+#include "memory/value_buffer.h"
+
+namespace cleave {
+
+// Immutable, any thread. A field is any bytes [begin, end) that FieldReader has found, under either Reading.
+class FieldDecoder {
+public:
+    // The dialect has no fault.
+    explicit FieldDecoder(const Dialect& dialect);
+
+    bool is_quoted(const std::uint8_t* begin, const std::uint8_t* end) const {
+        return begin != end && *begin == quote_ && has_quote_;
+    }
+    // Whether the value is empty. The field is well-formed, as under Reading::kUnambiguous.
+    bool is_empty(const std::uint8_t* begin, const std::uint8_t* end) const {
+        return begin == end || (end - begin == 2 && is_quoted(begin, end));
+    }
+
+    // Sets `value` to a view of the field, if the value stands in the field as it is.
+    bool view(const std::uint8_t* begin, const std::uint8_t* end, Value& value) const {
+        const bool quoted = is_quoted(begin, end);
+        if (quoted) {
+            if (end - begin < 2 || end[-1] != quote_) return false;
+            ++begin;
+            --end;
+        }
+        value = {begin, static_cast<std::uint64_t>(end - begin)};
+        if ((quoted || opens_anywhere_) && has(value, quote_)) return false;
+        const bool escapes_act = quoted ? has_escape_ : escapes_everywhere_;
+        return !escapes_act || !has(value, escape_);
+    }
+
+    // For all other fields. Both return the size of the value, which is at most that of the field. write() writes no
+    // byte behind it.
+    std::uint64_t measure(const std::uint8_t* begin, const std::uint8_t* end) const;
+    std::uint64_t write(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const;
+
+    // A view of the field, or a copy in `scratch`, which must stay as it is meanwhile.
+    Value decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const;
+
+private:
+    static bool has(Value value, std::uint8_t byte) {
+        return value.size > 0 && std::memchr(value.data, byte, value.size) != nullptr;
+    }
+    template <class Take>
+    bool walk_quoted(const std::uint8_t* begin, const std::uint8_t* end, Take take) const;
+    template <class Take>
+    void walk(const std::uint8_t* begin, const std::uint8_t* end, Take take) const;
+
+    std::uint8_t quote_;
+    std::uint8_t escape_;
+    bool has_quote_;
+    bool has_escape_;
+    bool escapes_everywhere_;
+    bool opens_anywhere_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,85 @@
+// The record lane of a job: records that a stage changes on their way. The byte lane moves ranges of the input as they
+// are; here runs of whole records are read, changed, and passed on in order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cleave/input.h"
+#include "cleave/plan.h"
+#include "cleave/scan.h"
+#include "cleave/stage.h"
+#include "io/copy.h"
+#include "job/input_head.h"
+#include "scan/record_runs.h"
+
+namespace cleave {
+
+// A piece of the input, and what is written of it.
+struct StagedPiece {
+    BlobRange range;           // of the input
+    std::uint64_t record = 0;  // the first one in the range, from 0, the header counted
+    Piece written;             // offsets and sizes of what is written; unknown ones are 0
+};
+
+// Members may be called from any thread, except where they say otherwise.
+class RecordLane {
+public:
+    // All must outlive the lane. `head` is that of the input.
+    RecordLane(Input& input, const InputHead& head, const Stage& stage, const Execution& execution);
+    ~RecordLane();
+
+    // The header as it is written; without a header the byte order mark.
+    std::span<const std::uint8_t> header() const { return header_; }
+
+    // Changed records, in order, and where in `bytes` each begins.
+    using Take = std::function<void(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts)>;
+
+    // Passes on all records but the header. For an input that has not been read; one thread.
+    void write_all(const Take& take);
+    // Passes on the records of a range of a blob, which begins and ends with a record.
+    void write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take);
+
+    // Cuts a blob by what is written. `cuts` are the first bytes of the pieces, for policies by pieces; else the
+    // policy's limits cut. One thread.
+    std::vector<StagedPiece> measure(const Policy& policy, std::span<const Piece> cuts);
+
+    // Of a blob; made when it is needed first. One thread.
+    const RecordIndex& index();
+
+    // Of all that was passed on. Not while another member is called.
+    const StageCounts& counts() const { return counts_; }
+    // Records of the input that measure() has seen, the header counted.
+    std::uint64_t records() const { return records_; }
+
+private:
+    class Borrowed;
+    class Slot;
+    struct Consumer;
+    struct Pass;
+
+    Place pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer, Meter* meter);
+    RunOptions run_options() const;
+    BlobRange body() const;
+
+    Input& input_;
+    const InputHead& head_;
+    const Stage& stage_;
+    const Execution& execution_;
+    const Kernel& kernel_;
+    std::vector<std::uint8_t> header_;
+    std::uint64_t records_ = 0;
+    std::unique_ptr<RecordIndex> index_;
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<StageWorker>> idle_;  // guarded by mutex_
+    std::size_t workers_ = 0;                         // that were made; likewise
+    StageCounts counts_;                              // likewise
+};
+
+}  // namespace cleave

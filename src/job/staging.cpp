@@ -1,0 +1,142 @@
+#include "job/staging.h"
+
+#include <algorithm>
+
+#include "cleave/foreign.h"
+#include "plan/stream_cutter.h"
+
+namespace cleave {
+namespace {
+
+InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
+                  const Execution& execution) {
+    refuse_foreign(input.peek(kSniffSize));
+    if (input.is_snapshot()) {
+        Execution quiet = execution;
+        quiet.meter = nullptr;
+        index_records(input, dialect, quiet);  // leaves out the incomplete last record
+    }
+    return read_head(input, dialect, policy.header, job.options.max_record);
+}
+
+// Throws InputError with the place in the input.
+Stage stage_of(const InputHead& head, const Dialect& dialect, const StageJob& job) {
+    try {
+        return {job.options, dialect, head.sample, head.has_header, job.keys};
+    } catch (const InputError& error) {
+        if (!error.place()) throw;
+        throw InputError(error.what(),
+                         Place{head.sample_place.offset + error.place()->offset, head.sample_place.record});
+    }
+}
+
+// Feeds changed records to a cutter, as if they were the input.
+class CutterFeed {
+public:
+    explicit CutterFeed(StreamCutter& cutter) : cutter_(cutter) {}
+
+    void feed(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) {
+        if (bytes.empty()) return;
+        constexpr std::size_t kWordBits = 64;
+        marks_.assign((bytes.size() + kWordBits - 1) / kWordBits, 0);
+        for (const std::uint64_t start : starts) marks_[start / kWordBits] |= std::uint64_t{1} << (start % kWordBits);
+        cutter_.feed(bytes, marks_);
+        size_ += bytes.size();
+    }
+    std::uint64_t size() const { return size_; }
+
+private:
+    StreamCutter& cutter_;
+    std::vector<std::uint64_t> marks_;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace
+
+Staging::Staging(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
+                 const Execution& execution)
+    : policy_(policy),
+      execution_(execution),
+      head_(head_of(input, dialect, policy, job, execution)),
+      stage_(stage_of(head_, dialect, job)),
+      changes_input_(!stage_.is_identity()),
+      lane_(input, head_, stage_, execution) {}
+
+Findings Staging::cut_in_order(PieceSink& sink) {
+    StreamCutter cutter(policy_, sink, 0);
+    CutterFeed feed(cutter);
+    const std::span<const std::uint8_t> header = lane_.header();
+    constexpr std::uint64_t kAtFront[] = {0};
+    // The header and the empty records before it count as one record.
+    cutter.set_header_records(header_size() > 0 ? 1 : 0);
+    if (header_size() > 0) feed.feed(header, kAtFront);
+    // Without a header, a byte order mark belongs to the first record.
+    std::vector<std::uint8_t> mark;
+    if (!head_.has_header) mark.assign(header.begin(), header.end());
+    lane_.write_all([&](std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) {
+        if (mark.empty()) return feed.feed(bytes, starts);
+        std::vector<std::uint64_t> moved(starts.begin(), starts.end());
+        for (std::uint64_t& start : moved) start += start == 0 ? 0 : mark.size();
+        mark.insert(mark.end(), bytes.begin(), bytes.end());
+        feed.feed(mark, moved);
+        mark.clear();
+    });
+    if (!mark.empty()) feed.feed(mark, kAtFront);  // there is no record behind it
+    Findings findings;
+    findings.size = feed.size();
+    findings.header_records = head_.records;
+    findings.records = head_.records + lane_.counts().records;
+    cutter.finish(findings);
+    return findings;
+}
+
+Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
+    Findings findings;
+    std::vector<Piece> cuts;
+    if (!policy_.size) {
+        const RecordIndex& index = lane_.index();
+        plan_pieces(index, policy_, [&](const Piece& cut) {
+            cuts.push_back(cut);
+            Piece written = cut;
+            written.start = written.length = 0;
+            pieces.push_back({{cut.start, cut.length}, cut.first_record - 1 + head_.records, written});
+        });
+        findings.records = index.findings().records;
+    }
+    if (is_measured) {
+        pieces = lane_.measure(policy_, cuts);
+        findings.records = lane_.records();
+    }
+    findings.header_records = head_.records;
+    return findings;
+}
+
+std::uint64_t Staging::write_piece(const StagedPiece& piece, unsigned threads, const Write& write) {
+    std::uint64_t length = 0;
+    if (header_size_in(policy_.header, piece.written.number, header_size()) > 0) write(lane_.header());
+    BlobRange range = piece.range;
+    if (!head_.has_header && range.size > 0 && range.offset < head_.bytes.size()) {  // the byte order mark
+        const std::uint64_t size = std::min<std::uint64_t>(head_.bytes.size(), range.size);
+        write(lane_.header());
+        length += size;
+        range = {range.offset + size, range.size - size};
+    }
+    lane_.write_range(range, piece.record, threads, [&](std::span<const std::uint8_t> bytes, auto) {
+        write(bytes);
+        length += bytes.size();
+    });
+    return length;
+}
+
+void Staging::write_all(const Write& write) {
+    if (policy_.header != HeaderMode::kDrop) write(lane_.header());
+    lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
+}
+
+void Staging::write_one(std::uint64_t number, const Write& write) {
+    const RecordIndex& index = lane_.index();
+    const Piece cut = plan_piece(index, policy_, number);
+    write_piece({{cut.start, cut.length}, cut.first_record - 1 + head_.records, cut}, execution_.threads, write);
+}
+
+}  // namespace cleave

@@ -1,0 +1,58 @@
+// A stage together with the input that it changes: plans and writes what becomes of the records.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "cleave/input.h"
+#include "cleave/job.h"
+#include "cleave/plan.h"
+#include "cleave/stage.h"
+#include "job/record_lane.h"
+
+namespace cleave {
+
+// For one thread at a time, except write_piece(). What it refers to must outlive it.
+class Staging {
+public:
+    using Write = std::function<void(std::span<const std::uint8_t> bytes)>;
+
+    // Compiles the rules against the header of the input, which has not been read. Leaves an incomplete last record of
+    // a snapshot out of the input. Throws as run_job().
+    Staging(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
+            const Execution& execution);
+
+    const Stage& stage() const { return stage_; }
+    // False if the bytes of the input can be moved as they are.
+    bool changes_input() const { return changes_input_; }
+    // Of the header as it is written; 0 without a header.
+    std::uint64_t header_size() const { return head_.has_header ? lane_.header().size() : 0; }
+    std::uint64_t header_records() const { return head_.records; }
+    StageCounts counts() const { return lane_.counts(); }
+
+    // Cuts what is written, as it comes. Not for policies by pieces.
+    Findings cut_in_order(PieceSink& sink);
+
+    // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size must have, starts and lengths of
+    // what is written stay 0. Returns the findings of the input.
+    Findings plan(bool is_measured, std::vector<StagedPiece>& pieces);
+
+    // Writes a planned piece, by `threads` threads. Returns the bytes of its body. Any thread.
+    std::uint64_t write_piece(const StagedPiece& piece, unsigned threads, const Write& write);
+
+    // Writes all pieces as one; or piece `number` of a blob, by a policy by pieces.
+    void write_all(const Write& write);
+    void write_one(std::uint64_t number, const Write& write);
+
+private:
+    const Policy& policy_;
+    const Execution& execution_;
+    InputHead head_;
+    Stage stage_;
+    bool changes_input_;
+    RecordLane lane_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,126 @@
+// Walks the next bytes and cuts before the last record start in them. Runs of a mapping are views. Other runs are
+// copied, because the bytes are replaced by the next read:
+//
+//   run = the record in progress so far, and the bytes up to the last record start; the rest is carried on
+#include "scan/record_runs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/too_long.h"
+
+namespace cleave {
+namespace {
+
+void append(ValueBuffer& buffer, std::size_t& size, std::span<const std::uint8_t> bytes) {
+    if (bytes.empty()) return;
+    buffer.reserve(size + bytes.size());
+    std::memcpy(buffer.data() + size, bytes.data(), bytes.size());
+    size += bytes.size();
+}
+
+}  // namespace
+
+RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, const Dialect& dialect,
+                       const Kernel& kernel, const RunOptions& options)
+    : input_(input),
+      options_(options),
+      walker_(dialect, kernel, 0),
+      is_mapped_(input.is_mapped()),
+      end_(range.offset + range.size),
+      begin_{range.offset, record},
+      read_(range.offset),
+      is_done_(range.size == 0) {
+    walker_.seek(range.offset, record, State::kRecordStart);
+}
+
+RecordRuns::RecordRuns(Input& input, Place skipped, const Dialect& dialect, const Kernel& kernel,
+                       const RunOptions& options)
+    : RecordRuns(
+          input,
+          {skipped.offset,
+           (input.is_stream() ? std::numeric_limits<std::uint64_t>::max() : input.blob().size()) - skipped.offset},
+          skipped.record, dialect, kernel, options) {
+    if (!input.is_stream()) return;
+    reader_ = std::make_unique<SequentialReader>(input, options.meter);
+    skipped_ = skipped.offset;
+}
+
+bool RecordRuns::next(RecordRun& run) {
+    if (is_done_) return false;
+    return is_mapped_ ? next_of_mapping(run) : next_copied(run);
+}
+
+void RecordRuns::check_size(std::uint64_t size) const {
+    if (size > options_.max_record) throw_too_long(options_.max_record, begin_);
+}
+
+// The next bytes, at most the size of a run; none at the end.
+std::span<const std::uint8_t> RecordRuns::read_on() {
+    if (!reader_) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
+        if (options_.meter != nullptr) options_.meter->scanned += size;
+        return input_.blob().lend(read_, size, lent_);
+    }
+    while (chunk_.empty()) {
+        chunk_ = reader_->read();
+        if (chunk_.empty()) return {};
+        const auto skip = static_cast<std::size_t>(std::min<std::uint64_t>(skipped_, chunk_.size()));
+        chunk_ = chunk_.subspan(skip);
+        skipped_ -= skip;
+    }
+    const auto part = chunk_.first(std::min(options_.size, chunk_.size()));
+    chunk_ = chunk_.subspan(part.size());
+    return part;
+}
+
+bool RecordRuns::next_of_mapping(RecordRun& run) {
+    run.place = begin_;
+    while (read_ < end_) {
+        const auto bytes = read_on();
+        const auto last = Walker::last_of(walker_.walk(bytes));
+        const std::uint64_t start = last ? read_ + *last : begin_.offset;
+        read_ += bytes.size();
+        if (read_ == end_) break;
+        if (start > begin_.offset) {
+            run.bytes = input_.bytes().subspan(begin_.offset, start - begin_.offset);
+            begin_ = {start, walker_.records() - 1};
+            return true;
+        }
+        check_size(read_ - begin_.offset);
+    }
+    is_done_ = true;
+    run.bytes = input_.bytes().subspan(begin_.offset, end_ - begin_.offset);
+    return true;
+}
+
+bool RecordRuns::next_copied(RecordRun& run) {
+    run.place = begin_;
+    std::swap(run.copy, carried_);
+    std::size_t size = std::exchange(carried_size_, 0);
+    const auto finish = [&] {
+        run.bytes = {run.copy.data(), size};
+        return size > 0;
+    };
+    for (;;) {
+        const auto bytes = read_ < end_ ? read_on() : std::span<const std::uint8_t>();
+        if (bytes.empty()) {
+            is_done_ = true;
+            return finish();
+        }
+        const auto last = Walker::last_of(walker_.walk(bytes));
+        const std::uint64_t start = last ? read_ + *last : begin_.offset;
+        const auto done = start > begin_.offset ? start - read_ : bytes.size();
+        append(run.copy, size, bytes.first(done));
+        read_ += bytes.size();
+        if (start > begin_.offset) {
+            append(carried_, carried_size_, bytes.subspan(done));
+            begin_ = {start, walker_.records() - 1};
+            return finish();
+        }
+        check_size(read_ - begin_.offset);
+    }
+}
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+// Cuts an input into runs of whole records, in order, for readers of fields.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cleave/dialect.h"
+#include "cleave/error.h"
+#include "cleave/input.h"
+#include "cleave/kernel.h"
+#include "cleave/meter.h"
+#include "io/copy.h"
+#include "io/sequential_reader.h"
+#include "memory/value_buffer.h"
+#include "scan/walker.h"
+
+namespace cleave {
+
+// Whole records.
+struct RecordRun {
+    std::span<const std::uint8_t> bytes;  // of the mapping, or of `copy`
+    Place place;
+    ValueBuffer copy;
+};
+
+struct RunOptions {
+    std::size_t size = 0;          // about the size of a run
+    std::uint64_t max_record = 0;  // a longer record is an error
+    Meter* meter = nullptr;        // gets the bytes that are read
+};
+
+// For one thread at a time. Reads by the anywhere rule or field-start, as the dialect says; where both readings differ,
+// FieldReader refuses the run.
+class RecordRuns {
+public:
+    // The records of the range, which begins and ends with a record; the first one is number `record`. A byte order
+    // mark is not part of it.
+    RecordRuns(Input& input, BlobRange range, std::uint64_t record, const Dialect& dialect, const Kernel& kernel,
+               const RunOptions& options);
+    // All records of an input from byte `skipped` on.
+    RecordRuns(Input& input, Place skipped, const Dialect& dialect, const Kernel& kernel, const RunOptions& options);
+
+    // Sets `run` to the next run. Returns false after the last one. Throws as SequentialReader::read() and
+    // Blob::lend(), and InputError for a record that is too long.
+    bool next(RecordRun& run);
+
+private:
+    std::span<const std::uint8_t> read_on();
+    bool next_of_mapping(RecordRun& run);
+    bool next_copied(RecordRun& run);
+    void check_size(std::uint64_t size) const;
+
+    Input& input_;
+    RunOptions options_;
+    Walker walker_;
+    bool is_mapped_;
+    std::uint64_t end_;          // of the range; the largest offset for a stream
+    std::uint64_t skipped_ = 0;  // bytes of a stream that are still to be skipped
+    Place begin_;                // of the next run
+    std::uint64_t read_;         // bytes before this offset were walked
+    bool is_done_ = false;
+    std::unique_ptr<SequentialReader> reader_;  // of a stream
+    std::span<const std::uint8_t> chunk_;       // what is left of its last read
+    std::vector<std::uint8_t> lent_;            // for Blob::lend()
+    ValueBuffer carried_;                       // the record in progress
+    std::size_t carried_size_ = 0;
+};
+
+}  // namespace cleave

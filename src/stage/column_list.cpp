@@ -1,0 +1,306 @@
+// How a list becomes columns:
+//
+//   listed   = []                              the items without `!`, in order; `*` alone if all items have `!`
+//   excluded = {}                              the items with `!`
+//   for each item: its columns
+//       #a-#b     columns a to b
+//       "name"    the column of that name; with [n], the n-th of that name
+//       glob      the columns whose names match, in the order of the input
+//       word      each way to read it: as a name, as NAME[n], and for each '-' in it, as a range of two columns that
+//                 exist. No way: the column is missing. More than one way: ambiguous.
+//   replace the `*` in `listed` by all columns that are not in it
+//   remove `excluded` from `listed`
+//
+// The cost is that of the hash table of names, and of a pass over the columns for each glob and each `*`.
+#include "stage/column_list.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <system_error>
+
+#include "base/suggest.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// The greedy match with one place to return to: on a mismatch, the last `*` takes one byte more.
+// O(|glob| |name|) time at worst.
+bool matches(std::string_view glob, std::string_view name) {
+    std::size_t g = 0;
+    std::size_t n = 0;
+    std::size_t star = kNone;  // of the last `*`
+    std::size_t star_end = 0;  // what it takes of the name ends here
+    while (n < name.size()) {
+        if (g < glob.size() && glob[g] == '*') {
+            star = g++;
+            star_end = n;
+        } else if (g < glob.size() && glob[g] == name[n]) {
+            ++g;
+            ++n;
+        } else if (star != kNone) {
+            g = star + 1;
+            n = ++star_end;
+        } else {
+            return false;
+        }
+    }
+    return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+// NAME[N] in a word.
+struct Numbered {
+    std::string_view name;
+    std::uint64_t nth = 0;
+};
+
+std::optional<Numbered> numbered(std::string_view word) {
+    const std::size_t bracket = word.rfind('[');
+    if (bracket == std::string_view::npos || bracket == 0 || !word.ends_with(']')) return std::nullopt;
+    const std::string_view digits = word.substr(bracket + 1, word.size() - bracket - 2);
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+    Numbered result{word.substr(0, bracket), 0};
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result.nth);
+    if (error == std::errc::result_out_of_range) result.nth = UINT64_MAX;
+    return result;
+}
+
+ColumnSyntax parse_number(RuleScanner& scanner, ColumnSyntax column) {
+    column.kind = ColumnSyntax::Kind::kNumber;
+    column.first = scanner.digits();
+    column.last = column.first;
+    if (scanner.at_text("-")) {
+        scanner.accept("-");
+        if (!scanner.at_text("#")) scanner.expected("'#' and a number after '-'");
+        scanner.accept("#");
+        column.last = scanner.digits();
+    }
+    return column;
+}
+
+// Puts the columns that are not in `listed` into it, at `place`.
+void insert_others(std::vector<std::size_t>& listed, std::size_t place, const std::vector<bool>& is_listed) {
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < is_listed.size(); ++i) {
+        if (!is_listed[i]) others.push_back(i);
+    }
+    listed.insert(listed.begin() + static_cast<std::ptrdiff_t>(place), others.begin(), others.end());
+}
+
+}  // namespace
+
+ColumnSyntax parse_column(RuleScanner& scanner) {
+    ColumnSyntax column;
+    column.place = scanner.place();
+    if (scanner.accept("#")) return parse_number(scanner, column);
+    if (scanner.next_is("\"")) {
+        column.kind = ColumnSyntax::Kind::kQuoted;
+        column.text = scanner.quoted();
+        if (scanner.at_text("[")) {
+            scanner.accept("[");
+            column.nth = scanner.digits();
+            if (column.nth == 0) scanner.fail("columns of one name are counted from 1", column.place);
+            if (!scanner.at_text("]")) scanner.expected("']' after the number");
+            scanner.accept("]");
+        }
+        return column;
+    }
+    column.text = scanner.word();
+    if (column.text.empty()) scanner.expected("a column");
+    if (column.text == "*") {
+        column.kind = ColumnSyntax::Kind::kRest;
+    } else if (column.text.find('*') != std::string::npos) {
+        column.kind = ColumnSyntax::Kind::kGlob;
+    }
+    return column;
+}
+
+std::vector<ColumnSyntax> parse_columns(RuleScanner& scanner) {
+    std::vector<ColumnSyntax> list;
+    do {
+        const std::size_t place = scanner.place();
+        const bool is_excluded = scanner.accept("!");
+        list.push_back(parse_column(scanner));
+        list.back().is_excluded = is_excluded;
+        list.back().place = place;
+    } while (scanner.accept(","));
+    return list;
+}
+
+// Finds what one item stands for.
+struct ColumnFinder::Lookup {
+    const ColumnFinder& finder;
+    const RuleText& source;
+    std::size_t place;
+
+    [[noreturn]] void fail(const std::string& reason) const {
+        throw RuleError(reason, source.origin, source.text, place);
+    }
+
+    bool has(std::string_view name) const { return finder.by_name_.contains(name); }
+
+    // Whether a word can be read as one column, rightly or not.
+    bool is_column(std::string_view word) const {
+        const auto parts = numbered(word);
+        return has(word) || (parts && has(parts->name));
+    }
+
+    [[noreturn]] void fail_missing(std::string_view name) const {
+        const InputColumns& columns = finder.columns_;
+        if (columns.count == 0) fail("there is no column " + in_quotes(name) + ": the input is empty");
+        if (columns.names.empty()) fail("the input has no header, so its columns are #1, #2 and so on");
+        fail("there is no column " + in_quotes(name) + did_you_mean(name, columns.names));
+    }
+
+    // `nth` is 0 if it was not said.
+    std::size_t named(std::string_view name, std::uint64_t nth) const {
+        const auto found = finder.by_name_.find(name);
+        if (found == finder.by_name_.end()) fail_missing(name);
+        const std::vector<std::size_t>& same = found->second;
+        if (nth == 0 && same.size() > 1) {
+            const std::string quoted = in_quotes(name);
+            fail("there are " + std::to_string(same.size()) + " columns " + quoted + ": write " + quoted + "[1] to " +
+                 quoted + "[" + std::to_string(same.size()) + "]");
+        }
+        if (nth > same.size()) {
+            fail("there " + (same.size() == 1 ? "is 1 column " : "are " + std::to_string(same.size()) + " columns ") +
+                 in_quotes(name));
+        }
+        return same[nth == 0 ? 0 : nth - 1];
+    }
+
+    // A word that is one column.
+    std::size_t column(std::string_view word) const {
+        const auto parts = numbered(word);
+        if (!parts || !has(parts->name)) return named(word, 0);
+        if (has(word))
+            fail(in_quotes(word) + " is a column, and also a number of the columns " + in_quotes(parts->name));
+        if (parts->nth == 0) fail("columns of one name are counted from 1");
+        return named(parts->name, parts->nth);
+    }
+
+    std::vector<std::size_t> word(std::string_view text) const {
+        std::size_t dash = kNone;
+        for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+            if (text[i] != '-' || !is_column(text.substr(0, i)) || !is_column(text.substr(i + 1))) continue;
+            if (dash != kNone) fail(in_quotes(text) + " can be read as more than one range");
+            dash = i;
+        }
+        if (dash == kNone) return {column(text)};
+        if (is_column(text)) {
+            fail(in_quotes(text) + " is a column and also a range: for the column, write it in quotes");
+        }
+        return range(column(text.substr(0, dash)), column(text.substr(dash + 1)));
+    }
+
+    std::vector<std::size_t> range(std::size_t first, std::size_t last) const {
+        if (last < first) fail("the range ends before it begins");
+        std::vector<std::size_t> columns(last - first + 1);
+        std::iota(columns.begin(), columns.end(), first);
+        return columns;
+    }
+
+    std::vector<std::size_t> numbers(std::uint64_t first, std::uint64_t last) const {
+        const InputColumns& columns = finder.columns_;
+        if (!columns.is_delimiter_given) {
+            fail("a column by number needs -d: under a guessed delimiter, numbers may mean other columns");
+        }
+        if (!columns.is_header_given) fail("a column by number needs -H or --header");
+        if (first == 0 || last == 0) fail("columns are numbered from 1");
+        if (std::max(first, last) > columns.count) {
+            fail("there is no column #" + std::to_string(std::max(first, last)) + ": the input has " +
+                 std::to_string(columns.count) + (columns.count == 1 ? " column" : " columns"));
+        }
+        return range(static_cast<std::size_t>(first - 1), static_cast<std::size_t>(last - 1));
+    }
+
+    std::vector<std::size_t> glob(std::string_view text) const {
+        std::vector<std::size_t> columns;
+        const std::vector<std::string>& names = finder.columns_.names;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (matches(text, names[i])) columns.push_back(i);
+        }
+        if (columns.empty() && names.empty()) fail_missing(text);
+        if (columns.empty()) fail("no column matches " + std::string(text));
+        return columns;
+    }
+};
+
+ColumnFinder::ColumnFinder(const InputColumns& columns) : columns_(columns) {
+    assert(columns.names.empty() || columns.names.size() == columns.count);
+    for (std::size_t i = 0; i < columns.names.size(); ++i) by_name_[columns.names[i]].push_back(i);
+}
+
+std::vector<std::size_t> ColumnFinder::columns_of(const ColumnSyntax& item, const RuleText& source) const {
+    const Lookup lookup{*this, source, item.place};
+    switch (item.kind) {
+        case ColumnSyntax::Kind::kWord: return lookup.word(item.text);
+        case ColumnSyntax::Kind::kQuoted: return {lookup.named(item.text, item.nth)};
+        case ColumnSyntax::Kind::kNumber: return lookup.numbers(item.first, item.last);
+        case ColumnSyntax::Kind::kGlob: return lookup.glob(item.text);
+        case ColumnSyntax::Kind::kRest: break;
+    }
+    return {};
+}
+
+std::vector<std::size_t> ColumnFinder::list_columns(const std::vector<ColumnSyntax>& list, const RuleText& source,
+                                                    bool is_selection) const {
+    std::vector<std::size_t> listed;
+    std::vector<bool> is_listed(columns_.count);
+    std::vector<bool> is_excluded(columns_.count);
+    // Where the rest is put in.
+    std::optional<std::size_t> rest;
+    if (std::ranges::all_of(list, &ColumnSyntax::is_excluded)) rest = 0;
+    for (const ColumnSyntax& item : list) {
+        const Lookup lookup{*this, source, item.place};
+        if (item.kind == ColumnSyntax::Kind::kRest) {
+            if (item.is_excluded) lookup.fail("!* leaves no column");
+            if (rest && is_selection) lookup.fail("* is given twice");
+            rest = listed.size();
+        }
+        for (const std::size_t column : columns_of(item, source)) {
+            if (item.is_excluded) {
+                is_excluded[column] = true;
+            } else if (!is_listed[column]) {
+                is_listed[column] = true;
+                listed.push_back(column);
+            } else if (is_selection) {
+                lookup.fail("the column " + name_of(column) + " is selected twice");
+            }
+        }
+    }
+    if (rest) insert_others(listed, *rest, is_listed);
+    std::erase_if(listed, [&](std::size_t column) { return is_excluded[column]; });
+    if (listed.empty() && columns_.count > 0) Lookup{*this, source, 0}.fail("the list leaves no column");
+    return listed;
+}
+
+std::vector<std::size_t> ColumnFinder::selection(const std::vector<ColumnSyntax>& list, const RuleText& source) const {
+    return list_columns(list, source, true);
+}
+
+std::vector<std::size_t> ColumnFinder::set(const std::vector<ColumnSyntax>& list, const RuleText& source) const {
+    std::vector<std::size_t> columns = list_columns(list, source, false);
+    std::ranges::sort(columns);
+    return columns;
+}
+
+std::size_t ColumnFinder::one(const ColumnSyntax& column, const RuleText& source) const {
+    const Lookup lookup{*this, source, column.place};
+    const std::vector<std::size_t> found = columns_of(column, source);
+    const bool is_one = column.kind == ColumnSyntax::Kind::kWord || column.kind == ColumnSyntax::Kind::kQuoted ||
+                        column.kind == ColumnSyntax::Kind::kNumber;
+    if (!is_one || found.size() != 1) lookup.fail("a condition is on one column");
+    return found.front();
+}
+
+std::string ColumnFinder::name_of(std::size_t column) const {
+    return columns_.names.empty() ? "#" + std::to_string(column + 1) : in_quotes(columns_.names[column]);
+}
+
+}  // namespace cleave

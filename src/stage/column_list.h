@@ -1,0 +1,69 @@
+// The language of columns: `id, "full name", #4-#6, addr*, !ssn, *`. Parsed first, then looked up in an input's
+// columns. The grammar is that of rule_parser.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "stage/rule_scanner.h"
+#include "stage/rules.h"
+
+namespace cleave {
+
+// An item of a list, as it was written.
+struct ColumnSyntax {
+    enum class Kind : std::uint8_t {
+        kWord,    // a name, NAME[N] or a range: the columns of the input decide
+        kQuoted,  // a name
+        kNumber,  // #first, or #first-#last
+        kGlob,
+        kRest,  // *
+    };
+    Kind kind = Kind::kWord;
+    bool is_excluded = false;  // `!` stands before it
+    std::string text;          // of a word, a glob, or between quotes
+    std::uint64_t nth = 0;     // of kQuoted, from 1; 0 if not said
+    std::uint64_t first = 0;   // of kNumber, from 1
+    std::uint64_t last = 0;
+    std::size_t place = 0;
+};
+
+// A list, up to the first token that is no part of it. Throws RuleError.
+std::vector<ColumnSyntax> parse_columns(RuleScanner& scanner);
+
+// One column of a condition. Throws RuleError.
+ColumnSyntax parse_column(RuleScanner& scanner);
+
+// Finds columns of one input. All functions throw RuleError; `source` is the text that the syntax was made from.
+class ColumnFinder {
+public:
+    // `columns` must outlive the finder.
+    explicit ColumnFinder(const InputColumns& columns);
+
+    // The columns of --select, in the order of the list. A column may not be there twice.
+    std::vector<std::size_t> selection(const std::vector<ColumnSyntax>& list, const RuleText& source) const;
+    // The columns of a rule, ascending.
+    std::vector<std::size_t> set(const std::vector<ColumnSyntax>& list, const RuleText& source) const;
+    // The column of a condition.
+    std::size_t one(const ColumnSyntax& column, const RuleText& source) const;
+
+    // For messages: in quotes, or #N without a header.
+    std::string name_of(std::size_t column) const;
+
+private:
+    struct Lookup;
+
+    // What an item stands for. Nothing for kRest.
+    std::vector<std::size_t> columns_of(const ColumnSyntax& item, const RuleText& source) const;
+    std::vector<std::size_t> list_columns(const std::vector<ColumnSyntax>& list, const RuleText& source,
+                                          bool is_selection) const;
+
+    const InputColumns& columns_;
+    std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;
+};
+
+}  // namespace cleave

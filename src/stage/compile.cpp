@@ -1,0 +1,166 @@
+// From rules to a program: reads the names of the columns, resolves the rules, and lays out the parts of a record.
+#include <algorithm>
+#include <stdexcept>
+
+#include "cleave/keys.h"
+#include "cleave/stage.h"
+#include "stage/digest.h"
+#include "stage/program.h"
+
+namespace cleave {
+namespace {
+
+void check(const StageOptions& options) {
+    if (options.max_record < 1 || options.max_record > kMaxRecordLimit) {
+        throw std::invalid_argument("stage: max_record is not in 1 .. " + std::to_string(kMaxRecordLimit));
+    }
+}
+
+// The fields of the record, as values.
+std::vector<std::string> values_of(const RecordBlock& block, const Dialect& dialect, const DialectCodec& codec) {
+    std::vector<std::string> values;
+    if (block.record_count() == 0) return {std::string()};
+    ValueBuffer scratch;
+    std::uint32_t begin = block.rows[0].begin;
+    for (std::size_t i = block.rows[0].first; i < block.rows[1].first; ++i) {
+        const bool is_last = i + 1 == block.rows[1].first;
+        const std::uint32_t end =
+            is_last ? content_end(block.bytes, block.rows[0].begin, block.ends[i], dialect) : block.ends[i];
+        const Value value = codec.decode(block.bytes.data() + begin, block.bytes.data() + end, scratch);
+        values.emplace_back(reinterpret_cast<const char*>(value.data), value.size);
+        begin = block.ends[i] + 1;
+    }
+    return values;
+}
+
+// Joins columns that stay and stand side by side.
+std::vector<OutputPart> parts_of(const RuleSet& rules, bool is_header) {
+    std::vector<OutputPart> parts;
+    for (const std::size_t column : rules.selected) {
+        const bool is_changed = !is_header && !rules.of_column[column].empty();
+        if (!is_changed && !parts.empty() && !parts.back().is_changed && parts.back().last + 1 == column) {
+            parts.back().last = column;
+        } else {
+            parts.push_back({column, column, is_changed});
+        }
+    }
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        const bool is_at_end = parts[i].last + 1 == rules.column_count;
+        parts[i].end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
+    }
+    return parts;
+}
+
+// Whether what the operation makes of a value needs neither quotes nor escapes, whatever the value is.
+bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
+    if (const auto* fixed = std::get_if<Fixed>(&operation)) return codec.is_always_plain({fixed->text, fixed->size});
+    const bool is_of_alphabet = std::holds_alternative<Hmac>(operation) || std::holds_alternative<Date>(operation) ||
+                                std::holds_alternative<Bucket>(operation);
+    return is_of_alphabet && codec.is_plain_alphabet();
+}
+
+// Throws RuleError for a constant that the dialect cannot carry.
+void check_constants(const RuleSet& rules, const DialectCodec& codec) {
+    for (const Rule& rule : rules.rules) {
+        const auto* fixed = std::get_if<Fixed>(&rule.operation);
+        if (fixed == nullptr || codec.can_carry({fixed->text, fixed->size})) continue;
+        throw RuleError("this dialect has neither quotes nor escapes that could carry the text", rule.source.origin,
+                        rule.source.text, 0);
+    }
+}
+
+// What decides the output, part after part, each with its length before it.
+std::string digest_of(const StageOptions& options, const Stage::Program& program) {
+    std::string text;
+    const auto add = [&](const std::string& part) {
+        text.append(std::to_string(part.size())).append(":").append(part);
+    };
+    for (const std::size_t column : program.rules.selected) add(std::to_string(column));
+    add(options.null_token);
+    for (const Rule& rule : program.rules.rules) {
+        add(rule.source.text);
+        for (const std::size_t column : rule.columns) add(std::to_string(column));
+    }
+    for (const auto& [name, id] : program.key_ids) {
+        add(name);
+        add(id);
+    }
+    return sha256_hex(text);
+}
+
+}  // namespace
+
+InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dialect& dialect, bool has_header) {
+    FieldReader reader(dialect, kernel_by_name("scalar"), Reading::kUnambiguous, 0);
+    const std::vector<std::string> values =
+        values_of(reader.read(first_record, {}, true), dialect, DialectCodec(dialect));
+    InputColumns columns;
+    columns.count = values.size();
+    if (has_header) columns.names = values;
+    return columns;
+}
+
+Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
+             bool has_header, const KeyRing* keys) {
+    check(options);
+    const DialectCodec codec(dialect);
+    InputColumns columns = input_columns(first_record, dialect, has_header);
+    columns.is_delimiter_given = options.is_delimiter_given;
+    columns.is_header_given = options.is_header_given;
+    KeyUses uses(keys != nullptr ? keys->names() : std::vector<std::string>());
+    RuleSet rules = resolve_rules({options.select, options.rules, options.default_action}, columns, uses);
+    check_constants(rules, codec);
+    const auto* token = reinterpret_cast<const std::uint8_t*>(options.null_token.data());
+    if (!codec.is_plain({token, options.null_token.size()})) {
+        throw RuleError("the token would need quotes", "--null", options.null_token, 0);
+    }
+    auto program = std::make_shared<Program>(dialect);
+    program->column_count = columns.count;
+    program->rules = std::move(rules);
+    program->forbid_mail = options.forbid_mail;
+    program->forbid_card = options.forbid_card;
+    program->only_counts_forbidden = options.only_counts_forbidden;
+    program->null_token = options.null_token;
+    program->max_record = options.max_record;
+    program->uses = std::move(uses);
+    program->keys = keys;
+    for (const Rule& rule : program->rules.rules) {
+        program->is_plain.push_back(is_always_plain(rule.operation, codec) ? 1 : 0);
+    }
+    program->parts = parts_of(program->rules, false);
+    program->header_parts = parts_of(program->rules, true);
+    program->makes_one_column = program->rules.selected.size() == 1;
+    if (options.forbid_mail || options.forbid_card) program->watched = program->rules.selected;
+    for (const KeyUses::Use& use : program->uses.uses()) {
+        const std::pair<std::string, std::string> one(use.key, keys->id(use.key));
+        if (std::ranges::find(program->key_ids, one) == program->key_ids.end()) program->key_ids.push_back(one);
+    }
+    program->digest = digest_of(options, *program);
+    program_ = std::move(program);
+}
+
+bool Stage::is_identity() const {
+    return program_->rules.is_identity() && !program_->forbid_mail && !program_->forbid_card;
+}
+const Dialect& Stage::dialect() const { return program_->dialect; }
+std::size_t Stage::column_count() const { return program_->column_count; }
+std::uint64_t Stage::max_record() const { return program_->max_record; }
+const std::string& Stage::digest() const { return program_->digest; }
+std::vector<std::pair<std::string, std::string>> Stage::key_ids() const { return program_->key_ids; }
+
+std::vector<StageRule> Stage::rules() const {
+    std::vector<StageRule> rules;
+    for (const Rule& rule : program_->rules.rules) {
+        StageRule& made = rules.emplace_back(StageRule{rule.source, rule.operation_name, {}});
+        for (const std::size_t column : rule.columns) made.columns.push_back(program_->rules.names[column]);
+    }
+    return rules;
+}
+
+std::vector<std::string> Stage::unnamed_columns() const {
+    std::vector<std::string> names;
+    for (const std::size_t column : program_->rules.unnamed) names.push_back(program_->rules.names[column]);
+    return names;
+}
+
+}  // namespace cleave

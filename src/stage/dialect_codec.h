@@ -1,0 +1,59 @@
+// Between a field as it stands in the file and its value: puts quotes and escapes on. FieldDecoder takes them off.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "cleave/dialect.h"
+#include "fields/field_decoder.h"
+#include "memory/value_buffer.h"
+#include "stage/value.h"
+
+namespace cleave {
+
+// Immutable, any thread.
+class DialectCodec {
+public:
+    explicit DialectCodec(const Dialect& dialect);
+
+    // As FieldDecoder.
+    bool is_quoted(const std::uint8_t* begin, const std::uint8_t* end) const { return decoder_.is_quoted(begin, end); }
+    bool is_empty(const std::uint8_t* begin, const std::uint8_t* end) const { return decoder_.is_empty(begin, end); }
+    Value decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const {
+        return decoder_.decode(begin, end, scratch);
+    }
+
+    // encode() needs this much room for a value of `size` bytes.
+    static std::uint64_t room_for(std::uint64_t size) { return 2 * size + 2; }
+
+    // Turns a value into a field at `out`: in quotes if `is_quoted` or if the value needs them. The value stands at
+    // `out`, or behind the place of the opening quote if `is_quoted`. Returns the size of the field, or nothing if the
+    // dialect cannot carry the value.
+    std::optional<std::uint64_t> encode(std::uint8_t* out, std::uint64_t size, bool is_quoted) const;
+
+    // Whether the dialect can carry the value as an unquoted field without escapes.
+    bool is_plain(Value value) const;
+    bool can_carry(Value value) const { return has_quote_ || escapes_everywhere_ || is_plain(value); }
+    // Whether the value stands as it is in unquoted fields and in quoted ones.
+    bool is_always_plain(Value value) const;
+    // Whether that holds for all values of ASCII letters, digits, '.', '-' and '_'.
+    bool is_plain_alphabet() const { return is_plain_alphabet_; }
+
+private:
+    static std::uint64_t expand(std::uint8_t* bytes, std::uint64_t size, const std::array<bool, 256>& special,
+                                std::optional<std::uint8_t> with);
+
+    FieldDecoder decoder_;
+    std::uint8_t quote_;
+    std::uint8_t escape_;
+    bool has_quote_;
+    bool has_escape_;
+    bool escapes_everywhere_;
+    bool is_plain_alphabet_ = true;
+    std::array<bool, 256> in_plain_{};   // bytes that an unquoted field cannot hold as they are
+    std::array<bool, 256> in_quotes_{};  // bytes that a quoted field cannot hold as they are
+};
+
+}  // namespace cleave

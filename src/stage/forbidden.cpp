@@ -1,0 +1,82 @@
+#include "stage/forbidden.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "stage/decimal.h"
+
+namespace cleave {
+namespace {
+
+bool is_letter(std::uint8_t byte) { return static_cast<std::uint8_t>((byte | 0x20) - 'a') < 26; }
+bool is_label(std::uint8_t byte) { return is_letter(byte) || is_digit(byte) || byte == '-'; }
+bool is_local(std::uint8_t byte) { return is_label(byte) || byte == '.' || byte == '_' || byte == '%' || byte == '+'; }
+
+// Whether a domain with a dot and two letters begins at `at`.
+bool has_domain(const std::uint8_t* at, const std::uint8_t* end) {
+    for (bool is_behind_dot = false;; is_behind_dot = true) {
+        if (is_behind_dot && end - at >= 2 && is_letter(at[0]) && is_letter(at[1])) return true;
+        const std::uint8_t* const label = at;
+        while (at != end && is_label(*at)) ++at;
+        if (at == label || at == end || *at != '.') return false;
+        ++at;
+    }
+}
+
+// Whether a card number begins at `at`, where a digit is that has none before it. Luhn: from the last digit on, every
+// second one is doubled, and the digits of the result are summed up. Which ones that are depends on where the number
+// ends, so both sums are kept.
+bool has_card_at(const std::uint8_t* at, const std::uint8_t* end) {
+    constexpr std::size_t kFewest = 13;
+    constexpr std::size_t kMost = 19;
+    constexpr std::array<unsigned, 10> kDoubled{0, 2, 4, 6, 8, 1, 3, 5, 7, 9};
+    if (*at == '0') return false;
+    std::array<unsigned, 2> sums{};  // [p]: digits i with i % 2 == p are doubled
+    for (std::size_t count = 0; count < kMost;) {
+        const unsigned digit = *at++ - unsigned{'0'};
+        sums[count & 1] += kDoubled[digit];
+        sums[(count & 1) ^ 1] += digit;
+        ++count;
+        if (at != end && is_digit(*at)) continue;
+        if (count >= kFewest && sums[count & 1] % 10 == 0) return true;
+        const bool goes_on = end - at >= 2 && (at[0] == ' ' || at[0] == '-') && is_digit(at[1]);
+        if (!goes_on) return false;
+        ++at;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool has_mail_address(Value value) noexcept {
+    const std::uint8_t* at = value.data;
+    const std::uint8_t* const end = at + value.size;
+    while (at != end) {
+        const auto* const sign =
+            static_cast<const std::uint8_t*>(std::memchr(at, '@', static_cast<std::size_t>(end - at)));
+        if (sign == nullptr) return false;
+        at = sign + 1;
+        if (sign != value.data && is_local(sign[-1]) && has_domain(at, end)) return true;
+    }
+    return false;
+}
+
+bool has_card_number(Value value) noexcept {
+    constexpr std::uint64_t kFewest = 13;
+    if (value.size < kFewest) return false;
+    // Most texts have fewer digits. The count has no branches.
+    std::uint64_t digits = 0;
+    for (std::uint64_t i = 0; i < value.size; ++i) digits += is_digit(value.data[i]) ? 1U : 0U;
+    if (digits < kFewest) return false;
+
+    const std::uint8_t* const end = value.data + value.size;
+    bool is_behind_digit = false;
+    for (const std::uint8_t* at = value.data; at != end; ++at) {
+        if (is_digit(*at) && !is_behind_digit && has_card_at(at, end)) return true;
+        is_behind_digit = is_digit(*at);
+    }
+    return false;
+}
+
+}  // namespace cleave

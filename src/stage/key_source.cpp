@@ -1,0 +1,180 @@
+#include "stage/key_source.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "cleave/stage_error.h"
+#include "io/fd.h"
+
+namespace cleave {
+namespace {
+
+// Waits have no end under this.
+constexpr std::chrono::milliseconds kForever{-1};
+
+[[noreturn]] void refuse(const KeySource& source, const std::string& reason) {
+    throw RuleError(reason, "--key", source.text, source.name.size() + 1);
+}
+
+bool is_name(std::string_view text) {
+    constexpr std::string_view kBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    return !text.empty() && text.find_first_not_of(kBytes) == std::string_view::npos;
+}
+
+// Whether nobody but the caller, root, and readers of the file's group can have seen or written the bytes.
+void judge(const struct stat& status, const KeySource& source) {
+    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) refuse(source, "neither a file nor a pipe");
+    if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse(source, "the key belongs to another user");
+    if ((status.st_mode & S_IRWXO) != 0)
+        refuse(source, "other users have rights to the key; chmod 600 takes them away");
+    if ((status.st_mode & S_IWGRP) != 0) refuse(source, "the group can write the key; chmod 600 takes that right away");
+}
+
+bool is_same_moment(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+bool is_unchanged(const struct stat& before, const struct stat& after) {
+    return before.st_size == after.st_size && is_same_moment(before.st_mtim, after.st_mtim) &&
+           is_same_moment(before.st_ctim, after.st_ctim);
+}
+
+[[noreturn]] void refuse_long(const KeySource& source) {
+    refuse(source, "the key has more than " + std::to_string(kMaxKeySize) + " bytes");
+}
+
+void wait_for_bytes(int descriptor, std::chrono::milliseconds patience, const std::string& name) {
+    using std::chrono::steady_clock;
+    const auto end = steady_clock::now() + patience;
+    for (;;) {
+        int wait_ms = -1;
+        if (patience != kForever) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
+            wait_ms = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+        }
+        pollfd wait{descriptor, POLLIN, 0};
+        const int ready = ::poll(&wait, 1, wait_ms);
+        if (ready > 0) return;
+        if (ready == 0) throw std::system_error(ETIMEDOUT, std::generic_category(), name);
+        if (errno != EINTR) throw_errno(name);
+    }
+}
+
+// Reads to the end. The memory grows by doubling: most keys fit into a page.
+SecretKey read_all(int descriptor, std::chrono::milliseconds patience, const KeySource& source,
+                   const std::string& name) {
+    SecretKey key{SecretMemory(1), 0};
+    for (;;) {
+        if (key.size > kMaxKeySize) refuse_long(source);
+        if (key.size == key.memory.bytes().size()) {
+            SecretMemory larger(2 * key.size);
+            std::ranges::copy(key.bytes(), larger.bytes().begin());
+            key.memory = std::move(larger);
+        }
+        // Waits first: where nobody has opened a named pipe to write yet, read() takes that for its end.
+        wait_for_bytes(descriptor, patience, name);
+        const auto rest = key.memory.bytes().subspan(key.size);
+        const ssize_t size = ::read(descriptor, rest.data(), rest.size());
+        if (size == 0) return key;
+        if (size > 0) key.size += static_cast<std::size_t>(size);
+        if (size < 0 && errno != EAGAIN && errno != EINTR) throw_errno(name);
+    }
+}
+
+SecretKey read_opened(int descriptor, std::chrono::milliseconds patience, const KeySource& source,
+                      const std::string& name) {
+    const struct stat before = stat_of(descriptor, name);
+    judge(before, source);
+    SecretKey key = read_all(descriptor, patience, source, name);
+    if (S_ISREG(before.st_mode) && !is_unchanged(before, stat_of(descriptor, name))) {
+        refuse(source, "the file changed while it was read");
+    }
+    return key;
+}
+
+SecretKey read_file(const KeySource& source, std::chrono::milliseconds patience) {
+    // Without O_NONBLOCK, opening a named pipe waits for a writer.
+    const Fd file(::open(source.where.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file.is_open()) throw_errno(source.where);
+    return read_opened(file.get(), patience, source, source.where);
+}
+
+SecretKey read_descriptor(const KeySource& source) {
+    int number = -1;
+    const char* const end = source.where.data() + source.where.size();
+    const auto [parsed, error] = std::from_chars(source.where.data(), end, number);
+    if (error != std::errc() || parsed != end || number < 0) refuse(source, "fd: needs the number of a descriptor");
+    if (number <= STDERR_FILENO) refuse(source, "descriptors 0, 1 and 2 are the standard streams");
+    if (::fcntl(number, F_GETFD) < 0) refuse(source, "the descriptor is not open");
+    Fd descriptor(number);
+    SecretKey key = read_opened(number, kForever, source, "descriptor " + source.where);
+    descriptor.close("descriptor " + source.where);
+    return key;
+}
+
+SecretKey read_environment(const KeySource& source) {
+    char* const value = ::getenv(source.where.c_str());
+    if (value == nullptr) refuse(source, "the variable is not set");
+    const std::size_t size = ::strlen(value);
+    SecretKey key;
+    if (size <= kMaxKeySize) {
+        key = {SecretMemory(size), size};
+        std::copy_n(value, size, key.memory.bytes().begin());
+    }
+    ::explicit_bzero(value, size);
+    ::unsetenv(source.where.c_str());
+    if (size > kMaxKeySize) refuse_long(source);
+    return key;
+}
+
+}  // namespace
+
+KeySource parse_key_source(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::size_t colon = equals == std::string::npos ? equals : text.find(':', equals);
+    if (colon != std::string::npos) {
+        KeySource source{text.substr(0, equals), {}, text.substr(colon + 1), text};
+        const std::string kind = text.substr(equals + 1, colon - equals - 1);
+        bool is_known = true;
+        if (kind == "file") {
+            source.kind = KeySource::Kind::kFile;
+        } else if (kind == "env") {
+            source.kind = KeySource::Kind::kEnvironment;
+        } else if (kind == "fd") {
+            source.kind = KeySource::Kind::kDescriptor;
+        } else {
+            is_known = false;
+        }
+        if (is_known && is_name(source.name) && !source.where.empty()) return source;
+    }
+    throw RuleError(
+        "a key is given as NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N; a name has letters, digits, \"_\", \"-\" "
+        "and "
+        "\".\"",
+        "--key", "", 0);
+}
+
+SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience) {
+    SecretKey key;
+    switch (source.kind) {
+        case KeySource::Kind::kFile: key = read_file(source, patience); break;
+        case KeySource::Kind::kEnvironment: key = read_environment(source); break;
+        case KeySource::Kind::kDescriptor: key = read_descriptor(source); break;
+    }
+    if (key.size < kMinKeySize) {
+        refuse(source,
+               "the key has " + std::to_string(key.size) + " bytes; it needs at least " + std::to_string(kMinKeySize));
+    }
+    return key;
+}
+
+}  // namespace cleave

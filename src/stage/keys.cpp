@@ -1,0 +1,57 @@
+#include "stage/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "stage/encodings.h"
+#include "stage/mac.h"
+
+namespace cleave {
+namespace {
+
+std::string id_of(std::span<const std::uint8_t> key) {
+    constexpr std::size_t kSize = 8;
+    SecretMemory memory(sizeof(MacState));
+    MacState& state = *std::construct_at(reinterpret_cast<MacState*>(memory.bytes().data()));
+    set_key(state, key);
+    std::array<std::uint8_t, kMacSize> mac;
+    compute_labelled_mac(state, "cleave key id 1", "", mac.data());
+    std::string id(hex_size(kSize), '\0');
+    write_hex(mac.data(), kSize, reinterpret_cast<std::uint8_t*>(id.data()));
+    return id;
+}
+
+}  // namespace
+
+std::size_t KeyRing::Keys::index_of(std::string_view name) const {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) throw std::invalid_argument("no key has the name \"" + std::string(name) + "\"");
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+KeyRing::KeyRing(std::span<const std::string> sources, std::chrono::milliseconds patience)
+    : keys_(std::make_unique<Keys>()) {
+    if (patience.count() < 0) throw std::invalid_argument("patience is negative");
+    for (const std::string& text : sources) {
+        const KeySource source = parse_key_source(text);
+        if (std::ranges::find(keys_->names, source.name) != keys_->names.end()) {
+            throw RuleError("two keys have the name \"" + source.name + "\"", "--key", text, 0);
+        }
+        SecretKey key = read_key(source, patience);
+        keys_->ids.push_back(id_of(key.bytes()));
+        keys_->names.push_back(source.name);
+        keys_->keys.push_back(std::move(key));
+    }
+}
+
+KeyRing::KeyRing(KeyRing&&) noexcept = default;
+KeyRing& KeyRing::operator=(KeyRing&&) noexcept = default;
+KeyRing::~KeyRing() = default;
+
+const std::vector<std::string>& KeyRing::names() const noexcept { return keys_->names; }
+
+const std::string& KeyRing::id(std::string_view name) const { return keys_->ids[keys_->index_of(name)]; }
+
+}  // namespace cleave

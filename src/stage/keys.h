@@ -1,0 +1,25 @@
+// What a KeyRing holds, for the library alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cleave/keys.h"
+#include "stage/key_source.h"
+
+namespace cleave {
+
+struct KeyRing::Keys {
+    // At the same index: a name, its key, its id.
+    std::vector<std::string> names;
+    std::vector<SecretKey> keys;
+    std::vector<std::string> ids;
+
+    // Throws std::invalid_argument if no key has the name.
+    std::size_t index_of(std::string_view name) const;
+};
+
+}  // namespace cleave

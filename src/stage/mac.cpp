@@ -1,0 +1,30 @@
+#include "stage/mac.h"
+
+namespace cleave {
+namespace {
+
+std::span<const std::uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+void set_key(MacState& state, std::span<const std::uint8_t> key) noexcept {
+    ::nettle_hmac_sha256_set_key(&state, key.size(), key.data());
+    // Nettle leaves the key, with the pads of HMAC on it, on the stack.
+    wipe_stack();
+}
+
+void compute_mac(MacState& state, std::initializer_list<std::span<const std::uint8_t>> parts,
+                 std::uint8_t* mac) noexcept {
+    for (const auto part : parts) ::nettle_hmac_sha256_update(&state, part.size(), part.data());
+    ::nettle_hmac_sha256_digest(&state, kMacSize, mac);
+}
+
+void compute_labelled_mac(MacState& state, std::string_view label, std::string_view text, std::uint8_t* mac) noexcept {
+    constexpr std::array<std::uint8_t, 1> kPrefix{0xFF};
+    compute_mac(state, {kPrefix, bytes_of(label), bytes_of(text)}, mac);
+    wipe_stack();
+}
+
+}  // namespace cleave

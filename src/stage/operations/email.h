@@ -1,0 +1,64 @@
+// email(local=mask|hmac(KEY)): what is before the last `@` is masked, or becomes a token. The domain stays. A value
+// without a local part, or without a domain of letters, digits, dots and hyphens only, is masked whole.
+//
+// The domain is read from the end of the value: the first byte that cannot be in a domain must be the `@`. That is the
+// last one, because a domain has none.
+#pragma once
+
+#include <cstdint>
+
+#include "stage/bytes.h"
+#include "stage/characters.h"
+#include "stage/key_names.h"
+#include "stage/operations/hmac.h"
+#include "stage/syntax.h"
+#include "stage/value.h"
+
+namespace cleave {
+
+struct Email {
+    static constexpr const char* kName = "email";
+
+    static Email parse(const OperationSyntax& syntax, KeyUses& keys);
+
+    CLEAVE_DEVICE std::uint64_t bound(std::uint64_t size) const { return is_hashed ? size + hmac.bound(size) : size; }
+
+    template <class H>
+    CLEAVE_DEVICE std::uint64_t measure(Value value, H& hasher) const {
+        const std::uint64_t local = local_size(value);
+        if (local == 0) return count_characters(value);
+        const Value before{value.data, local};
+        return (is_hashed ? hmac.measure(before, hasher) : count_characters(before)) + value.size - local;
+    }
+
+    template <class H>
+    CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H& hasher) const {
+        const std::uint64_t local = local_size(value);
+        if (local == 0) return mask_characters(value, '*', out);
+        const Value before{value.data, local};
+        const std::uint64_t size = is_hashed ? hmac.write(before, out, hasher) : mask_characters(before, '*', out);
+        return size + copy_bytes(out + size, value.data + local, value.size - local);
+    }
+
+    bool is_hashed = false;
+    Hmac hmac;  // of the local part, if is_hashed
+
+private:
+    CLEAVE_DEVICE static bool is_in_domain(std::uint8_t byte) {
+        // A bit for each of the bytes 0x00..0x3F and 0x40..0x7F: `-`, `.`, digits; letters.
+        constexpr std::uint64_t kLow = 0x03FF'6000'0000'0000;
+        constexpr std::uint64_t kHigh = 0x07FF'FFFE'07FF'FFFE;
+        const std::uint64_t set = byte < 0x40 ? kLow : kHigh;
+        return byte < 0x80 && (set >> (byte & 63) & 1) != 0;
+    }
+
+    // Bytes before the `@`; 0 if the value is masked whole.
+    CLEAVE_DEVICE static std::uint64_t local_size(Value value) {
+        std::uint64_t domain = value.size;
+        while (domain > 0 && is_in_domain(value.data[domain - 1])) --domain;
+        const bool has_both = domain > 1 && domain < value.size && value.data[domain - 1] == '@';
+        return has_both ? domain - 1 : 0;
+    }
+};
+
+}  // namespace cleave

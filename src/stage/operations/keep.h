@@ -1,0 +1,35 @@
+// keep: the value stays as it is.
+#pragma once
+
+#include <cstdint>
+
+#include "stage/arguments.h"
+#include "stage/bytes.h"
+#include "stage/key_names.h"
+#include "stage/syntax.h"
+#include "stage/value.h"
+
+namespace cleave {
+
+struct Keep {
+    static constexpr const char* kName = "keep";
+
+    static Keep parse(const OperationSyntax& syntax, KeyUses&) {
+        refuse_arguments(syntax);
+        return {};
+    }
+
+    CLEAVE_DEVICE static std::uint64_t bound(std::uint64_t size) { return size; }
+
+    template <class H>
+    CLEAVE_DEVICE std::uint64_t measure(Value value, H&) const {
+        return value.size;
+    }
+
+    template <class H>
+    CLEAVE_DEVICE std::uint64_t write(Value value, std::uint8_t* out, H&) const {
+        return copy_bytes(out, value.data, value.size);
+    }
+};
+
+}  // namespace cleave

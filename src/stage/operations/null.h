@@ -1,0 +1,34 @@
+// null: every value becomes null.
+#pragma once
+
+#include <cstdint>
+
+#include "stage/arguments.h"
+#include "stage/key_names.h"
+#include "stage/syntax.h"
+#include "stage/value.h"
+
+namespace cleave {
+
+struct Null {
+    static constexpr const char* kName = "null";
+
+    static Null parse(const OperationSyntax& syntax, KeyUses&) {
+        refuse_arguments(syntax);
+        return {};
+    }
+
+    CLEAVE_DEVICE static std::uint64_t bound(std::uint64_t) { return 0; }
+
+    template <class H>
+    CLEAVE_DEVICE std::uint64_t measure(Value, H&) const {
+        return kBecomesNull;
+    }
+
+    template <class H>
+    CLEAVE_DEVICE std::uint64_t write(Value, std::uint8_t*, H&) const {
+        return kBecomesNull;
+    }
+};
+
+}  // namespace cleave

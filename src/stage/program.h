@@ -1,0 +1,58 @@
+// Rules compiled for one input: what a worker does to each record.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cleave/stage.h"
+#include "stage/dialect_codec.h"
+#include "stage/key_names.h"
+#include "stage/rules.h"
+
+namespace cleave {
+
+// A part of an output record.
+struct OutputPart {
+    // What follows it.
+    enum class End : std::uint8_t {
+        kDelimiter,     // the delimiter that follows it in the input
+        kNewDelimiter,  // a delimiter, where the input has a terminator
+        kTerminator,    // nothing of its own: it is the last part
+    };
+
+    std::size_t first = 0;  // columns of the input, which stand one after another
+    std::size_t last = 0;
+    bool is_changed = false;  // one column, with rules; else the columns stay as they are
+    End end = End::kTerminator;
+};
+
+struct Stage::Program {
+    explicit Program(const Dialect& of) : dialect(of), codec(of) {}
+
+    Dialect dialect;
+    DialectCodec codec;
+    std::size_t column_count = 0;
+    RuleSet rules;
+    // For each rule, whether what it makes of a value never needs quotes or escapes in this dialect.
+    std::vector<char> is_plain;
+    std::vector<OutputPart> parts;
+    std::vector<OutputPart> header_parts;  // the same columns, all of which stay
+    bool makes_one_column = false;
+    // Columns of the output in which no operation changes every value, for StageOptions::forbid_mail and _card.
+    std::vector<std::size_t> watched;
+    bool forbid_mail = false;
+    bool forbid_card = false;
+    bool only_counts_forbidden = false;
+    std::string null_token;
+    std::uint64_t max_record = 0;
+    KeyUses uses{{}};
+    const KeyRing* keys = nullptr;
+    std::string digest;
+    std::vector<std::pair<std::string, std::string>> key_ids;
+};
+
+}  // namespace cleave

@@ -1,0 +1,93 @@
+// Where StageWorker puts records: RecordWriter into memory, RecordSizer nowhere. Both have the same members.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "memory/value_buffer.h"
+
+namespace cleave {
+
+// Short runs are copied this many bytes at a time, past their end.
+constexpr std::size_t kSlack = 64;
+constexpr std::size_t kShortRun = 4 * kSlack;
+
+// Returns where the copy ends. `out` has room for `size` + kSlack bytes.
+inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::size_t size,
+                              const std::uint8_t* readable_end) {
+    if (size <= kShortRun && size + kSlack <= static_cast<std::size_t>(readable_end - from)) {
+        for (std::size_t done = 0; done < size; done += kSlack) std::memcpy(out + done, from + done, kSlack);
+    } else {
+        std::memcpy(out, from, size);
+    }
+    return out + size;
+}
+
+// Where the output goes: to memory. Plain data, so that it can be kept in registers.
+class RecordWriter {
+public:
+    RecordWriter(ValueBuffer& buffer, std::size_t size, std::span<const std::uint8_t> input)
+        : buffer_(&buffer), to_(buffer.data() + size), readable_end_(input.data() + input.size()) {}
+
+    // The bytes in the buffer.
+    std::size_t size() const { return static_cast<std::size_t>(to_ - buffer_->data()); }
+
+    // The next record takes at most `size` bytes for what stays, delimiters, the terminator and the quotes of an empty
+    // value.
+    void begin_record(std::size_t size) {
+        stays_ = size;
+        ensure(0);
+    }
+    void append(const std::uint8_t* from, std::size_t size) { to_ = copy_run(to_, from, size, readable_end_); }
+    void put(std::uint8_t byte) { *to_++ = byte; }
+    void put(const std::string& text) {
+        std::memcpy(room_for(text.size()), text.data(), text.size());
+        commit(text.size());
+    }
+    // Memory for `size` bytes more. commit() says how many were written.
+    std::uint8_t* room_for(std::size_t size) {
+        ensure(size);
+        return to_;
+    }
+    void commit(std::size_t size) { to_ += size; }
+
+private:
+    void ensure(std::size_t more) {
+        const std::size_t done = size();
+        const std::size_t wanted = more + stays_ + kSlack;
+        if (buffer_->size() - done >= wanted) return;
+        buffer_->reserve(done + wanted);
+        to_ = buffer_->data() + done;
+    }
+
+    ValueBuffer* buffer_;
+    std::uint8_t* to_;
+    const std::uint8_t* readable_end_;
+    std::size_t stays_ = 0;
+};
+
+// Counts the bytes only. Changed fields are made in `buffer`, one over the other.
+class RecordSizer {
+public:
+    explicit RecordSizer(ValueBuffer& buffer) : buffer_(&buffer) {}
+
+    std::size_t size() const { return size_; }
+    void begin_record(std::size_t) {}
+    void append(const std::uint8_t*, std::size_t size) { size_ += size; }
+    void put(std::uint8_t) { ++size_; }
+    void put(const std::string& text) { size_ += text.size(); }
+    std::uint8_t* room_for(std::size_t size) {
+        buffer_->reserve(size);
+        return buffer_->data();
+    }
+    void commit(std::size_t size) { size_ += size; }
+
+private:
+    ValueBuffer* buffer_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,246 @@
+// From the texts of rules to rules over the columns of one input:
+//
+//   1. Take the `@default` lines out of the texts. One default at most may be left.
+//   2. Look up --select, and the columns, operation and conditions of each rule.
+//   3. For each column, collect the rules that name it, up to the first one without a condition.
+//   4. Refuse what could let a value slip through: a column whose rules all have conditions, and a column that no rule
+//      names although its name is nearly that of a named one.
+//   5. Apply the default to the columns of the output that no rule names.
+//
+// Every check looks at all rules, also at those of columns that are dropped.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stage/column_list.h"
+#include "stage/key_names.h"
+#include "stage/rule_parser.h"
+#include "stage/rules.h"
+
+namespace cleave {
+namespace {
+
+// What becomes of unnamed columns, and who says so.
+struct Default {
+    DefaultAction action;
+    RuleText source;
+};
+
+std::string_view name_of(DefaultAction action) {
+    switch (action) {
+        case DefaultAction::kKeep: return "keep";
+        case DefaultAction::kNull: return "null";
+        case DefaultAction::kDrop: return "drop";
+        case DefaultAction::kFail: break;
+    }
+    return "fail";
+}
+
+[[noreturn]] void fail(const std::string& reason, const RuleText& source, std::size_t place) {
+    throw RuleError(reason, source.origin, source.text, place);
+}
+
+// Two names with the same result are easily taken for one.
+std::string without_case_and_blanks(std::string_view name) {
+    std::string letters;
+    for (const char c : name) {
+        if (c == ' ' || c == '\t') continue;
+        letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return letters;
+}
+
+class Resolver {
+public:
+    Resolver(const RuleRequest& request, const InputColumns& columns, KeyUses& keys)
+        : request_(request), columns_(columns), keys_(keys), finder_(columns) {}
+
+    RuleSet resolve() {
+        rules_.column_count = columns_.count;
+        rules_.names = columns_.names;
+        for (std::size_t i = rules_.names.size(); i < columns_.count; ++i) {
+            rules_.names.push_back("#" + std::to_string(i + 1));
+        }
+        rules_.of_column.resize(columns_.count);
+        if (request_.default_action) {
+            default_ = Default{*request_.default_action, {std::string(name_of(*request_.default_action)), "--default"}};
+        }
+        select();
+        for (const RuleText& text : request_.rules) {
+            if (const std::optional<DefaultAction> action = parse_default(text)) {
+                set_default(*action, text);
+            } else {
+                add_rule(text);
+            }
+        }
+        check_ends();
+        check_similar_names();
+        apply_default();
+        return std::move(rules_);
+    }
+
+private:
+    void select() {
+        if (request_.select) {
+            RuleScanner scanner(*request_.select);
+            const std::vector<ColumnSyntax> list = parse_columns(scanner);
+            if (!scanner.at_end()) scanner.expected("',' or the end after a column");
+            rules_.selected = finder_.selection(list, *request_.select);
+        } else {
+            rules_.selected.resize(columns_.count);
+            std::iota(rules_.selected.begin(), rules_.selected.end(), std::size_t{0});
+        }
+    }
+
+    void set_default(DefaultAction action, const RuleText& source) {
+        if (default_) fail("the default is given twice: first in " + default_->source.origin, source, 0);
+        default_ = Default{action, source};
+    }
+
+    void add_rule(const RuleText& source) {
+        const RuleSyntax syntax = parse_rule(source);
+        Rule rule;
+        rule.source = source;
+        rule.columns = finder_.set(syntax.columns, source);
+        rule.operation = make(syntax.operation, rule.columns, source);
+        rule.operation_name = syntax.operation.name;
+        rule.changes_empty = syntax.changes_empty;
+        for (const ConditionSyntax& condition : syntax.conditions) {
+            rule.conditions.push_back({finder_.one(condition.column, source), condition.kind, condition.values});
+        }
+        places_.push_back({syntax.columns.front().place, syntax.condition_place});
+        add(std::move(rule));
+    }
+
+    Operation make(const OperationSyntax& syntax, const std::vector<std::size_t>& columns, const RuleText& source) {
+        if (syntax.name == "fail") {
+            if (!syntax.arguments.empty()) fail("fail has no arguments", source, syntax.arguments.front().place);
+            const std::string verb = columns.size() == 1 ? " is" : " are";
+            fail(names_of(columns) + verb + " not decided yet: replace 'fail' by an operation", source, syntax.place);
+        }
+        try {
+            return make_operation(syntax, keys_);
+        } catch (const SyntaxError& error) {
+            fail(error.what(), source, error.place());
+        }
+    }
+
+    void add(Rule rule) {
+        const std::size_t number = rules_.rules.size();
+        for (const std::size_t column : rule.columns) {
+            std::vector<std::size_t>& chain = rules_.of_column[column];
+            if (chain.empty() || !rules_.rules[chain.back()].conditions.empty()) chain.push_back(number);
+        }
+        rules_.rules.push_back(std::move(rule));
+    }
+
+    void check_ends() const {
+        for (std::size_t column = 0; column < columns_.count; ++column) {
+            const std::vector<std::size_t>& chain = rules_.of_column[column];
+            if (chain.empty() || rules_.rules[chain.back()].conditions.empty()) continue;
+            fail("the column " + finder_.name_of(column) +
+                     " needs a rule without a condition at the end, if only with keep: where no condition holds, its "
+                     "values would slip through",
+                 rules_.rules[chain.back()].source, places_[chain.back()].condition);
+        }
+    }
+
+    void check_similar_names() const {
+        if (columns_.names.empty()) return;
+        std::unordered_map<std::string, std::size_t> named;
+        for (std::size_t column = 0; column < columns_.count; ++column) {
+            if (is_named(column)) named.emplace(without_case_and_blanks(columns_.names[column]), column);
+        }
+        if (named.empty()) return;
+        for (const std::size_t column : rules_.selected) {
+            if (is_named(column)) continue;
+            const auto similar = named.find(without_case_and_blanks(columns_.names[column]));
+            if (similar == named.end()) continue;
+            const std::size_t number = rules_.of_column[similar->second].front();
+            const std::string other = finder_.name_of(similar->second);
+            const std::string reason = columns_.names[column] == columns_.names[similar->second]
+                                           ? "another column " + other + ", #" + std::to_string(column + 1) +
+                                                 " of the input, is named by no rule"
+                                           : "no rule names the column " + finder_.name_of(column) +
+                                                 ", which differs from " + other + " only in case or blanks";
+            fail(reason + ": name it too, if only with keep", rules_.rules[number].source, places_[number].columns);
+        }
+    }
+
+    void apply_default() {
+        std::vector<std::size_t> unnamed;
+        std::ranges::copy_if(rules_.selected, std::back_inserter(unnamed),
+                             [this](std::size_t column) { return !is_named(column); });
+        const DefaultAction action = default_ ? default_->action : DefaultAction::kKeep;
+        if (action == DefaultAction::kKeep) rules_.unnamed = unnamed;
+        if (action == DefaultAction::kKeep || unnamed.empty()) return;
+        if (action == DefaultAction::kFail) {
+            fail("no rule names " + names_of(unnamed), default_->source, 0);
+        }
+        if (action == DefaultAction::kDrop) {
+            std::erase_if(rules_.selected, [this](std::size_t column) { return !is_named(column); });
+            if (rules_.selected.empty()) fail("this default leaves no column", default_->source, 0);
+        } else {
+            std::ranges::sort(unnamed);
+            OperationSyntax null;
+            null.name = "null";
+            Rule rule;
+            rule.source = default_->source;
+            rule.operation = make(null, unnamed, rule.source);
+            rule.operation_name = null.name;
+            rule.columns = std::move(unnamed);
+            add(std::move(rule));
+        }
+    }
+
+    bool is_named(std::size_t column) const { return !rules_.of_column[column].empty(); }
+
+    // For messages.
+    std::string names_of(const std::vector<std::size_t>& columns) const {
+        constexpr std::size_t kMost = 8;
+        std::string names = columns.size() == 1 ? "the column " : "the columns ";
+        for (std::size_t i = 0; i < std::min(columns.size(), kMost); ++i) {
+            if (i > 0) names += ", ";
+            names += finder_.name_of(columns[i]);
+        }
+        if (columns.size() > kMost) names += " and " + std::to_string(columns.size() - kMost) + " more";
+        return names;
+    }
+
+    // Of each rule that the user wrote: bytes of its text.
+    struct Places {
+        std::size_t columns;
+        std::size_t condition;  // of `if`
+    };
+
+    const RuleRequest& request_;
+    const InputColumns& columns_;
+    KeyUses& keys_;
+    ColumnFinder finder_;
+    std::optional<Default> default_;
+    std::vector<Places> places_;
+    RuleSet rules_;
+};
+
+}  // namespace
+
+RuleSet resolve_rules(const RuleRequest& request, const InputColumns& columns, KeyUses& keys) {
+    return Resolver(request, columns, keys).resolve();
+}
+
+bool RuleSet::is_identity() const {
+    if (selected.size() != column_count) return false;
+    for (std::size_t i = 0; i < selected.size(); ++i) {
+        if (selected[i] != i) return false;
+    }
+    return std::ranges::all_of(rules, [](const Rule& rule) { return std::holds_alternative<Keep>(rule.operation); });
+}
+
+}  // namespace cleave

@@ -1,0 +1,40 @@
+// The text of an operation in a rule, taken apart: `mask(first=2, char=x)`. The parser makes it; each operation reads
+// its own arguments from it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cleave {
+
+struct OperationSyntax;
+
+// One argument: VALUE, KEY=VALUE, or an operation, as in email(local=hmac(pii)).
+struct ArgumentSyntax {
+    std::string key;    // empty if the argument has no key
+    std::string value;  // without quotes; the name of the operation if `nested` is not empty
+    bool is_quoted = false;
+    std::size_t place = 0;                // byte of the rule's text at which the argument begins
+    std::vector<OperationSyntax> nested;  // empty, or one operation
+};
+
+struct OperationSyntax {
+    std::string name;
+    std::size_t place = 0;  // byte of the rule's text
+    std::vector<ArgumentSyntax> arguments;
+};
+
+// An argument, or an operation, that is wrong. `place` is a byte of the rule's text. The caller makes it a RuleError.
+class SyntaxError : public std::invalid_argument {
+public:
+    SyntaxError(const std::string& reason, std::size_t place) : std::invalid_argument(reason), place_(place) {}
+    std::size_t place() const noexcept { return place_; }
+
+private:
+    std::size_t place_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,14 @@
+// What operations get and give, beside the value itself.
+// Compiles for a GPU too.
+#pragma once
+
+#include <cstdint>
+
+#include "fields/value.h"
+
+namespace cleave {
+
+// The result of an operation's measure() and write() if the value becomes null. Nothing is written then.
+constexpr std::uint64_t kBecomesNull = UINT64_MAX;
+
+}  // namespace cleave

@@ -1,0 +1,48 @@
+#include "write/lone_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <span>
+#include <system_error>
+
+#include "io/stream_path.h"
+
+namespace cleave {
+
+LoneFile::LoneFile(const std::string& path, const Input& input) : path_(path), cancellation_(input.cancellation()) {
+    if (leads_to_stream(path)) {
+        stream_ = open_stream(path, cancellation_);
+        return;
+    }
+    const std::string folder(folder_of(path));
+    name_ = path.substr(folder.size());
+    directory_.emplace(folder);
+    struct stat status;
+    if (::fstatat(directory_->descriptor(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        throw std::system_error(EEXIST, std::generic_category(), path);
+    }
+    if (errno != ENOENT) throw_errno(path);
+}
+
+void LoneFile::publish(const std::string& text) {
+    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    if (!directory_) {
+        write_all(stream_.get(), bytes, path_, cancellation_);
+        stream_.close(path_);
+        return;
+    }
+    constexpr mode_t kPermissions = 0666;  // less the umask; the text holds no records of the input
+    TemporaryFile file =
+        TemporaryFile::hidden(*directory_, name_, ".cleave-report-" + std::to_string(::getpid()), kPermissions);
+    write_all(file.descriptor(), bytes, path_, cancellation_);
+    published_.emplace(file.publish());
+}
+
+void LoneFile::commit() noexcept {
+    if (published_) published_->keep();
+}
+
+}  // namespace cleave

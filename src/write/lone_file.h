@@ -1,0 +1,39 @@
+// A file that a run makes besides its data, and that appears only when the run succeeds: a report where there are no
+// piece files.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cleave/input.h"
+#include "io/fd.h"
+#include "io/temporary_file.h"
+
+namespace cleave {
+
+class LoneFile {
+public:
+    // Opens the directory, or what the path leads to if that is a descriptor, a pipe or a device. The name must be
+    // free. Throws std::system_error, and OutputError if the path is that of the input.
+    LoneFile(const std::string& path, const Input& input);
+    LoneFile(const LoneFile&) = delete;
+    LoneFile& operator=(const LoneFile&) = delete;
+    // Removes the file, unless commit() was called. What a descriptor, a pipe or a device got cannot be taken back.
+    ~LoneFile() = default;
+
+    // Writes the text and gives the file its name. Throws std::system_error.
+    void publish(const std::string& text);
+
+    // After publish(): the run has succeeded, and the file stays.
+    void commit() noexcept;
+
+private:
+    std::string path_;
+    std::string name_;
+    const Cancellation* cancellation_;
+    Fd stream_;
+    std::optional<Directory> directory_;
+    std::optional<PublishedFile> published_;  // in directory_
+};
+
+}  // namespace cleave

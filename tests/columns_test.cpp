@@ -1,0 +1,423 @@
+// Columns of blocks, over every kernel, against the reference of fields and a decoder of the test's own.
+#include "cleave/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <algorithm>
+
+#include <cstring>
+
+#include "cleave/arrow.h"
+#include "field_reference.h"
+#include "inputs.h"
+#include "kernels_under_test.h"
+#include "pipe_input.h"
+#include "scan/record_runs.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+// Null is nothing.
+using Values = std::vector<std::optional<std::string>>;
+
+std::string decoded(std::string_view field, const Dialect& dialect) {
+    const auto is = [&](std::size_t i, std::optional<std::uint8_t> role) {
+        return role && static_cast<std::uint8_t>(field[i]) == *role;
+    };
+    const bool is_quoted = !field.empty() && is(0, dialect.quote);
+    const bool escapes_act = is_quoted || dialect.escape_scope == EscapeScope::kEverywhere;
+    if (is_quoted) field = field.substr(1, field.size() - 2);
+    std::string value;
+    for (std::size_t i = 0; i < field.size(); ++i) {
+        if ((escapes_act && is(i, dialect.escape)) || (is_quoted && is(i, dialect.quote))) ++i;
+        value += field[i];
+    }
+    return value;
+}
+
+// Column `number` of the records. Null where a record has no such field.
+Values reference_column(std::string_view text, const std::vector<ReferenceRecord>& records, const Dialect& dialect,
+                        std::size_t number, std::size_t fields, bool empty_is_null) {
+    Values values;
+    for (const ReferenceRecord& record : records) {
+        const bool is_empty = record.ends.size() == 1 && record.content_end == record.begin;
+        if (number >= record.ends.size() || (is_empty && fields != 1)) {
+            values.emplace_back();
+            continue;
+        }
+        const std::uint32_t begin = number == 0 ? record.begin : record.ends[number - 1] + 1;
+        const std::uint32_t end = number + 1 == record.ends.size() ? record.content_end : record.ends[number];
+        const std::string value = decoded(text.substr(begin, end - begin), dialect);
+        values.push_back(begin == end && empty_is_null ? std::nullopt : std::optional(value));
+    }
+    return values;
+}
+
+void append(Values& values, const StringColumn& column, const RecordBlock& block) {
+    ASSERT_EQ(column.count(), block.record_count());
+    std::size_t nulls = 0;
+    for (std::size_t r = 0; r < column.count(); ++r) {
+        const auto value = column.value(r, block);
+        values.push_back(value ? std::optional(std::string(*value)) : std::nullopt);
+        if (!value) ++nulls;
+    }
+    ASSERT_EQ(column.null_count(), nulls);
+    ASSERT_EQ(column.validity().size(), nulls == 0 ? 0 : (column.count() + 7) / 8);
+}
+
+std::size_t most_fields(const std::vector<ReferenceRecord>& records) {
+    std::size_t most = 1;
+    for (const ReferenceRecord& record : records) most = std::max(most, record.ends.size());
+    return most;
+}
+
+std::vector<ColumnOptions> every_option() {
+    std::vector<ColumnOptions> all;
+    for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {
+        for (const bool empty_is_null : {false, true}) all.push_back({layout, empty_is_null, true});
+    }
+    return all;
+}
+
+class ColumnsTest : public testing::TestWithParam<const Kernel*> {
+protected:
+    const Kernel& kernel() const { return *GetParam(); }
+
+    // Reads runs of about `size` bytes each, and compares all columns of all of them, and one column more.
+    void expect_as_reference(std::string_view text, const Dialect& dialect, std::size_t size,
+                             const ColumnOptions& options) const {
+        const FieldReading wanted = read_fields(text, dialect);
+        if (wanted.fault) return;
+        const std::size_t fields = most_fields(wanted.records) == 1 ? 1 : 0;
+        const std::size_t columns = fields == 1 ? 1 : most_fields(wanted.records) + 1;
+        FieldReader fields_of(dialect, kernel(), Reading::kUnambiguous, 0);
+        const ColumnReader reader(dialect, fields, options);
+        std::vector<Values> found(columns);
+        StringColumn column;
+        for (std::size_t begin = 0, r = 0; begin < text.size();) {
+            while (r < wanted.records.size() && wanted.records[r].begin < begin + size) ++r;
+            const std::size_t end = r < wanted.records.size() ? wanted.records[r].begin : text.size();
+            const RecordBlock block = fields_of.read(bytes_of(text.substr(begin, end - begin)), {begin, 0}, true);
+            ASSERT_EQ(block.bytes.size(), end - begin);
+            for (std::size_t i = 0; i < columns; ++i) {
+                reader.read(block, i, column);
+                append(found[i], column, block);
+            }
+            begin = end;
+        }
+        for (std::size_t i = 0; i < columns; ++i) {
+            ASSERT_EQ(found[i], reference_column(text, wanted.records, dialect, i, fields, options.empty_is_null))
+                << describe(dialect) << ", column " << i << ", runs of " << size << ": " << shown(text);
+        }
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(, ColumnsTest, testing::ValuesIn(kernels_under_test()),
+                         [](const auto& parameter) { return unique_name(parameter.param); });
+
+TEST_P(ColumnsTest, AreThoseOfTheReferenceHoweverTheRecordsAreCut) {
+    const std::vector<ColumnOptions> options = every_option();
+    for (std::uint64_t seed = 0; seed < rounds(40); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            SCOPED_TRACE(testing::Message() << "seed " << seed);
+            const std::string text = random.chance(30) ? random_text(random, dialect, random.below(60))
+                                                       : random_csv(random, dialect, random.below(400), 0);
+            for (const std::size_t size : {std::size_t{1}, 2 + random.below(60), std::size_t{1000}}) {
+                expect_as_reference(text, dialect, size, options[random.below(options.size())]);
+                if (HasFatalFailure()) return;
+            }
+        }
+    }
+}
+
+// Through the runs that stages read, too.
+TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
+    const TemporaryDirectory directory;
+    for (std::uint64_t seed = 0; seed < rounds(4); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            const std::string text = random_csv(random, dialect, 300 + random.below(300), 0);
+            const FieldReading wanted = read_fields(text, dialect);
+            if (wanted.fault || bom_size(bytes_of(text)) != 0) continue;
+            const std::size_t fields = most_fields(wanted.records) == 1 ? 1 : 0;
+            const Values column = reference_column(text, wanted.records, dialect, 0, fields, false);
+            directory.write("in.csv", text);
+            const Pipe pipe(text, {1 + random.below(50)});
+            for (const std::string& path : {directory.path("in.csv"), pipe.path()}) {
+                Input input = Input::open(path);
+                RecordRuns runs(input, Place{}, dialect, kernel(), {1 + random.below(200), 1000, nullptr});
+                FieldReader reader(dialect, kernel(), Reading::kUnambiguous, 0);
+                Values found;
+                for (RecordRun run; runs.next(run);) {
+                    const RecordBlock block = reader.read(run.bytes, run.place, true);
+                    const std::size_t number = 0;
+                    const auto columns = read_columns(block, dialect, fields, {&number, 1}, {StringLayout::kViews});
+                    append(found, columns[0], block);
+                }
+                ASSERT_EQ(found, column) << "seed " << seed << ", " << describe(dialect) << ": " << shown(text);
+            }
+        }
+    }
+}
+
+// What malformed fields are worth is what the dialect says; no byte outside of them is touched.
+TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
+    for (Dialect dialect : every_dialect_and_rule()) {
+        if (!dialect.quote) continue;
+        for (const char* text :
+             {R"(")", R"("a)", R"("a"b)", R"("a"")", R"(""")", R"(a"b)", R"(a"b"c)", R"(a"b""c")", R"("a"b"c")"}) {
+            std::string field = text;
+            std::ranges::replace(field, '"', static_cast<char>(*dialect.quote));
+            FieldReader fields(dialect, kernel(), Reading::kByDialect, 0);
+            const RecordBlock block = fields.read(bytes_of(field), {}, true);
+            for (const ColumnOptions& options : every_option()) {
+                StringColumn column;
+                ColumnReader(dialect, 0, options).read(block, 0, column);
+                ASSERT_EQ(column.value(0, block), field_values(bytes_of(field), dialect)[0])
+                    << describe(dialect) << ": " << field;
+            }
+        }
+        Random random(7);
+        for (std::size_t i = 0; i < rounds(40); ++i) {
+            const std::string noise = random_text(random, dialect, random.below(60));
+            FieldReader fields(dialect, kernel(), Reading::kByDialect, 0);
+            const RecordBlock block = fields.read(bytes_of(noise), {}, true);
+            for (const ColumnOptions& options : every_option()) {
+                StringColumn column;
+                ColumnReader(dialect, 0, options).read(block, random.below(3), column);
+                for (std::size_t r = 0; r < column.count(); ++r) {
+                    ASSERT_LE(column.value(r, block).value_or("").size(), block.record(r).size());
+                }
+            }
+        }
+    }
+}
+
+class Block {
+public:
+    explicit Block(std::string text, std::size_t fields = 0)
+        : text_(std::move(text)), reader_({}, *available_kernels().front(), Reading::kUnambiguous, fields) {}
+    RecordBlock read(Place place = {}) { return reader_.read(bytes_of(text_), place, true); }
+
+private:
+    std::string text_;
+    FieldReader reader_;
+};
+
+StringColumn column_of(const RecordBlock& block, std::size_t fields, std::size_t number, const ColumnOptions& options) {
+    return std::move(read_columns(block, {}, fields, {&number, 1}, options)[0]);
+}
+
+Values values_of(const StringColumn& column, const RecordBlock& block) {
+    Values values;
+    append(values, column, block);
+    return values;
+}
+
+TEST(Columns, HaveNullForEmptyRecordsAndByOptionForEmptyFields) {
+    Block source("a,b\n\n,\"\"\n\r\n1,\n", 2);
+    const RecordBlock block = source.read();
+    for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {
+        EXPECT_EQ(values_of(column_of(block, 2, 0, {layout}), block), (Values{"a", {}, "", {}, "1"}));
+        EXPECT_EQ(values_of(column_of(block, 2, 1, {layout}), block), (Values{"b", {}, "", {}, ""}));
+        EXPECT_EQ(values_of(column_of(block, 2, 0, {layout, true}), block), (Values{"a", {}, {}, {}, "1"}));
+        EXPECT_EQ(values_of(column_of(block, 2, 1, {layout, true}), block), (Values{"b", {}, "", {}, {}}));
+    }
+}
+
+TEST(Columns, OfOneFieldHaveAnEmptyValueForAnEmptyRecord) {
+    Block source("a\n\n\"\"\n", 1);
+    const RecordBlock block = source.read();
+    EXPECT_EQ(values_of(column_of(block, 1, 0, {}), block), (Values{"a", "", ""}));
+    EXPECT_EQ(values_of(column_of(block, 1, 0, {StringLayout::kViews, true}), block), (Values{"a", {}, ""}));
+    EXPECT_EQ(values_of(column_of(block, 0, 0, {}), block), (Values{"a", {}, ""}));
+}
+
+TEST(Columns, OfShortRecordsAreAnErrorOrNull) {
+    Block source("a,b\n1\n2,3\n");
+    const RecordBlock block = source.read({100, 7});
+    try {
+        column_of(block, 0, 1, {});
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.place(), (Place{104, 8}));
+    }
+    EXPECT_EQ(values_of(column_of(block, 0, 1, {StringLayout::kOffsets, false, true}), block), (Values{"b", {}, "3"}));
+    EXPECT_THROW(column_of(block, 2, 2, {}), std::invalid_argument);
+    Dialect faulty;
+    faulty.delimiter = '"';
+    EXPECT_THROW(ColumnReader(faulty, 2, {}), std::invalid_argument);
+}
+
+TEST(Columns, HaveEveryBitOfTheBitmap) {
+    for (std::size_t count = 0; count < 70; ++count) {
+        std::string text;
+        Values wanted;
+        for (std::size_t i = 0; i < count; ++i) {
+            const bool is_null = (i * i) % 5 == 4;
+            text += is_null ? ",\n" : "v" + std::to_string(i) + ",\n";
+            wanted.push_back(is_null ? std::nullopt : std::optional("v" + std::to_string(i)));
+        }
+        Block source(text, 2);
+        const RecordBlock block = source.read();
+        const StringColumn column = column_of(block, 2, 0, {StringLayout::kOffsets, true});
+        ASSERT_EQ(values_of(column, block), wanted);
+        if (!column.validity().empty() && count % 8 != 0) {
+            EXPECT_EQ(column.validity().back() >> (count % 8), 0);
+        }
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(column.offsets().data()) % 64, 0U);
+    }
+}
+
+// Values of every size around the limit of the view, as they stand in the block and decoded.
+TEST(Columns, OfViewsCopyOnlyWhatIsDecoded) {
+    std::string text;
+    Values wanted;
+    std::size_t decoded_bytes = 0;
+    for (std::size_t size = 0; size < 40; ++size) {
+        const std::string value(size, "abcdefghijklmnopqrstuvwxyz"[size % 26]);
+        text += value + "\n\"" + value + "\"\n\"" + value + "\"\"\"\n";
+        for (const std::string& one : {value, value, value + '"'}) wanted.emplace_back(one);
+        if (size + 1 > 12) decoded_bytes += size + 1;
+    }
+    text += std::string("\"\0\xE4\"", 4);
+    wanted.emplace_back(std::string("\0\xE4", 2));
+    Block source(text, 1);
+    const RecordBlock block = source.read();
+    const StringColumn column = column_of(block, 1, 0, {StringLayout::kViews});
+    EXPECT_EQ(values_of(column, block), wanted);
+    EXPECT_EQ(column.bytes().size(), decoded_bytes);
+    for (const BinaryView& view : column.views()) {
+        if (view.size > BinaryView::kMaxInline) continue;
+        for (auto i = static_cast<std::size_t>(view.size); i < view.rest.size(); ++i) EXPECT_EQ(view.rest[i], 0);
+    }
+}
+
+TEST(Columns, ReuseTheirMemory) {
+    Block large(std::string(5000, 'x') + "\n\n\n", 2 - 1);
+    Block small("a\n\"b\"\"\"\n", 1);
+    StringColumn column;
+    const ColumnReader offsets({}, 1, {StringLayout::kOffsets, true});
+    const ColumnReader views({}, 1, {StringLayout::kViews, true});
+    for (const ColumnReader* reader : {&offsets, &views, &offsets}) {
+        RecordBlock block = large.read();
+        reader->read(block, 0, column);
+        EXPECT_EQ(values_of(column, block), (Values{std::string(5000, 'x'), {}, {}}));
+        block = small.read();
+        reader->read(block, 0, column);
+        EXPECT_EQ(values_of(column, block), (Values{"a", "b\""}));
+    }
+}
+
+// Pages of zeros that are never touched.
+TEST(Columns, HaveLessThanTwoGigabytes) {
+    constexpr std::uint32_t kSize = std::uint32_t{1} << 31;
+    void* zeros = ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(zeros, MAP_FAILED);
+    const std::uint32_t end = kSize;
+    const FieldRow rows[] = {{0, 0}, {kSize, 1}};
+    const RecordBlock block{{static_cast<const std::uint8_t*>(zeros), kSize}, {}, {&end, 1}, rows};
+    EXPECT_THROW(column_of(block, 1, 0, {}), std::length_error);
+    EXPECT_THROW(column_of(block, 1, 0, {StringLayout::kViews}), std::length_error);
+    ::munmap(zeros, kSize);
+}
+
+struct Exported {
+    ArrowSchema schema{};
+    ArrowArray array{};
+
+    Exported() = default;
+    Exported(const Exported&) = delete;
+    Exported& operator=(const Exported&) = delete;
+    ~Exported() {
+        if (schema.release != nullptr) schema.release(&schema);
+        if (array.release != nullptr) array.release(&array);
+    }
+};
+
+TEST(Arrow, ExportsARecordBatch) {
+    Block source("a,\"x\"\"\"\n\n,y\n", 2);
+    const RecordBlock block = source.read();
+    const ColumnReader reader({}, 2, {});
+    const ArrowColumn columns[] = {{1, "second", true}, {0, "first", false}};
+    Exported exported;
+    export_columns(block, reader, columns, nullptr, &exported.schema, &exported.array);
+    EXPECT_STREQ(exported.schema.format, "+s");
+    ASSERT_EQ(exported.schema.n_children, 2);
+    EXPECT_STREQ(exported.schema.children[0]->format, "u");
+    EXPECT_STREQ(exported.schema.children[0]->name, "second");
+    EXPECT_EQ(exported.schema.children[0]->flags, ARROW_FLAG_NULLABLE);
+    EXPECT_STREQ(exported.schema.children[1]->format, "z");
+    EXPECT_EQ(exported.array.length, 3);
+    ASSERT_EQ(exported.array.n_children, 2);
+    const ArrowArray& second = *exported.array.children[0];
+    EXPECT_EQ(second.n_buffers, 3);
+    EXPECT_EQ(second.null_count, 1);
+    EXPECT_EQ(*static_cast<const std::uint8_t*>(second.buffers[0]), 0b101);
+    const auto* offsets = static_cast<const std::int32_t*>(second.buffers[1]);
+    EXPECT_EQ((std::vector<std::int32_t>(offsets, offsets + 4)), (std::vector<std::int32_t>{0, 2, 2, 3}));
+    EXPECT_EQ(std::memcmp(second.buffers[2], "x\"y", 3), 0);
+}
+
+TEST(Arrow, KeepsTheBlockUntilTheLastArrayIsReleased) {
+    Block source("a value that is long,b\n", 2);
+    const RecordBlock block = source.read();
+    const ColumnReader reader({}, 2, {StringLayout::kViews});
+    const ArrowColumn columns[] = {{0, "a"}, {1, "b"}};
+    auto owner = std::make_shared<int>(0);
+    const std::weak_ptr<int> watched = owner;
+    ArrowArray moved{};
+    {
+        Exported exported;
+        export_columns(block, reader, columns, std::move(owner), &exported.schema, &exported.array);
+        EXPECT_STREQ(exported.schema.children[0]->format, "vz");
+        EXPECT_EQ(exported.array.children[0]->n_buffers, 5);
+        EXPECT_EQ(exported.array.children[0]->buffers[2], block.bytes.data());
+        moved = *exported.array.children[0];
+        exported.array.children[0]->release = nullptr;
+        EXPECT_FALSE(watched.expired());
+    }
+    EXPECT_FALSE(watched.expired());
+    EXPECT_EQ(static_cast<const std::int64_t*>(moved.buffers[4])[0], static_cast<std::int64_t>(block.bytes.size()));
+    moved.release(&moved);
+    EXPECT_EQ(moved.release, nullptr);
+    EXPECT_TRUE(watched.expired());
+}
+
+TEST(Arrow, CopiesTheBlockIfNobodyKeepsIt) {
+    Exported exported;
+    {
+        Block source("a value that is long\n", 1);
+        const ArrowColumn column{0, "a"};
+        export_columns(source.read(), ColumnReader({}, 1, {StringLayout::kViews}), {&column, 1}, nullptr,
+                       &exported.schema, &exported.array);
+    }
+    EXPECT_EQ(std::memcmp(exported.array.children[0]->buffers[2], "a value that is long\n", 21), 0);
+}
+
+TEST(Arrow, RefusesTextThatIsNotUtf8AndLeavesTheStructsAlone) {
+    Block source("good\n\xC3\xA4\xF0\x9F\x98\x80\n\xE4\n", 1);
+    const RecordBlock block = source.read({10, 3});
+    Exported exported;
+    const ArrowColumn text{0, "a", true};
+    try {
+        export_columns(block, ColumnReader({}, 1, {}), {&text, 1}, nullptr, &exported.schema, &exported.array);
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.place(), (Place{22, 5}));
+    }
+    for (const std::string& name : {std::string("a\0b", 3), std::string("\xE4")}) {
+        const ArrowColumn column{0, name};
+        EXPECT_THROW(
+            export_columns(block, ColumnReader({}, 1, {}), {&column, 1}, nullptr, &exported.schema, &exported.array),
+            std::invalid_argument);
+    }
+    EXPECT_EQ(exported.schema.release, nullptr);
+    EXPECT_EQ(exported.array.release, nullptr);
+}
+
+}  // namespace
+}  // namespace cleave::test

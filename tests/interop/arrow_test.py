@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Columns that leave the library by the Arrow C data interface, as pyarrow reads them.
+
+  arrow_test.py --cleave PATH [--only SUBSTRING]
+
+The library for it, libarrow_export.so, is built with the tests and looked for beside the command. What pyarrow finds is
+compared with the rows of Python's csv.
+"""
+import csv
+import ctypes
+import io
+import os
+import sys
+
+import common
+from corpus import corpus
+from harness import Skip, need
+
+SEED, RANDOM_FILES = 2, 200
+BOM = b"\xef\xbb\xbf"
+UNREAD = {"utf16.csv"}   # cleave refuses it
+DELIMITERS = {"semicolon.csv": b";", "pipe.csv": b"|", "tab.tsv": b"\t"}
+STRUCT_SIZE = 128        # room for ArrowSchema and ArrowArray
+
+
+class Refused(Exception):
+    """The library throws."""
+
+
+class Exporter:
+    """libarrow_export.so."""
+
+    def __init__(self, cleave):
+        path = os.path.join(os.path.dirname(cleave), "tests", "libarrow_export.so")
+        if not os.path.exists(path):
+            raise Skip("there is no " + path)
+        self.library = ctypes.CDLL(path)
+        self.pyarrow = common.module("pyarrow")
+
+    def batch(self, data, delimiter, columns, views, is_text):
+        schema, array, error = (ctypes.create_string_buffer(STRUCT_SIZE) for _ in range(3))
+        failed = self.library.export_arrow(data, ctypes.c_size_t(len(data)), ctypes.c_char(delimiter),
+                                           ctypes.c_size_t(columns), int(views), int(is_text), schema, array, error)
+        if failed:
+            raise Refused(error.value)
+        batch = self.pyarrow.RecordBatch._import_from_c(ctypes.addressof(array), ctypes.addressof(schema))
+        batch.validate(full=True)
+        return batch
+
+    def kept(self):
+        return self.library.count_blocks()
+
+
+def rows_of(data, delimiter):
+    """By Python's csv, of bytes."""
+    text = io.StringIO(data.decode("latin-1"), newline="")
+    csv.field_size_limit(1 << 30)
+    return [[field.encode("latin-1") for field in row] for row in csv.reader(text, delimiter=delimiter.decode())]
+
+
+def is_utf8(value):
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def columns_of(rows):
+    width = max([len(row) for row in rows] + [1])
+    if width == 1:   # an empty line is a record of one empty field
+        return [[row[0] if row else b"" for row in rows]]
+    return [[row[i] if i < len(row) else None for row in rows] for i in range(width)]
+
+
+def compare(exporter, data, delimiter, views, is_text):
+    """Whether the file was compared, and not refused for what is not UTF-8."""
+    wanted = columns_of(rows_of(data, delimiter))
+    all_utf8 = all(is_utf8(value) for column in wanted for value in column if value is not None)
+    try:
+        batch = exporter.batch(data, delimiter, len(wanted), views, is_text)
+    except Refused:
+        need(is_text and not all_utf8, "refused")
+        return False
+    need(not is_text or all_utf8, "not refused")
+    need(exporter.kept() == (1 if views else 0), "%d texts are kept" % exporter.kept())
+    kind = ("string" if is_text else "binary") + ("_view" if views else "")
+    need([str(column.type) for column in batch.columns] == [kind] * len(wanted), "types: %s" % batch.schema)
+    need(batch.schema.names == ["c%d" % i for i in range(len(wanted))], "names: %s" % batch.schema)
+    for column, values in zip(batch.columns, wanted):
+        if is_text:
+            values = [None if value is None else value.decode() for value in values]
+        need(column.to_pylist() == values, "%r is not %r" % (column.to_pylist(), values))
+        need(column.null_count == values.count(None), "%d nulls" % column.null_count)
+    # A column outlives the batch that it came with.
+    first, values = batch.columns[0], batch.columns[0].to_pylist()
+    del batch, column
+    need(first.to_pylist() == values, "a column changed when its batch was released")
+    del first
+    need(exporter.kept() == 0, "%d texts are still kept" % exporter.kept())
+    return True
+
+
+def read_back(views, is_text):
+    def check(bench):
+        exporter = Exporter(bench.cleave)
+        compared = refused = 0
+        for name, data in corpus(RANDOM_FILES, SEED).items():
+            if name in UNREAD:
+                continue
+            try:
+                done = compare(exporter, data.removeprefix(BOM), DELIMITERS.get(name, b","), views, is_text)
+            except common.harness.Failure as failure:
+                raise common.harness.Failure("%s: %s" % (name, failure)) from None
+            compared, refused = compared + done, refused + (not done)
+        bench.note("%d files compared, %d not UTF-8" % (compared, refused))
+        need(compared >= 400, "only %d files were compared" % compared)
+    return common.named(check, "pyarrow reads %s of %s" % ("views" if views else "offsets",
+                                                           "text" if is_text else "bytes"))
+
+
+if __name__ == "__main__":
+    sys.exit(common.harness.main(__doc__, [read_back(views, is_text) for views in (False, True)
+                                           for is_text in (False, True)]))

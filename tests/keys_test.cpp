@@ -1,0 +1,340 @@
+// Keys: where they come from, what is refused, what is left of them; and the tokens that are made with them.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "cleave/keys.h"
+#include "inputs.h"
+#include "memory/secret_memory.h"
+#include "stage/digest.h"
+#include "stage/encodings.h"
+#include "stage/hasher.h"
+#include "stage/mac.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+const std::string kKey = "0123456789abcdef0123456789abcdef";
+
+std::string hex(std::span<const std::uint8_t> bytes) {
+    std::string text(2 * bytes.size(), '\0');
+    write_hex(bytes.data(), bytes.size(), reinterpret_cast<std::uint8_t*>(text.data()));
+    return text;
+}
+
+std::string unhex(std::string_view text) {
+    std::string bytes;
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+        bytes += static_cast<char>(std::stoul(std::string(text.substr(i, 2)), nullptr, 16));
+    }
+    return bytes;
+}
+
+std::string mac_of(std::string_view key, std::string_view text) {
+    SecretMemory memory(sizeof(MacState));
+    auto& state = *std::construct_at(reinterpret_cast<MacState*>(memory.bytes().data()));
+    set_key(state, bytes_of(key));
+    std::array<std::uint8_t, kMacSize> mac;
+    // Twice: a state that has given a MAC is ready for the next one. In two parts the second time.
+    compute_mac(state, {bytes_of(text)}, mac.data());
+    const std::string first = hex(mac);
+    compute_mac(state, {bytes_of(text.substr(0, text.size() / 2)), bytes_of(text.substr(text.size() / 2))}, mac.data());
+    EXPECT_EQ(hex(mac), first);
+    return first;
+}
+
+TEST(Mac, VectorsOfRfc4231) {
+    EXPECT_EQ(mac_of(std::string(20, '\x0b'), "Hi There"),
+              "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    EXPECT_EQ(mac_of("Jefe", "what do ya want for nothing?"),
+              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    EXPECT_EQ(mac_of(std::string(20, '\xaa'), std::string(50, '\xdd')),
+              "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
+    EXPECT_EQ(mac_of(unhex("0102030405060708090a0b0c0d0e0f10111213141516171819"), std::string(50, '\xcd')),
+              "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b");
+    EXPECT_EQ(mac_of(std::string(20, '\x0c'), "Test With Truncation").substr(0, 32),
+              "a3b6167473100ee06e0c796c2955552b");
+    EXPECT_EQ(mac_of(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+              "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+    EXPECT_EQ(
+        mac_of(std::string(131, '\xaa'),
+               "This is a test using a larger than block-size key and a larger than block-size data. The key needs "
+               "to be hashed before being used by the HMAC algorithm."),
+        "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
+}
+
+TEST(Digest, VectorsOfFips180) {
+    EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(SecretMemory, IsZeroLockedAndNotInheritedByChildren) {
+    SecretMemory memory(5000);
+    ASSERT_GE(memory.bytes().size(), 5000U);
+    for (const std::uint8_t byte : memory.bytes()) ASSERT_EQ(byte, 0);
+    memory.bytes()[4999] = 7;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(memory.bytes()[4999]);
+    int status = 1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+
+    // The flags of the mapping: lo is locked, dd is not dumped, wf is wiped on fork.
+    std::ifstream maps("/proc/self/smaps");
+    std::ostringstream begin;
+    begin << std::hex << reinterpret_cast<std::uintptr_t>(memory.bytes().data()) << '-';
+    std::string line;
+    std::string flags;
+    for (bool is_here = false; std::getline(maps, line);) {
+        is_here = is_here || line.starts_with(begin.str());
+        if (!is_here || !line.starts_with("VmFlags:")) continue;
+        flags = line + " ";
+        break;
+    }
+    if (flags.empty()) GTEST_SKIP() << "no flags of mappings here, or mappings are joined";
+    // The address sanitizer makes mlock() do nothing.
+    if (!kSanitized) {
+        EXPECT_NE(flags.find(" lo "), std::string::npos) << flags;
+    }
+    for (const char* flag : {" dd ", " wf "}) EXPECT_NE(flags.find(flag), std::string::npos) << flags;
+}
+
+TEST(SecretMemory, NamesTheLimit) {
+    if (kSanitized) GTEST_SKIP() << "the address sanitizer makes mlock() do nothing";
+    const auto lock = [] {
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_MEMLOCK, &none);
+        if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(3);
+        try {
+            const SecretMemory memory(1);
+        } catch (const std::system_error& error) {
+            ::_exit(std::strstr(error.what(), "RLIMIT_MEMLOCK: 0 bytes") != nullptr ? 0 : 1);
+        }
+        ::_exit(2);
+    };
+    EXPECT_EXIT(lock(), testing::ExitedWithCode(0), "");
+}
+
+class Keys : public testing::Test {
+protected:
+    static KeyRing ring_of(const std::string& source, std::chrono::milliseconds patience = std::chrono::seconds(5)) {
+        return KeyRing(std::vector{source}, patience);
+    }
+
+    std::string file(std::string_view name, std::string_view bytes, mode_t mode = 0600) const {
+        std::string path = directory_.write(name, bytes);
+        EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+        return path;
+    }
+
+    // The reason, and whatever the error tells: no part of a key may be in it.
+    static std::string reason(const std::string& source) {
+        try {
+            ring_of(source, std::chrono::milliseconds(20));
+        } catch (const RuleError& error) {
+            const std::string all = std::string(error.what()) + error.origin() + error.text();
+            EXPECT_EQ(all.find("012345"), std::string::npos) << all;
+            EXPECT_EQ(error.origin(), "--key");
+            return error.what();
+        } catch (const std::system_error& error) {
+            return error.what();
+        }
+        return "taken";
+    }
+
+    static std::string token(const KeyRing& ring, const std::string& name, const std::string& context,
+                             std::string_view value) {
+        KeyUses uses(ring.names());
+        EXPECT_EQ(uses.add(name, context), 0U);
+        Hasher hasher(ring, uses);
+        std::array<std::uint8_t, 32> digest;
+        hasher.token(0, {bytes_of(value).data(), value.size()}, digest.data());
+        return hex(digest);
+    }
+
+    TemporaryDirectory directory_;
+};
+
+TEST_F(Keys, AreTakenVerbatim) {
+    std::string long_key(65536, 'k');
+    long_key[65535] = '\n';
+    long_key[0] = '\0';
+    for (const std::string& key :
+         {kKey, kKey + "\n", kKey + std::string(4064, 'x'), kKey + std::string(4065, 'x'), long_key}) {
+        const KeyRing ring = ring_of("a=file:" + file("key", key));
+        EXPECT_EQ(token(ring, "a", "", "value"), mac_of(key, "value")) << key.size();
+    }
+    EXPECT_EQ(ring_of("a=file:" + file("key", kKey)).id("a"), "60afabb072a7c375");
+    EXPECT_EQ(mac_of(kKey,
+                     "\xFF"
+                     "cleave key id 1")
+                  .substr(0, 16),
+              "60afabb072a7c375");
+}
+
+TEST_F(Keys, TokensOfContexts) {
+    const std::string other(40, 'o');
+    const std::vector<std::string> sources = {"a=file:" + file("a", kKey), "b-2.c_=file:" + file("b", other, 0440)};
+    KeyRing ring(sources);
+    EXPECT_EQ(ring.names(), (std::vector<std::string>{"a", "b-2.c_"}));
+    const std::string derived = unhex(mac_of(kKey,
+                                             "\xFF"
+                                             "cleave context 1mails"));
+    EXPECT_EQ(token(ring, "a", "mails", "ann"), mac_of(derived, "ann"));
+    EXPECT_EQ(token(ring, "a", "", "ann"), mac_of(kKey, "ann"));
+    EXPECT_THROW(ring.id("c"), std::invalid_argument);
+
+    KeyUses uses(ring.names());
+    EXPECT_EQ(uses.add("b-2.c_", ""), 0U);
+    EXPECT_EQ(uses.add("a", "mails"), 1U);
+    EXPECT_EQ(uses.add("a", ""), 2U);
+    Hasher first(ring, uses);
+    Hasher hasher = std::move(first);
+    { const KeyRing gone = std::move(ring); }
+    std::array<std::uint8_t, 32> digest;
+    Random random(3);
+    for (unsigned round = 0; round < 300; ++round) {
+        const std::string value = random_noise(random, "aB\xFF", random.below(200));
+        const std::size_t use = random.below(3);
+        const std::string& key = use == 0 ? other : use == 1 ? derived : kKey;
+        hasher.token(static_cast<std::uint32_t>(use), {bytes_of(value).data(), value.size()}, digest.data());
+        ASSERT_EQ(hex(digest), mac_of(key, value));
+    }
+    KeyUses unknown({"x"});
+    EXPECT_EQ(unknown.add("x", ""), 0U);
+    EXPECT_THROW(Hasher(ring_of("a=file:" + file("a", kKey)), unknown), std::invalid_argument);
+}
+
+TEST_F(Keys, OfTheEnvironmentAreWiped) {
+    ::setenv("KEYS_TEST", kKey.c_str(), 1);
+    const char* const place = ::getenv("KEYS_TEST");
+    const KeyRing ring = ring_of("a=env:KEYS_TEST");
+    EXPECT_EQ(token(ring, "a", "", "v"), mac_of(kKey, "v"));
+    EXPECT_EQ(::getenv("KEYS_TEST"), nullptr);
+    for (std::size_t i = 0; i < kKey.size(); ++i) EXPECT_EQ(place[i], '\0');
+    EXPECT_EQ(reason("a=env:KEYS_TEST"), "the variable is not set");
+
+    for (const std::size_t size : {31UL, 65537UL}) {
+        ::setenv("KEYS_TEST", std::string(size, '0').c_str(), 1);
+        EXPECT_EQ(reason("a=env:KEYS_TEST"),
+                  size == 31 ? "the key has 31 bytes; it needs at least 32" : "the key has more than 65536 bytes");
+        EXPECT_EQ(::getenv("KEYS_TEST"), nullptr);
+    }
+}
+
+TEST_F(Keys, OfDescriptorsAreReadToTheEndAndClosed) {
+    std::array<int, 2> ends;
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    std::thread writer([&] {
+        for (const char byte : kKey) {
+            EXPECT_EQ(::write(ends[1], &byte, 1), 1);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        ::close(ends[1]);
+    });
+    const KeyRing ring = ring_of("a=fd:" + std::to_string(ends[0]));
+    writer.join();
+    EXPECT_EQ(token(ring, "a", "", "v"), mac_of(kKey, "v"));
+    EXPECT_EQ(::fcntl(ends[0], F_GETFD), -1);
+    EXPECT_EQ(reason("a=fd:" + std::to_string(ends[0])), "the descriptor is not open");
+
+    const int readable = ::open(file("open", kKey, 0644).c_str(), O_RDONLY);
+    EXPECT_EQ(reason("a=fd:" + std::to_string(readable)),
+              "other users have rights to the key; chmod 600 takes them away");
+    for (const char* number : {"0", "1", "2"}) {
+        EXPECT_EQ(reason(std::string("a=fd:") + number), "descriptors 0, 1 and 2 are the standard streams");
+        EXPECT_NE(::fcntl(number[0] - '0', F_GETFD), -1);
+    }
+    for (const char* number : {"x", "3x", "-1", "99999999999"}) {
+        EXPECT_EQ(reason(std::string("a=fd:") + number), "fd: needs the number of a descriptor");
+    }
+}
+
+TEST_F(Keys, FilesAreJudged) {
+    EXPECT_EQ(reason("a=file:" + file("short", kKey.substr(1))), "the key has 31 bytes; it needs at least 32");
+    EXPECT_EQ(reason("a=file:" + file("empty", "")), "the key has 0 bytes; it needs at least 32");
+    EXPECT_EQ(reason("a=file:" + file("long", std::string(65537, '0'))), "the key has more than 65536 bytes");
+    EXPECT_EQ(reason("a=file:" + file("longer", std::string(300'000, '0'))), "the key has more than 65536 bytes");
+    for (const mode_t mode : {0604U, 0602U, 0601U, 0644U}) {
+        EXPECT_EQ(reason("a=file:" + file("open", kKey, mode)),
+                  "other users have rights to the key; chmod 600 takes them away");
+    }
+    EXPECT_EQ(reason("a=file:" + file("shared", kKey, 0620)),
+              "the group can write the key; chmod 600 takes that right away");
+    EXPECT_EQ(reason("a=file:" + file("group", kKey, 0440)), "taken");
+    EXPECT_EQ(reason("a=file:/dev/null"), "neither a file nor a pipe");
+    EXPECT_EQ(reason("a=file:" + directory_.path("")), "neither a file nor a pipe");
+    EXPECT_EQ(reason("a=file:" + directory_.path("none")), directory_.path("none") + ": No such file or directory");
+    if (::geteuid() == 0) {
+        const std::string path = file("foreign", kKey);
+        ASSERT_EQ(::chown(path.c_str(), 12345, 0), 0);
+        EXPECT_EQ(reason("a=file:" + path), "the key belongs to another user");
+    }
+}
+
+TEST_F(Keys, AFileThatChangesIsRefused) {
+    const std::string path = file("key", std::string(40'000, 'k'));
+    std::atomic<bool> is_over = false;
+    std::thread writer([&] {
+        const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND);
+        for (unsigned i = 0; !is_over; ++i) {
+            EXPECT_EQ(i % 20'000 == 0 ? ::ftruncate(descriptor, 40'000) : 0, 0);
+            EXPECT_EQ(::write(descriptor, "k", 1), 1);
+        }
+        ::close(descriptor);
+    });
+    bool is_refused = false;
+    for (unsigned i = 0; i < 5000 && !is_refused; ++i) {
+        is_refused = reason("a=file:" + path) == "the file changed while it was read";
+    }
+    is_over = true;
+    writer.join();
+    EXPECT_TRUE(is_refused);
+}
+
+TEST_F(Keys, NamedPipes) {
+    const std::string path = directory_.path("pipe");
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(reason("a=file:" + path), path + ": Connection timed out");
+    std::thread writer([&] { std::ofstream(path) << kKey.substr(0, 8) << std::flush << kKey.substr(8); });
+    const KeyRing ring = ring_of("a=file:" + path);
+    writer.join();
+    EXPECT_EQ(token(ring, "a", "", "v"), mac_of(kKey, "v"));
+}
+
+TEST_F(Keys, SyntaxIsJudgedAndNotShown) {
+    const std::string usage =
+        "a key is given as NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N; a name has letters, digits, \"_\", \"-\" "
+        "and "
+        "\".\"";
+    for (const std::string source : {"", "012345", "a=012345", "a=text:012345", "=file:/012345", "a b=env:012345",
+                                     "a=file:", "a=env:", "a=fd:", "012345=", "a:file=012345"}) {
+        EXPECT_EQ(reason(source), usage) << source;
+    }
+    const std::string one = "a=file:" + file("key", kKey);
+    EXPECT_THROW(KeyRing(std::vector{one, one}), RuleError);
+    EXPECT_THROW(ring_of(one, std::chrono::milliseconds(-1)), std::invalid_argument);
+    EXPECT_TRUE(KeyRing(std::vector<std::string>{}).names().empty());
+}
+
+}  // namespace
+}  // namespace cleave::test

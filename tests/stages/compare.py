@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""The command beside the oracle, on random files and rules.
+
+  compare.py CLEAVE [--count N] [--seed N] [--jobs N] [--kernel NAME] [--keep DIRECTORY] [--without-stages]
+
+Case K of a run has seed SEED + K, so that a failure is run again by --seed K --count 1. On a difference the seed, the
+command line and what differs are printed, and the input and the rules stay in the directory of --keep.
+--without-stages cuts the same files without rules, which holds the oracle's pieces to the command as it is.
+"""
+import argparse
+import gzip
+import json
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pieces  # noqa: E402
+from fields import BOM  # noqa: E402
+from generate import SECRET, make_case  # noqa: E402
+from oracle import MAX_RECORD, redact  # noqa: E402
+
+TIMEOUT = 20
+
+
+class Difference(Exception):
+    pass
+
+
+def find_kernels(cleave):
+    version = subprocess.run([cleave, "--version"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"available: (.*)", version).group(1).split()
+
+
+def write(path, content, mode=0o644):
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        file.write(content)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def judge(case):
+    """What the oracle says of a case."""
+    return redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files, case.keys,
+                  case.null_token, case.default, case.forbid,
+                  MAX_RECORD if case.max_record is None else case.max_record)
+
+
+class Expected:
+    """codes: exit statuses that are right. pieces: of split. output: of cat. Where nothing is known, None."""
+
+    def __init__(self, case, stages):
+        self.result = result = judge(case)
+        self.pieces = self.output = None
+        self.codes = {0}
+        if stages and case.repeated is not None and is_given(case, case.repeated):
+            self.codes = {2}
+        elif stages and case.key_fault is not None:
+            self.codes = {1, 2}
+        elif stages and case.source in ("pipe", "gzip") and case.total is not None and not case.spool:
+            self.codes = {2}
+        elif result.refusal is not None:
+            self.codes = {result.refusal.code}
+            self.allow_what_is_not_looked_at(case)
+            self.allow_either_order(case)
+        else:
+            try:
+                self.cut(case)
+            except pieces.HeaderTooLarge:
+                self.codes = {2}
+        if 3 in self.codes and self.is_header_too_large(case):
+            self.codes.add(2)  # It is not said which of the two faults is found first.
+
+    def is_header_too_large(self, case):
+        return case.size is not None and case.header_mode == "repeat" and len(self.result.header) > case.size
+
+    def allow_what_is_not_looked_at(self, case):
+        result = self.result
+        if result.refusal.code != 3 or result.hidden is None:
+            return
+        if result.is_plain:
+            self.codes = {0, 3}  # Bytes are copied as they are.
+        elif case.piece is not None:
+            # cat need not look at the other pieces. Those before the fault are known, those after it are not.
+            fault = None
+            if result.fault_start is not None:
+                fault = pieces.share_of(max(result.fault_start, result.body_start), case.header_mode, result.body_start,
+                                        result.input_size, case.total) + 1
+            if fault != case.piece:
+                self.codes = {0, 3}
+            if fault is not None and case.piece < fault:
+                self.cut(case)
+
+    def allow_either_order(self, case):
+        """Two things are wrong, and the rules do not say which of them is found first."""
+        if self.result.refusal.code != 2 or self.result.hidden is not None:
+            return
+        if not case.data:
+            self.codes = {0, 2}  # There are no columns, and nothing to write.
+        else:
+            max_record = MAX_RECORD if case.max_record is None else case.max_record
+            plain = redact(case.data, case.dialect, case.header_mode, max_record=max_record)
+            if plain.refusal is not None and plain.hidden is None:
+                self.codes = {2, 3}  # The header has a fault, too.
+
+    def cut(self, case):
+        result, mode = self.result, case.header_mode
+        if case.total is not None:
+            parts = pieces.shared_pieces(result.header, result.records, mode, result.input_starts, result.body_start,
+                                         result.input_size, case.total)
+            if case.piece is not None:
+                self.output = parts[case.piece - 1]
+            else:
+                self.pieces = parts
+        elif case.verb == "cat":
+            self.output = pieces.whole(result.header, result.records, mode)
+        else:
+            self.pieces = pieces.written_pieces(result.header, result.records, mode, case.count, case.size)
+
+
+def is_given(case, option):
+    """Whether the case has this option without its being repeated."""
+    name = option.split(b"=")[0]
+    return {b"--select": case.select is not None, b"--null": case.null_token is not None,
+            b"--default": case.default is not None, b"--report": case.report}[name]
+
+
+def command_line(case, cleave, kernel, random_, directory, stages):
+    line = [cleave.encode(), case.verb.encode()]
+    if case.piece is not None:
+        line.append(b"-n%d/%d" % (case.piece, case.total))
+    elif case.total is not None:
+        line.append(b"-n%d" % case.total)
+    if case.count is not None:
+        line.append(b"-l%d" % case.count)
+    if case.size is not None:
+        line.append(b"-C%d" % case.size)
+    line += case.dialect_arguments
+    line.append(b"-H" if case.header_mode == "none" else b"--header=" + case.header_mode.encode())
+    if stages:
+        if case.select is not None:
+            line.append(b"--select=" + case.select)
+        for number, content in enumerate(case.files):
+            write(os.path.join(directory, "rules.%d" % number), content)
+            line.append(b"--rules=rules.%d" % number)
+        line += [b"--redact=" + rule for rule in case.rules]
+        for name, key in case.keys.items():
+            make_key(os.path.join(directory, "key.%s" % name.decode()), key, case.key_fault)
+            line.append(b"--key=" + name + b"=file:key." + name)
+        if case.null_token is not None:
+            line.append(b"--null=" + case.null_token)
+        if case.default is not None:
+            line.append(b"--default=" + case.default.encode())
+        line += [b"--forbid=" + name.encode() for name in case.forbid]
+        if case.max_record is not None:
+            line.append(b"--max-record=%d" % case.max_record)
+        if case.spool:
+            line.append(b"--spool=plain")
+        if case.report:
+            line.append(b"--report=report.json")
+        if case.repeated is not None and is_given(case, case.repeated):
+            line.append(case.repeated)
+    line += [b"-j%d" % random_.randrange(1, 5), b"--kernel=" + kernel.encode(),
+             b"--block-size=%d" % random_.choice([64, 64, 65, 100, 127, 128, 300, 1000, 1 << 20])]
+    if case.verb == "split":
+        line += [b"-o", b"out/{i:06}"]
+        if case.compress:
+            line.append(b"--compress=gzip")
+        if case.manifest:
+            line.append(b"--manifest=manifest.json")
+    line.append({"file": b"in.csv", "gzip": b"in.csv.gz"}.get(case.source, b"-"))
+    return line
+
+
+def make_key(path, key, fault):
+    if fault == "directory":
+        os.mkdir(path)
+    elif fault != "missing":
+        write(path, key[:31] if fault == "short" else key, 0o644 if fault == "readable" else 0o600)
+
+
+def execute(line, case, directory):
+    """The exit status and both outputs."""
+    os.mkdir(os.path.join(directory, "out"))
+    os.mkdir(os.path.join(directory, "tmp"))
+    stdin = subprocess.DEVNULL
+    if case.source == "redirect":
+        stdin = os.open(os.path.join(directory, "in.csv"), os.O_RDONLY)
+    elif case.source == "pipe":
+        stdin, writer = os.pipe()
+        os.write(writer, case.data)  # It fits into a pipe.
+        os.close(writer)
+    try:
+        process = subprocess.Popen(line, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=directory,
+                                   env={**os.environ, "TMPDIR": os.path.join(directory, "tmp")})
+    finally:
+        if stdin != subprocess.DEVNULL:
+            os.close(stdin)
+    try:
+        output, errors = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise Difference("no end after %d seconds" % TIMEOUT) from None
+    return process.returncode, output, errors
+
+
+def hidden_secrets(case, result):
+    """The secrets of columns that a rule names or that are dropped. All of them, where no column was looked at."""
+    found = set()
+    for column, values in case.secrets.items():
+        if result.hidden is None or column in result.hidden:
+            found.update(values)
+    return found
+
+
+def check_secrets(case, expected, directory, output, errors):
+    texts = [("standard error", errors)]
+    if 3 not in expected.codes and 0 not in expected.codes:
+        texts.append(("standard output", output))
+    for name in ("report.json", "manifest.json"):
+        if os.path.exists(os.path.join(directory, name)):
+            texts.append((name, read(os.path.join(directory, name))))
+    if any(SECRET in text for _, text in texts):
+        for secret in hidden_secrets(case, expected.result):
+            for name, text in texts:
+                if secret in text:
+                    raise Difference("a secret is in %s: %r" % (name, secret))
+
+
+def check_refusal(case, expected, output, files):
+    if files:
+        raise Difference("left behind: %s" % files)
+    if case.verb == "split":
+        if output:
+            raise Difference("standard output: %r" % output)
+        return
+    # cat may have printed whole records, the header first, before it saw the fault.
+    if 3 not in expected.codes:
+        if output:
+            raise Difference("standard output: %r" % output)
+    elif case.piece is None and not output_is_prefix(case, expected.result, output):
+        raise Difference("standard output is no beginning of the right one: %r" % output)
+
+
+def output_is_prefix(case, result, output):
+    at = pieces.whole(result.header, [], case.header_mode)
+    if output in (b"", at) or (output == BOM and case.data.startswith(BOM)):
+        return True
+    for record in result.records:
+        at += record
+        if at == output:
+            return True
+    return False
+
+
+def check_report(case, expected, directory):
+    try:
+        report = json.loads(read(os.path.join(directory, "report.json")))
+    except (OSError, ValueError) as error:
+        raise Difference("report: %s" % (error.strerror if isinstance(error, OSError) else error)) from None
+    result = expected.result
+    if report.get("empty_records") != result.empty_records:
+        raise Difference("report: empty_records %r, expected %d" % (report.get("empty_records"), result.empty_records))
+    rows = report.get("rules", [])
+    if len(rows) != len(result.rules):
+        raise Difference("report: %d rules, expected %d" % (len(rows), len(result.rules)))
+    for found, rule in zip(rows, result.rules):
+        counts = {"seen": rule.seen, "changed": rule.changed, "kept": rule.kept, "empty": rule.empty,
+                  "condition_false": rule.condition_false}
+        if {name: found.get(name) for name in counts} != counts:
+            raise Difference("report: %r, expected %r" % (found, counts))
+        if found.get("operation") != rule.operation or len(found.get("columns", ())) != len(rule.columns):
+            raise Difference("report: %r, expected %s of columns %r" % (found, rule.operation, rule.columns))
+    if len(report.get("unnamed", ())) != len(result.unnamed):
+        raise Difference("report: unnamed %r, expected columns %r" % (report.get("unnamed"), result.unnamed))
+
+
+def check(case, expected, directory, code, output, errors):
+    check_secrets(case, expected, directory, output, errors)
+    out = os.path.join(directory, "out")
+    files = sorted(os.listdir(out))
+    left = os.listdir(os.path.join(directory, "tmp")) + [name for name in os.listdir(directory) if name[0] == "."]
+    if left:
+        raise Difference("temporary files: %s" % left)
+    # A byte order mark alone is a record to the command, but no rule sees it.
+    if case.data == BOM and case.header_mode == "none":
+        return
+    if code not in expected.codes:
+        raise Difference("exit status %d, expected %s (%s)" % (code, sorted(expected.codes), expected.result.refusal))
+    if code != 0:
+        files += [name for name in ("report.json", "manifest.json") if name in os.listdir(directory)]
+        check_refusal(case, expected, output, files)
+        return
+    if expected.pieces is None and expected.output is None:
+        return
+    if expected.output is not None:
+        if output != expected.output:
+            raise Difference("standard output\n   found %r\nexpected %r" % (output, expected.output))
+        return
+    found = [read(os.path.join(out, name)) for name in files]
+    if case.compress:
+        found = [gzip.decompress(content) for content in found]
+    if found != expected.pieces:
+        raise Difference("pieces\n   found %r\nexpected %r" % (found, expected.pieces))
+    if case.report:
+        check_report(case, expected, directory)
+    if case.manifest:
+        check_manifest(expected, directory)
+
+
+def check_manifest(expected, directory):
+    """Places and sizes are those of the written bytes."""
+    rows = json.loads(read(os.path.join(directory, "manifest.json")))["pieces"]
+    if [row["size"] for row in rows] != [len(piece) for piece in expected.pieces]:
+        raise Difference("manifest: sizes in %r" % rows)
+    at = len(expected.result.header)
+    for row in rows:
+        if row["start"] != at:
+            raise Difference("manifest: start in %r, expected %d" % (row, at))
+        at += row["length"]
+    if at != len(expected.result.output):
+        raise Difference("manifest: ends at %d, expected %d" % (at, len(expected.result.output)))
+
+
+def run_case(seed, options, kernels, directory):
+    """None, or a text that describes the difference."""
+    return run(make_case(seed, not options.without_stages), options, kernels, directory)
+
+
+def run(case, options, kernels, directory):
+    """None, or a text that describes the difference."""
+    seed, random_ = case.seed, random.Random(-case.seed - 1)
+    kernel = options.kernel or random_.choice(kernels)
+    os.mkdir(directory)
+    if case.source == "gzip":
+        write(os.path.join(directory, "in.csv.gz"), gzip.compress(case.data, 1))
+    else:
+        write(os.path.join(directory, "in.csv"), case.data)
+    expected = Expected(case, not options.without_stages)
+    if options.without_stages and expected.result.refusal is not None:
+        shutil.rmtree(directory)  # Without rules such a file may be cut all the same.
+        return None
+    line = command_line(case, options.cleave, kernel, random_, directory, not options.without_stages)
+    code, errors = None, b""
+    try:
+        code, output, errors = execute(line, case, directory)
+        check(case, expected, directory, code, output, errors)
+    except Difference as difference:
+        kept = os.path.join(options.keep, "case.%d" % seed)
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(directory, kept)
+        shutil.rmtree(directory)
+        return "seed %d: %s\n command %s\n   stdin %s\n  stderr %r\n    kept %s\n" % (
+            seed, difference, " ".join(quoted(word) for word in line), case.source, errors, kept)
+    shutil.rmtree(directory)
+    return None
+
+
+def quoted(word):
+    """As a word of bash."""
+    if re.fullmatch(rb"[A-Za-z0-9_./=:{}-]+", word):
+        return word.decode()
+    shown = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else "\\x%02x" % byte for byte in word)
+    return "$'%s'" % "".join(shown)
+
+
+def work(first, step, options, kernels, results):
+    with tempfile.TemporaryDirectory(prefix="cleave-stages-") as root:
+        for number in range(first, options.count, step):
+            try:
+                text = run_case(options.seed + number, options, kernels, os.path.join(root, str(number)))
+            except Exception as error:  # pylint: disable=broad-except
+                text = "seed %d: the programme itself failed: %r\n" % (options.seed + number, error)
+            if text is not None:
+                results.put(text)
+    results.put(None)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cleave")
+    parser.add_argument("--count", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--kernel", help="instead of all kernels that run on this machine")
+    parser.add_argument("--keep", default=tempfile.gettempdir(), help="where inputs of differences stay")
+    parser.add_argument("--most", type=int, default=20, help="how many differences are printed")
+    parser.add_argument("--without-stages", action="store_true")
+    options = parser.parse_args()
+    options.cleave = os.path.abspath(options.cleave)
+    kernels = find_kernels(options.cleave)
+    began = time.monotonic()
+    results = multiprocessing.Queue()
+    workers = [multiprocessing.Process(target=work, args=(first, options.jobs, options, kernels, results))
+               for first in range(options.jobs)]
+    for worker in workers:
+        worker.start()
+    differences, running = 0, options.jobs
+    while running > 0:
+        text = results.get()
+        if text is None:
+            running -= 1
+            continue
+        differences += 1
+        if differences <= options.most:
+            print(text, flush=True)
+    for worker in workers:
+        worker.join()
+    seconds = time.monotonic() - began
+    print("%d cases from seed %d, %d differences, %.1f ms a case" % (options.count, options.seed, differences,
+                                                                    1000 * seconds / max(options.count, 1)))
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Which records stand in which piece."""
+
+
+class HeaderTooLarge(Exception):
+    """The header, repeated in each piece, is larger than a piece may be: exit 2."""
+
+
+def written_pieces(header, records, mode, count=None, size=None):
+    """The pieces of -l and -C, or of both. `mode`: repeat, first, drop or none."""
+    if mode in ("drop", "none"):
+        header = b""
+    if mode == "repeat" and size is not None and len(header) > size:
+        raise HeaderTooLarge()
+    if not records:
+        return [header] if header else []
+    pieces, current, held = [], header, 0
+    for record in records:
+        is_full = count is not None and held == count
+        is_too_large = size is not None and held > 0 and len(current) + len(record) > size
+        if is_full or is_too_large:
+            pieces.append(current)
+            current, held = (header if mode == "repeat" else b""), 0
+        current += record
+        held += 1
+    pieces.append(current)
+    return pieces
+
+
+def shared_pieces(header, records, mode, starts, body_start, input_size, total):
+    """The pieces of -n: a record is where its first byte of the input is. `starts` are offsets of the input."""
+    if mode in ("drop", "none"):
+        header = b""
+    bodies = [b""] * total
+    for record, start in zip(records, starts):
+        bodies[share_of(start, mode, body_start, input_size, total)] += record
+    return [(header if mode == "repeat" or (mode == "first" and number == 0) else b"") + body
+            for number, body in enumerate(bodies)]
+
+
+def share_of(start, mode, body_start, input_size, total):
+    """The piece, counted from 0, of a record that starts there."""
+    firsts = []
+    for number in range(total):
+        if mode == "first":
+            firsts.append(max(body_start, input_size * number // total))
+        else:
+            firsts.append(body_start + (input_size - body_start) * number // total)
+    return max(number for number in range(total) if firsts[number] <= start)
+
+
+def whole(header, records, mode):
+    """What cat without -n writes."""
+    return (b"" if mode in ("drop", "none") else header) + b"".join(records)
