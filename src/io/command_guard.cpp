@@ -62,6 +62,12 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kGrace{1500};
 constexpr Milliseconds kForever{-1};
 
+// Ends this process. A sanitizer's _exit() looks at the threads that the parent had at the time of the fork, and
+// reports one that had ended and was not yet joined.
+[[noreturn]] void end_process(int status) noexcept {
+    for (;;) ::syscall(SYS_exit_group, status);
+}
+
 struct Process {
     pid_t number, parent, session;
     char state;
@@ -139,13 +145,13 @@ void send_signal(const Process& process, int signal) noexcept {
 // Becomes the shell, whose signals are as if this program had never touched them.
 [[noreturn]] void become_shell(const GuardOrder& order, pid_t guard) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != guard) ::_exit(127);  // the guard ended before that call
-    if (::dup2(order.input, STDIN_FILENO) < 0 || ::dup2(order.output, STDOUT_FILENO) < 0) ::_exit(127);
+    if (::getppid() != guard) end_process(127);  // the guard ended before that call
+    if (::dup2(order.input, STDIN_FILENO) < 0 || ::dup2(order.output, STDOUT_FILENO) < 0) end_process(127);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::execve("/bin/sh", order.arguments, order.environment);
-    ::_exit(127);
+    end_process(127);
 }
 
 void close_all_but(std::array<int, 5> kept) noexcept {
@@ -326,7 +332,7 @@ pid_t start_guard(const GuardOrder& order) noexcept {
     const pid_t forked = ::fork();
     if (forked == 0) {
         Guard(order).run();
-        ::_exit(0);
+        end_process(0);
     }
     const int error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
