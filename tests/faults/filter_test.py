@@ -271,10 +271,10 @@ def no_end_of_half_a_piece(bench):
     stream = bench.place(6 << 20, "-C", 5 << 19)
     for round_ in range(bench.rounds(1)):
         for i, command in enumerate(WITNESSES):
-            sent = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)[(i + round_) % 4]
+            sent = bench.ending_signals[(i + round_) % len(bench.ending_signals)]
             run = end_midway(bench, stream, command, True, lambda run: run.process.send_signal(sent))
             need(run.code == -sent, "%s of signal %d" % (run, sent))
-        for sent in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        for sent in bench.ending_signals:
             for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
                 run = end_midway(bench, place, command, False, lambda run: run.process.send_signal(sent))
                 need(run.code == -sent, "%s of signal %d" % (run, sent))

@@ -382,6 +382,11 @@ class Bench:
         self.seed = seed   # of what a check picks at random
         binary = read(self.cleave)
         self.sanitized = b"__asan_init" in binary or b"__tsan_init" in binary
+        # Signals that end the command. The thread sanitizer takes SIGPIPE for one that the thread has caused, calls the
+        # handler at once, also in the middle of its own code, and crashes.
+        self.ending_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        if b"__tsan_init" not in binary:
+            self.ending_signals += (signal.SIGPIPE,)
         self.jobs, self.libraries, self.notes = {}, {}, []
         self.kind, self.divisor = Job, 1   # of splits
         self.outcomes = {}   # what failing calls led to: call -> Counter
