@@ -1,0 +1,175 @@
+#include "cleave/memory.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "memory/completed_manager.h"
+#include "memory/plugin.h"
+#include "memory/pool_manager.h"
+#include "memory/system_manager.h"
+
+namespace cleave {
+namespace {
+
+MemoryManagerError error_of(std::string_view name, const std::string& what) {
+    return MemoryManagerError("memory manager " + std::string(name) + ": " + what);
+}
+
+ManagerBase* make_system(std::string_view config) {
+    if (!config.empty()) throw error_of("system", "takes no settings");
+    return new SystemManager(Pages::kSmall);
+}
+
+ManagerBase* make_huge(std::string_view config) {
+    if (config.empty() || config == "transparent") return new SystemManager(Pages::kTransparentHuge);
+    if (config == "explicit") return new SystemManager(Pages::kReservedHuge);
+    throw error_of("huge", "'" + std::string(config) + "' is not transparent or explicit");
+}
+
+// "64M": a number of bytes, with K, M or G for powers of 1024. 0 if the text has a fault.
+std::uint64_t parse_size(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return 0;
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    const unsigned shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 64;
+    if (shift == 64 || number > PoolManager::kMaxRegionSize >> shift) return 0;
+    return number << shift;
+}
+
+ManagerBase* make_pool(std::string_view config) {
+    const std::uint64_t size = config.empty() ? PoolManager::kDefaultRegionSize : parse_size(config);
+    if (size < PoolManager::kMinRegionSize || size > PoolManager::kMaxRegionSize) {
+        throw error_of("pool", "'" + std::string(config) + "' is not a size of 64K to 1024G");
+    }
+    return new PoolManager((new SystemManager(Pages::kSmall))->face(), size);
+}
+
+struct BuiltIn {
+    std::string_view name;
+    ManagerBase* (*make)(std::string_view config);
+};
+
+using Owned = std::unique_ptr<const cleave_memory_manager, DestroyManager>;
+
+constexpr std::array kBuiltIn{BuiltIn{"system", make_system}, BuiltIn{"huge", make_huge}, BuiltIn{"pool", make_pool}};
+
+ManagerBase* make_named(std::string_view name, std::string_view config) {
+    std::string known;
+    for (const BuiltIn& one : kBuiltIn) {
+        if (name == one.name) return one.make(config);
+        known += (known.empty() ? "" : ", ") + std::string(one.name);
+    }
+    if (name.find('/') != std::string_view::npos) {
+        throw error_of(name, "the path of a library must be absolute");
+    }
+    throw error_of("'" + std::string(name) + "'", "is unknown: name one of " + known + ", or the path of a library");
+}
+
+// Adds the default manager, and starts both.
+Owned completed(Owned chosen) {
+    const std::string name = chosen->name;
+    std::vector<const cleave_memory_manager*> managers;
+    managers.reserve(2);
+    Owned standard(&make_system({})->face());
+    managers = {chosen.get(), standard.get()};
+    auto* const made = new CompletedManager(std::move(managers));
+    Owned all(&made->face());
+    std::ignore = chosen.release();
+    std::ignore = standard.release();
+    if (const int error = all->initialize(all->state, -1); error != 0) {
+        throw error_of(name, std::string("cannot be initialized: ") + std::strerror(error));
+    }
+    return all;
+}
+
+const char* reason_of(int error) {
+    if (error == EPROTO) return "gave memory that is too small or misaligned";
+    if (error == ENOTSUP) return "has no memory of this kind";
+    return std::strerror(error);
+}
+
+}  // namespace
+
+void DestroyManager::operator()(const cleave_memory_manager* manager) const { manager->destroy(manager->state); }
+
+MemoryManager::MemoryManager(std::unique_ptr<const cleave_memory_manager, DestroyManager> completed,
+                             const PoolManager* pool)
+    : manager_(std::move(completed)), pool_(pool) {}
+
+MemoryManager::~MemoryManager() = default;
+
+std::shared_ptr<MemoryManager> MemoryManager::open(const std::string& name) {
+    const std::size_t colon = name.find(':');
+    const std::string first = name.substr(0, colon);
+    const std::string config = colon == std::string::npos ? "" : name.substr(colon + 1);
+    Owned chosen;
+    const PoolManager* pool = nullptr;
+    if (first.starts_with('/')) {
+        chosen.reset(open_plugin(first, config));
+    } else {
+        const ManagerBase* const made = make_named(first, config);
+        chosen.reset(&made->face());
+        pool = dynamic_cast<const PoolManager*>(made);
+    }
+    return std::shared_ptr<MemoryManager>(new MemoryManager(completed(std::move(chosen)), pool));
+}
+
+std::shared_ptr<MemoryManager> MemoryManager::adopt(const cleave_memory_manager& manager) {
+    check_version(manager, manager.name != nullptr ? manager.name : "?");
+    return std::shared_ptr<MemoryManager>(new MemoryManager(completed(Owned(&manager)), nullptr));
+}
+
+std::string MemoryManager::name() const { return manager_->name; }
+
+std::optional<PoolStatistics> MemoryManager::pool_statistics() const {
+    if (pool_ == nullptr) return std::nullopt;
+    return pool_->statistics();
+}
+
+Memory MemoryManager::allocate(const MemoryRequest& request) {
+    Memory made;
+    made.manager_ = shared_from_this();
+    made.stream_ = request.stream;
+    const int error = manager_->allocate(manager_->state, static_cast<cleave_memory_space>(request.space), request.size,
+                                         request.alignment, request.flags, request.stream, &made.memory_);
+    if (error == 0) return made;
+    made.manager_.reset();
+    if (error == EINVAL) throw std::invalid_argument("memory: an alignment, space or flag that does not exist");
+    throw MemoryError(name(), error, request.size);
+}
+
+MemoryError::MemoryError(const std::string& manager, int error, std::size_t size)
+    : text_(std::make_shared<const std::string>("memory manager " + manager + ": " + reason_of(error) + " (" +
+                                                std::to_string(size) + " bytes)")) {}
+
+Memory::Memory(Memory&& other) noexcept
+    : manager_(std::move(other.manager_)), memory_(std::exchange(other.memory_, {})), stream_(other.stream_) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+    if (this != &other) {
+        release();
+        manager_ = std::move(other.manager_);
+        memory_ = std::exchange(other.memory_, {});
+        stream_ = other.stream_;
+    }
+    return *this;
+}
+
+Memory::~Memory() { release(); }
+
+void Memory::release() noexcept {
+    if (!manager_) return;
+    const cleave_memory_manager& manager = manager_->manager();
+    manager.release(manager.state, &memory_, stream_);
+    memory_ = {};
+    manager_.reset();
+}
+
+}  // namespace cleave

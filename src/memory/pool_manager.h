@@ -1,0 +1,81 @@
+// The built-in manager "pool": parts of large regions.
+//
+// A region comes from another manager and is divided into blocks, which lie side by side and form a list in the order
+// of their addresses. A request takes a free block that is large enough and cuts off what it does not need. A block
+// that is released is joined with free neighbours. Free blocks are in lists by size: list k has those of 2^k to 2^(k+1)
+// - 1 units. A request looks at the blocks of its own list, and then takes any block of a list of larger ones
+// (segregated fits; Wilson, Johnstone, Neely and Boles, "Dynamic storage allocation", 1995). What describes blocks lies
+// outside the regions, so that they may be memory of a device.
+//
+// On a device, a block that was released on one stream may still be in use by what was submitted before. The same
+// stream gets it at once, because it works in order. For another stream the pool waits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "cleave/memory.h"
+#include "memory/manager_base.h"
+
+namespace cleave {
+
+// What the pool needs of a device. Both return 0 or a value of <errno.h>.
+struct DeviceCalls {
+    int (*wait)(void* stream) = nullptr;
+    int (*zero)(void* pointer, std::size_t size, void* stream) = nullptr;
+};
+
+class PoolManager final : public ManagerBase {
+public:
+    static constexpr std::uint64_t kDefaultRegionSize = std::uint64_t{64} << 20;
+    static constexpr std::uint64_t kMinRegionSize = std::uint64_t{64} << 10;
+    static constexpr std::uint64_t kMaxRegionSize = std::uint64_t{1} << 40;
+    static constexpr std::size_t kUnit = 256;  // blocks are multiples of it
+
+    // Owns `source`, and serves the spaces that it has. `calls` are needed if it has memory of a device. A larger
+    // request than `region_size` gets a region of its own.
+    PoolManager(const cleave_memory_manager& source, std::uint64_t region_size, DeviceCalls calls = {}) noexcept;
+    ~PoolManager() override;
+
+    PoolStatistics statistics() const;
+
+    int initialize(std::int32_t device) noexcept override;
+    int allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags, void* stream,
+                 cleave_memory& memory) noexcept override;
+    int release(const cleave_memory& memory, void* stream) noexcept override;
+    int info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept override;
+    int reset() noexcept override;
+
+private:
+    struct Region;
+    struct Block;
+
+    int zero(const Block& block, std::size_t size, void* stream) const noexcept;
+    int add_region(cleave_memory_space space, std::size_t size) noexcept;
+    Block* find(cleave_memory_space space, std::size_t size, std::size_t alignment) noexcept;
+    Block* take(Block& block, std::size_t before, std::size_t size) noexcept;
+    static Block* divide(Block& block, std::size_t size) noexcept;
+    static bool can_join(const Block& block, const Block& next) noexcept;
+    static void join_next(Block& block) noexcept;
+    void put_back(Block& block) noexcept;
+    void link(Block& block) noexcept;
+    void unlink(Block& block) noexcept;
+    void settle() noexcept;
+    void trim() noexcept;
+    void drop(Region& region, void* stream) noexcept;
+
+    static constexpr std::size_t kSpaces = 4;
+    static constexpr std::size_t kLists = 56;
+
+    const cleave_memory_manager& source_;
+    const std::size_t region_size_;
+    const DeviceCalls calls_;
+    mutable std::mutex mutex_;  // guards the members below
+    Region* first_region_ = nullptr;
+    std::array<std::array<Block*, kLists>, kSpaces> free_{};
+    PoolStatistics statistics_;
+};
+
+}  // namespace cleave
