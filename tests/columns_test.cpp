@@ -151,7 +151,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
                 RecordRuns runs(input, Place{}, dialect, kernel(), {1 + random.below(200), 1000, nullptr});
                 FieldReader reader(dialect, kernel(), Reading::kUnambiguous, 0);
                 Values found;
-                for (RecordRun run; runs.next(run);) {
+                for (RecordRun run(MemoryManager::open("system")); runs.next(run);) {
                     const RecordBlock block = reader.read(run.bytes, run.place, true);
                     const std::size_t number = 0;
                     const auto columns = read_columns(block, dialect, fields, {&number, 1}, {StringLayout::kViews});

@@ -19,7 +19,7 @@ std::vector<std::uint64_t> begins_of(std::string_view text, const Dialect& diale
     GuessedRuns runs(bytes_of(text), {0, text.size()}, dialect, size);
     Walker walker(dialect, default_kernel(), 0);
     std::vector<std::uint64_t> begins;
-    RecordRun run;
+    RecordRun run(MemoryManager::open("system"));
     std::uint64_t end = 0;
     bool is_last = false;
     for (std::uint64_t number = 0; runs.next(number);) {

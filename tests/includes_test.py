@@ -37,7 +37,8 @@ PUBLIC = "cleave"
 GENERATED = {("kernels/dispatch.cpp", "kernel_rows.inc")}
 
 INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
-STANDARD = re.compile(r"[a-z_]+")  # headers of the standard library have no suffix
+# Headers of the standard library have no suffix; a header for C includes two of C.
+STANDARD = re.compile(r"[a-z_]+|stddef\.h|stdint\.h")
 
 
 def includes_of(path):

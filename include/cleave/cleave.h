@@ -17,6 +17,8 @@
 #include "cleave/kernel.h"
 #include "cleave/keys.h"
 #include "cleave/mapping_guard.h"
+#include "cleave/memory.h"
+#include "cleave/memory_manager.h"
 #include "cleave/meter.h"
 #include "cleave/names.h"
 #include "cleave/output.h"

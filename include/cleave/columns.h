@@ -6,15 +6,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cleave/dialect.h"
 #include "cleave/fields.h"
+#include "cleave/memory.h"
 
 namespace cleave {
 
@@ -43,26 +44,28 @@ constexpr std::int32_t kDecodedBuffer = 1;  // StringColumn::bytes()
 template <class T>
 class ColumnMemory {
 public:
-    std::span<T> span() const noexcept { return {memory_.get(), size_}; }
-    T* data() const noexcept { return memory_.get(); }
+    // `manager` is not null.
+    explicit ColumnMemory(std::shared_ptr<MemoryManager> manager) : manager_(std::move(manager)) {}
+
+    std::span<T> span() const noexcept { return {data(), size_}; }
+    T* data() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
     std::size_t size() const noexcept { return size_; }
-    void resize(std::size_t size);                            // loses the content; throws std::bad_alloc
+    void resize(std::size_t size);                            // loses the content; throws MemoryError
     void shrink(std::size_t size) noexcept { size_ = size; }  // to at most size(); keeps the content
 
 private:
-    struct Free {
-        // NOLINTNEXTLINE(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): aligned memory is C's
-        void operator()(T* memory) const { std::free(memory); }
-    };
-
-    std::unique_ptr<T[], Free> memory_;
+    std::shared_ptr<MemoryManager> manager_;
+    Memory memory_;
     std::size_t size_ = 0;
-    std::size_t capacity_ = 0;  // in bytes
 };
 
 // The values of a column, one a record. Owns its memory, but in the layout kViews the block's bytes must stay in place.
 class StringColumn {
 public:
+    // A `memory` of nullptr means a new manager "system".
+    explicit StringColumn(std::shared_ptr<MemoryManager> memory = nullptr)
+        : memory_(MemoryManager::or_default(std::move(memory))) {}
+
     StringLayout layout() const noexcept { return layout_; }
     std::size_t count() const noexcept { return count_; }
     std::size_t null_count() const noexcept { return null_count_; }
@@ -85,16 +88,18 @@ private:
     StringLayout layout_ = StringLayout::kOffsets;
     std::size_t count_ = 0;
     std::size_t null_count_ = 0;
-    ColumnMemory<std::int32_t> offsets_;
-    ColumnMemory<BinaryView> views_;
-    ColumnMemory<std::uint8_t> bytes_;
-    ColumnMemory<std::uint8_t> validity_;
+    std::shared_ptr<MemoryManager> memory_;
+    ColumnMemory<std::int32_t> offsets_{memory_};
+    ColumnMemory<BinaryView> views_{memory_};
+    ColumnMemory<std::uint8_t> bytes_{memory_};
+    ColumnMemory<std::uint8_t> validity_{memory_};
 };
 
 struct ColumnOptions {
     StringLayout layout = StringLayout::kOffsets;
     bool empty_is_null = false;    // an unquoted empty field is null; else it is the empty value. "" is never null
     bool missing_is_null = false;  // a record that is too short for the column has null there; else it is an error
+    std::shared_ptr<MemoryManager> memory = nullptr;  // of the columns that are made; nullptr: a new manager "system"
 };
 
 // Immutable, any thread.

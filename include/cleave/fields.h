@@ -13,6 +13,8 @@
 
 namespace cleave {
 
+class MemoryManager;
+
 // A run of whole records with their fields. A view: valid as long as the FieldReader that made it, until its next
 // read(), and as long as the bytes. Offsets count from bytes[0].
 struct RecordBlock {
@@ -43,9 +45,10 @@ enum class Reading : std::uint8_t {
 class FieldReader {
 public:
     // With `fields` > 0 all records but empty ones must have that many fields. If that is 1, an empty record is a
-    // record of one empty field. `kernel` must outlive the reader. Throws std::invalid_argument for a dialect with a
-    // fault.
-    FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields);
+    // record of one empty field. `kernel` must outlive the reader. A `memory` of nullptr means a new manager "system".
+    // Throws std::invalid_argument for a dialect with a fault.
+    FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields,
+                std::shared_ptr<MemoryManager> memory = nullptr);
     ~FieldReader();
     FieldReader(FieldReader&&) noexcept;
     FieldReader& operator=(FieldReader&&) noexcept;

@@ -31,10 +31,16 @@ struct MemoryRequest {
     void* stream = nullptr;     // of a device
 };
 
-// A manager cannot be had: its name is unknown, its path is relative, or its library cannot be loaded or started.
+// A manager cannot be had: its library cannot be loaded, or the manager cannot be started.
 class MemoryManagerError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+};
+
+// The name of a manager is unknown, its settings are, or its path is relative.
+class MemoryManagerNameError : public MemoryManagerError {
+public:
+    using MemoryManagerError::MemoryManagerError;
 };
 
 // A manager gave no memory, or memory that is too small or misaligned. The text names the manager.
@@ -69,13 +75,17 @@ struct PoolStatistics {
 class MemoryManager : public std::enable_shared_from_this<MemoryManager> {
 public:
     // A new manager. `name` is NAME[:CONFIG] of one that is built in, or /PATH[:CONFIG] of a plugin; a path has no
-    // colon. What it lacks is taken from a new manager "system", member by member. Throws MemoryManagerError.
+    // colon. What it lacks is taken from a new manager "system", member by member. Throws MemoryManagerError
+    // and MemoryManagerNameError.
     //
     //   system                     pages of the operating system; releases are gathered
     //   huge[:transparent]         the same, in huge pages where the system has them
     //   huge:explicit              in pages that the administrator has reserved (vm.nr_hugepages), or no memory
     //   pool[:SIZE]                parts of large regions of SIZE bytes [64M], K, M and G as usual
     static std::shared_ptr<MemoryManager> open(const std::string& name);
+
+    // `manager`, or a new manager "system" if it is null.
+    static std::shared_ptr<MemoryManager> or_default(std::shared_ptr<MemoryManager> manager);
 
     // Takes a manager of the program that uses the library, and destroys it. Completed as above. Throws
     // MemoryManagerError for another version.

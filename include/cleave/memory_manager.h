@@ -10,8 +10,7 @@
  *   space or an optional member, cleave uses its default manager for it.
  * - Devices are numbered from 0. A stream is a cudaStream_t; NULL is the legacy default stream. Host memory ignores it.
  */
-#ifndef CLEAVE_MEMORY_MANAGER_H
-#define CLEAVE_MEMORY_MANAGER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -130,6 +129,4 @@ typedef int (*cleave_memory_manager_open_function)(const char* config, const cle
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -19,6 +19,7 @@
 namespace cleave {
 
 class BlockSummariser;
+class MemoryManager;
 struct BlockReport;
 class Walker;
 
@@ -26,11 +27,12 @@ class Walker;
 // a member is out of range, and what default_kernel() throws if it is needed: std::invalid_argument where the
 // environment variable CLEAVE_KERNEL names no kernel of this machine.
 struct Execution {
-    const Kernel* kernel = nullptr;                 // nullptr: default_kernel()
-    unsigned threads = 1;                           // at least 1
-    std::size_t block_size = std::size_t{1} << 20;  // bytes a worker takes at a time, 1 .. kMaxBlockSize
-    Meter* meter = nullptr;                         // receives the progress; may be null
-    BlockSummariser* summariser = nullptr;          // nullptr: the kernel, over the threads
+    const Kernel* kernel = nullptr;                   // nullptr: default_kernel()
+    unsigned threads = 1;                             // at least 1
+    std::size_t block_size = std::size_t{1} << 20;    // bytes a worker takes at a time, 1 .. kMaxBlockSize
+    Meter* meter = nullptr;                           // receives the progress; may be null
+    BlockSummariser* summariser = nullptr;            // nullptr: the kernel, over the threads
+    std::shared_ptr<MemoryManager> memory = nullptr;  // of the buffers of stages; nullptr: a new manager "system"
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 

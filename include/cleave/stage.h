@@ -19,6 +19,7 @@
 namespace cleave {
 
 class KeyRing;
+class MemoryManager;
 
 // What becomes of the columns that no rule names.
 enum class DefaultAction : std::uint8_t {
@@ -115,8 +116,8 @@ private:
 // For one thread at a time. What it has written lies in memory that no core dump holds and that is zeroed on release.
 class StageWorker {
 public:
-    // `stage` must outlive the worker.
-    StageWorker(const Stage& stage, const Kernel& kernel);
+    // `stage` must outlive the worker. A `memory` of nullptr means a new manager "system".
+    StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory = nullptr);
     StageWorker(StageWorker&&) noexcept;
     ~StageWorker();
 

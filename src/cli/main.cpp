@@ -18,6 +18,7 @@
 
 #include "base/suggest.h"
 #include "cleave/mapping_guard.h"
+#include "cleave/memory.h"
 #include "cleave/names.h"
 #include "cli/completion.h"
 #include "cli/diagnostics.h"
@@ -118,6 +119,8 @@ template <class Work>
 int guarded(const Context& context, const Work& work) noexcept {
     try {
         return described(context, work);
+    } catch (const MemoryError& error) {
+        return fail(context, kSystem, error.what());
     } catch (const std::bad_alloc&) {
         return fail(context, kSystem, "out of memory");
     }
@@ -175,11 +178,26 @@ Permissions permissions_of(const Arguments& arguments) {
     return permissions;
 }
 
-// Under rules no core dump shows a value. Keys are loaded before the sandbox closes.
+// Under rules buffers come from the manager that the user names.
+void choose_memory(Arguments& arguments) {
+    if (arguments.memory_manager.empty()) return;
+    const std::string& origin = arguments.memory_manager_origin;
+    try {
+        arguments.execution.memory = MemoryManager::open(arguments.memory_manager);
+    } catch (const MemoryManagerNameError& error) {
+        throw UsageError(formatted("{}: {}", origin, error.what()));
+    } catch (const MemoryManagerError& error) {
+        throw std::runtime_error(formatted("{}: {}", origin, error.what()));
+    }
+}
+
+// Under rules no core dump shows a value. Keys are loaded before the sandbox closes, and so is the library of a memory
+// manager.
 void guard_secrets(Context& context) {
     Arguments& arguments = context.arguments;
     if (arguments.stage.options.is_empty()) return;
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
+    choose_memory(arguments);
     context.keys.emplace(arguments.key_sources);
     arguments.stage.keys = &*context.keys;
 }
@@ -275,7 +293,7 @@ int main(std::span<char*> words) {
     occupy_standard_descriptors();
     std::ignore = ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails with EFBIG
     const MappingGuard mapping_guard;
-    Context context{};
+    Context context;
     return guarded(context, [&] { return run({words.begin(), words.end()}, context); });
 }
 

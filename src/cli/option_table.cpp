@@ -73,7 +73,7 @@ std::vector<OptionRow> output_rows() {
 // The rows of the group "Records".
 std::vector<OptionRow> record_rows() {
     return {
-        {"select", 0, "COLUMNS", "the columns to keep, in this order: a,c-f,!x,addr*,#3", kStaged, "Records"},
+        {"select", 0, "COLUMNS", "columns to keep, in this order: a,c-f,!x,addr*,#3", kStaged, "Records"},
         {"redact", 0, "RULE", "'COLUMNS: OPERATION [if CONDITION]'; may be repeated", kStaged, "Records"},
         {"rules", 0, "FILE", "rules, one a line; may be repeated", kStaged, "Records", kPath},
         {"default", 0, "ACTION", "for columns without a rule: {choices} [keep]", kStaged, "Records",
@@ -116,8 +116,9 @@ std::vector<OptionRow> dialect_rows() {
 std::vector<OptionRow> other_rows() {
     return {
         {"threads", 'j', "N", "worker threads [the number of cores]", kAll, "Machine"},
-        {"kernel", 0, "NAME", "{choices} [the first that runs]", kAll, "Machine", joined(kernel_names())},
+        {"kernel", 0, "NAME", "{choices} [fastest]", kAll, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", kAll, "Machine"},
+        {"memory-manager", 0, "NAME", "system, huge, pool[:SIZE] or /PATH.so [system]", kStaged, "Machine"},
         {"snapshot", 0, nullptr, "read a growing file as it is when it is opened", kAll, "Other"},
         {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll, "Other", choice_names(kWhens)},
         {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},

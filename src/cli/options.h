@@ -47,6 +47,8 @@ struct Arguments {
     bool shows_template = false;  // check --rules-template
     DialectOptions dialect;
     Execution execution;
+    std::string memory_manager;         // its name; with rules
+    std::string memory_manager_origin;  // "--memory-manager" or the name of the variable
     Format format = Format::kTsv;
     OutputOptions output;  // manifest: "/dev/stdout" for "-"; names: with the suffix of compressed pieces
     std::uint64_t max_listed = kListedRagged;  // ragged records of a report

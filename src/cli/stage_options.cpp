@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,19 @@ void take_rules(const Given& given, StageOptions& options) {
             throw UsageError(formatted("--max-record: it must be 1 to {} bytes", kMaxRecordLimit));
         }
         options.max_record = *size;
+    }
+}
+
+void take_memory_manager(const Given& given, Arguments& arguments) {
+    constexpr const char* kVariable = "CLEAVE_MEMORY_MANAGER";
+    const std::string* name = given.text("memory-manager");
+    const char* const variable = ::secure_getenv(kVariable);
+    if (name != nullptr) {
+        arguments.memory_manager = *name;
+        arguments.memory_manager_origin = given.spelling("memory-manager");
+    } else if (variable != nullptr && *variable != 0) {
+        arguments.memory_manager = variable;
+        arguments.memory_manager_origin = kVariable;
     }
 }
 
@@ -91,7 +105,7 @@ void take_stage(const Given& given, Arguments& arguments) {
     }
     if (given.has("report") && given.inputs().size() > 1) throw UsageError("--report takes one input");
     if (options.is_empty()) {
-        for (const char* name : {"key", "null", "report", "spool", "max-record"}) {
+        for (const char* name : {"key", "null", "report", "spool", "max-record", "memory-manager"}) {
             if (given.has(name)) {
                 throw UsageError(
                     formatted("{} needs --select, --redact, --rules, --default or --forbid", given.spelling(name)));
@@ -99,6 +113,7 @@ void take_stage(const Given& given, Arguments& arguments) {
         }
         return;
     }
+    take_memory_manager(given, arguments);
     if (arguments.clone && *arguments.clone != CloneMode::kNever) {
         throw UsageError("--clone cannot be combined with options that change records");
     }

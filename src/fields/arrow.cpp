@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -142,12 +143,14 @@ void export_columns(const RecordBlock& block, const ColumnReader& reader, std::s
     auto batch = std::make_unique<BatchData>(columns.size());
     std::span<const std::uint8_t> bytes = block.bytes;
     if (reader.options().layout == StringLayout::kViews && !owner) {
-        auto copy = std::make_shared<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
-        bytes = *copy;
+        auto copy = std::make_shared<Memory>(
+            MemoryManager::or_default(reader.options().memory)->allocate({.size = bytes.size()}));
+        if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+        bytes = {copy->data(), bytes.size()};
         owner = std::move(copy);
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        auto data = std::make_unique<ColumnData>();
+        auto data = std::make_unique<ColumnData>(StringColumn(reader.options().memory));
         reader.read(block, columns[i].number, data->column);
         if (columns[i].is_text) check_text(data->column, block, columns[i]);
         if (reader.options().layout == StringLayout::kViews) data->owner = owner;

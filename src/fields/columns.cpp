@@ -78,12 +78,10 @@ template <class T>
 void ColumnMemory<T>::resize(std::size_t size) {
     if (size > (SIZE_MAX / 2) / sizeof(T)) throw std::bad_alloc();
     const std::size_t needed = std::max(kAlignment, (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment);
-    if (needed > capacity_) {
-        size_ = capacity_ = 0;
-        memory_.reset();
-        memory_.reset(static_cast<T*>(std::aligned_alloc(kAlignment, needed)));
-        if (!memory_) throw std::bad_alloc();
-        capacity_ = needed;
+    if (needed > memory_.size()) {
+        size_ = 0;
+        memory_.release();
+        memory_ = manager_->allocate({.size = needed, .alignment = kAlignment});
     }
     size_ = size;
 }

@@ -2,9 +2,12 @@
 // by the state machine, a byte at a time, which either finds the fault or reads on as the dialect says.
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "cleave/fields.h"
+#include "cleave/memory.h"
 #include "dialect/contract.h"
 #include "dialect/state_machine.h"
 #include "kernels/kernel.h"
@@ -26,13 +29,14 @@ const char* const kLoneFeed = "an LF outside quotes, where CR ends records";
 }  // namespace
 
 struct FieldReader::State {
-    State(const Dialect& wanted, const Kernel& of, Reading how, std::size_t count)
+    State(const Dialect& wanted, const Kernel& of, Reading how, std::size_t count, std::shared_ptr<MemoryManager> from)
         : dialect(checked(wanted)),
           kernel(&of),
           markup(markup_of(wanted)),
           machine(wanted),
           reading(how),
-          fields(count) {}
+          fields(count),
+          memory(MemoryManager::or_default(std::move(from))) {}
 
     RecordBlock read(std::span<const std::uint8_t> all, Place at, bool at_end);
 
@@ -61,8 +65,9 @@ struct FieldReader::State {
     std::size_t fields;
 
     std::size_t capacity = 0;
-    std::unique_ptr<std::uint32_t[]> ends;
-    std::unique_ptr<FieldRow[]> rows;
+    std::shared_ptr<MemoryManager> memory;
+    Memory ends;  // of std::uint32_t
+    Memory rows;  // of FieldRow
 
     // Of the current read().
     std::span<const std::uint8_t> bytes;
@@ -72,10 +77,12 @@ struct FieldReader::State {
 };
 
 void FieldReader::State::reserve(std::size_t size) {
-    if (rows && size <= capacity) return;
+    if (rows.size() > 0 && size <= capacity) return;
     capacity = 0;
-    ends = std::make_unique_for_overwrite<std::uint32_t[]>(size + kSlack);
-    rows = std::make_unique_for_overwrite<FieldRow[]>(size + kSlack);
+    ends.release();
+    rows.release();
+    ends = memory->allocate({.size = (size + kSlack) * sizeof(std::uint32_t)});
+    rows = memory->allocate({.size = (size + kSlack) * sizeof(FieldRow)});
     capacity = size;
 }
 
@@ -87,7 +94,7 @@ RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at
     bytes = all;
     place = at;
     position = {carry_of(cleave::State::kRecordStart), 0, 0, 0};
-    list = {ends.get(), rows.get(), 0, 0};
+    list = {reinterpret_cast<std::uint32_t*>(ends.data()), reinterpret_cast<FieldRow*>(rows.data()), 0, 0};
     while (position.offset < bytes.size()) {
         const auto rest = bytes.subspan(position.offset);
         kernel->mark_fields[markup.variant](markup, rest.data(), rest.size(), position, list);
@@ -194,8 +201,9 @@ void FieldReader::State::refuse_open_quote() const {
     throw OpenQuoteError({place.offset + opened, place.record + list.row_count - 1});
 }
 
-FieldReader::FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields)
-    : state_(std::make_unique<State>(dialect, kernel, reading, fields)) {}
+FieldReader::FieldReader(const Dialect& dialect, const Kernel& kernel, Reading reading, std::size_t fields,
+                         std::shared_ptr<MemoryManager> memory)
+    : state_(std::make_unique<State>(dialect, kernel, reading, fields, std::move(memory))) {}
 FieldReader::~FieldReader() = default;
 FieldReader::FieldReader(FieldReader&&) noexcept = default;
 FieldReader& FieldReader::operator=(FieldReader&&) noexcept = default;

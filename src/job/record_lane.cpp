@@ -135,7 +135,7 @@ public:
         const std::scoped_lock lock(lane.mutex_);
         if (lane.idle_.empty()) {
             lane.idle_.reserve(lane.workers_ + 1);  // so that the destructor needs no memory
-            lane.idle_.push_back(std::make_unique<StageWorker>(lane.stage_, lane.kernel_));
+            lane.idle_.push_back(std::make_unique<StageWorker>(lane.stage_, lane.kernel_, lane.memory_));
             ++lane.workers_;
         }
         worker_ = std::move(lane.idle_.back());
@@ -158,7 +158,12 @@ private:
 };
 
 RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, const Execution& execution)
-    : input_(input), head_(head), stage_(stage), execution_(execution), kernel_(checked_kernel(execution)) {
+    : input_(input),
+      head_(head),
+      stage_(stage),
+      execution_(execution),
+      kernel_(checked_kernel(execution)),
+      memory_(MemoryManager::or_default(execution.memory)) {
     const Borrowed worker(*this);
     worker->append(head.prefix());
     if (head.has_header && !head.record().empty()) {
@@ -198,7 +203,7 @@ struct RecordLane::Pass {
 
 class RecordLane::Slot {
 public:
-    explicit Slot(Pass& pass) : pass_(pass), worker_(pass.lane) {}
+    explicit Slot(Pass& pass) : pass_(pass), worker_(pass.lane), run_(pass.lane.memory_) {}
 
     bool pull() {
         if (pass_.guessed) return pass_.guessed->next(number_);
@@ -274,7 +279,7 @@ void RecordLane::Slot::emit() {
     if (pass_.meter != nullptr) pass_.meter->scanned += run_.bytes.size();
     if (worker_->written().size() <= kMuchWritten && !is_large()) return;
     worker_->release();
-    run_.copy = {};
+    run_.copy.release();
 }
 
 void RecordLane::Pass::run(unsigned threads) {
@@ -286,7 +291,7 @@ void RecordLane::Pass::run(unsigned threads) {
 }
 
 RunOptions RecordLane::run_options() const {
-    return {std::min(kBlockSize, execution_.block_size), stage_.max_record(), nullptr};
+    return {std::min(kBlockSize, execution_.block_size), stage_.max_record(), nullptr, memory_};
 }
 
 // Returns where the range ends, with the number of the record behind it.

@@ -72,6 +72,7 @@ private:
     const Stage& stage_;
     const Execution& execution_;
     const Kernel& kernel_;
+    const std::shared_ptr<MemoryManager> memory_;
     std::vector<std::uint8_t> header_;
     std::uint64_t records_ = 0;
     std::unique_ptr<RecordIndex> index_;

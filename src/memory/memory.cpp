@@ -17,19 +17,19 @@
 namespace cleave {
 namespace {
 
-MemoryManagerError error_of(std::string_view name, const std::string& what) {
-    return MemoryManagerError("memory manager " + std::string(name) + ": " + what);
+MemoryManagerNameError name_error(std::string_view name, const std::string& what) {
+    return MemoryManagerNameError("memory manager " + std::string(name) + ": " + what);
 }
 
 ManagerBase* make_system(std::string_view config) {
-    if (!config.empty()) throw error_of("system", "takes no settings");
+    if (!config.empty()) throw name_error("system", "takes no settings");
     return new SystemManager(Pages::kSmall);
 }
 
 ManagerBase* make_huge(std::string_view config) {
     if (config.empty() || config == "transparent") return new SystemManager(Pages::kTransparentHuge);
     if (config == "explicit") return new SystemManager(Pages::kReservedHuge);
-    throw error_of("huge", "'" + std::string(config) + "' is not transparent or explicit");
+    throw name_error("huge", "'" + std::string(config) + "' is not transparent or explicit");
 }
 
 // "64M": a number of bytes, with K, M or G for powers of 1024. 0 if the text has a fault.
@@ -46,7 +46,7 @@ std::uint64_t parse_size(std::string_view text) {
 ManagerBase* make_pool(std::string_view config) {
     const std::uint64_t size = config.empty() ? PoolManager::kDefaultRegionSize : parse_size(config);
     if (size < PoolManager::kMinRegionSize || size > PoolManager::kMaxRegionSize) {
-        throw error_of("pool", "'" + std::string(config) + "' is not a size of 64K to 1024G");
+        throw name_error("pool", "'" + std::string(config) + "' is not a size of 64K to 1024G");
     }
     return new PoolManager((new SystemManager(Pages::kSmall))->face(), size);
 }
@@ -67,9 +67,10 @@ ManagerBase* make_named(std::string_view name, std::string_view config) {
         known += (known.empty() ? "" : ", ") + std::string(one.name);
     }
     if (name.find('/') != std::string_view::npos) {
-        throw error_of(name, "the path of a library must be absolute");
+        throw name_error(name, "the path of a library must be absolute");
     }
-    throw error_of("'" + std::string(name) + "'", "is unknown: name one of " + known + ", or the path of a library");
+    throw MemoryManagerNameError("unknown memory manager '" + std::string(name) + "': name one of " + known +
+                                 ", or the path of a library");
 }
 
 // Adds the default manager, and starts both.
@@ -84,15 +85,18 @@ Owned completed(Owned chosen) {
     std::ignore = chosen.release();
     std::ignore = standard.release();
     if (const int error = all->initialize(all->state, -1); error != 0) {
-        throw error_of(name, std::string("cannot be initialized: ") + std::strerror(error));
+        throw MemoryManagerError("memory manager " + name + ": cannot be initialized: " + std::strerror(error));
     }
     return all;
 }
 
-const char* reason_of(int error) {
-    if (error == EPROTO) return "gave memory that is too small or misaligned";
-    if (error == ENOTSUP) return "has no memory of this kind";
-    return std::strerror(error);
+std::string text_of(const std::string& manager, int error, std::size_t size) {
+    const std::string name = "memory manager " + manager;
+    const std::string bytes = std::to_string(size) + " bytes";
+    if (error == ENOMEM) return "out of memory: " + name + " has no " + bytes;
+    if (error == EPROTO) return name + ": a request for " + bytes + " gave memory that is too small or misaligned";
+    if (error == ENOTSUP) return name + ": has no memory of this kind";
+    return name + ": a request for " + bytes + ": " + std::strerror(error);
 }
 
 }  // namespace
@@ -121,6 +125,10 @@ std::shared_ptr<MemoryManager> MemoryManager::open(const std::string& name) {
     return std::shared_ptr<MemoryManager>(new MemoryManager(completed(std::move(chosen)), pool));
 }
 
+std::shared_ptr<MemoryManager> MemoryManager::or_default(std::shared_ptr<MemoryManager> manager) {
+    return manager ? std::move(manager) : open("system");
+}
+
 std::shared_ptr<MemoryManager> MemoryManager::adopt(const cleave_memory_manager& manager) {
     check_version(manager, manager.name != nullptr ? manager.name : "?");
     return std::shared_ptr<MemoryManager>(new MemoryManager(completed(Owned(&manager)), nullptr));
@@ -146,8 +154,7 @@ Memory MemoryManager::allocate(const MemoryRequest& request) {
 }
 
 MemoryError::MemoryError(const std::string& manager, int error, std::size_t size)
-    : text_(std::make_shared<const std::string>("memory manager " + manager + ": " + reason_of(error) + " (" +
-                                                std::to_string(size) + " bytes)")) {}
+    : text_(std::make_shared<const std::string>(text_of(manager, error, size))) {}
 
 Memory::Memory(Memory&& other) noexcept
     : manager_(std::move(other.manager_)), memory_(std::exchange(other.memory_, {})), stream_(other.stream_) {}

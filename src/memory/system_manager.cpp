@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -31,6 +32,16 @@ SystemManager::SystemManager(Pages pages) noexcept
       pages_(pages) {}
 
 SystemManager::~SystemManager() { reset(); }
+
+// Gets block.held bytes.
+bool SystemManager::fill(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept {
+    if (block.held == 0) return true;
+    if (!block.is_of_heap) return map(block, alignment, flags);
+    block.begin = static_cast<std::uint8_t*>(std::aligned_alloc(alignment, block.held));
+    if (block.begin == nullptr) return false;
+    if ((flags & CLEAVE_MEMORY_ZEROED) != 0) std::memset(block.begin, 0, block.held);
+    return true;
+}
 
 // Maps block.held bytes at a multiple of `alignment`: more than that, and then gives the rest back.
 bool SystemManager::map(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept {
@@ -60,18 +71,22 @@ int SystemManager::allocate(cleave_memory_space space, std::size_t size, std::si
                             void* /*stream*/, cleave_memory& memory) noexcept {
     if (const int error = check_request(space, alignment, flags); error != 0) return error;
     if (space != CLEAVE_MEMORY_HOST) return ENOTSUP;
-    const std::size_t held = round_up(size, pages_ == Pages::kReservedHuge ? kHugePage : small_page());
+    const bool is_secret = (flags & CLEAVE_MEMORY_SECRET) != 0;
+    const bool is_of_heap = pages_ == Pages::kSmall && !is_secret && std::max(size, alignment) < small_page() / 2;
+    const std::size_t unit = is_of_heap ? alignment : pages_ == Pages::kReservedHuge ? kHugePage : small_page();
+    const std::size_t held = round_up(size, unit);
     if (held < size) return ENOMEM;
     auto* const block = new (std::nothrow) Block{};
     if (block == nullptr) return ENOMEM;
     block->held = held;
-    block->is_secret = (flags & CLEAVE_MEMORY_SECRET) != 0;
+    block->is_of_heap = is_of_heap;
+    block->is_secret = is_secret;
 
     const std::scoped_lock lock(mutex_);
-    if (held > 0 && !map(*block, alignment, flags)) {
+    if (!fill(*block, alignment, flags)) {
         const bool is_worth_another_try = !pending_.is_empty();
         pending_.flush([&](Block& released) { give_back(released); });
-        if (!is_worth_another_try || !map(*block, alignment, flags)) {
+        if (!is_worth_another_try || !fill(*block, alignment, flags)) {
             delete block;
             return ENOMEM;
         }
@@ -98,7 +113,11 @@ void SystemManager::flush_if_due() noexcept {
 }
 
 void SystemManager::give_back(Block& block) noexcept {
-    if (block.held > 0) ::munmap(block.begin, block.held);
+    if (block.is_of_heap) {
+        std::free(block.begin);  // NOLINT(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): C's
+    } else if (block.held > 0) {
+        ::munmap(block.begin, block.held);
+    }
     held_ -= block.held;
     if (block.previous != nullptr) block.previous->next = block.next;
     if (block.next != nullptr) block.next->previous = block.previous;

@@ -16,8 +16,9 @@ enum class Pages : std::uint8_t {
     kReservedHuge,     // huge ones that the administrator has reserved; no others
 };
 
-// Every request gets pages of its own, of the host. Releases are deferred (DeferredReleases): the memory that they
-// belong to is what the manager holds. So it never holds more than a quarter more than what is in use.
+// Every request gets pages of its own, of the host; one of less than half a page that is not secret comes from the
+// heap. Releases are deferred (DeferredReleases): the memory that they belong to is what the manager holds. So it never
+// holds more than a quarter more than what is in use.
 class SystemManager final : public ManagerBase {
 public:
     explicit SystemManager(Pages pages) noexcept;
@@ -39,9 +40,11 @@ private:
         Block* next_pending;
         std::uint8_t* begin;  // of the pages; null if they are not any
         std::size_t held;     // bytes of them
+        bool is_of_heap;      // of aligned_alloc(), not pages
         bool is_secret;
     };
 
+    bool fill(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept;
     bool map(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept;
     void give_back(Block& block) noexcept;
     void flush_if_due() noexcept;

@@ -3,29 +3,30 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
+
+#include "cleave/memory.h"
 
 namespace cleave {
 
-// Owned bytes that can grow. The content stays when it grows, wherever the pages are moved.
+// Owned bytes of a memory manager that can grow. The content stays when it grows.
 class ValueBuffer {
 public:
-    ValueBuffer() = default;
-    ValueBuffer(ValueBuffer&& other) noexcept;
-    ValueBuffer& operator=(ValueBuffer&& other) noexcept;
-    ~ValueBuffer();
+    // `manager` is not null.
+    explicit ValueBuffer(std::shared_ptr<MemoryManager> manager);
 
-    std::uint8_t* data() noexcept { return bytes_.data(); }
-    const std::uint8_t* data() const noexcept { return bytes_.data(); }
-    std::size_t size() const noexcept { return bytes_.size(); }
+    std::uint8_t* data() noexcept { return memory_.data(); }
+    const std::uint8_t* data() const noexcept { return memory_.data(); }
+    std::size_t size() const noexcept { return memory_.size(); }
 
-    // Makes it at least `size` bytes long. Throws std::bad_alloc.
+    // Makes it at least `size` bytes long. Throws MemoryError.
     void reserve(std::size_t size);
+    // Gives the memory back. The buffer is empty.
+    void release() noexcept { memory_.release(); }
 
 private:
-    void release() noexcept;
-
-    std::span<std::uint8_t> bytes_;
+    std::shared_ptr<MemoryManager> manager_;
+    Memory memory_;
 };
 
 }  // namespace cleave

@@ -31,7 +31,8 @@ RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, cons
       end_(range.offset + range.size),
       begin_{range.offset, record},
       read_(range.offset),
-      is_done_(range.size == 0) {
+      is_done_(range.size == 0),
+      carried_(MemoryManager::or_default(options.memory)) {
     walker_.seek(range.offset, record, State::kRecordStart);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cleave/dialect.h"
@@ -21,15 +22,19 @@ namespace cleave {
 
 // Whole records.
 struct RecordRun {
+    // `memory`, for copies, is not null.
+    explicit RecordRun(std::shared_ptr<MemoryManager> memory) : copy(std::move(memory)) {}
+
     std::span<const std::uint8_t> bytes;  // of the mapping, or of `copy`
     Place place;
     ValueBuffer copy;
 };
 
 struct RunOptions {
-    std::size_t size = 0;          // about the size of a run
-    std::uint64_t max_record = 0;  // a longer record is an error
-    Meter* meter = nullptr;        // gets the bytes that are read
+    std::size_t size = 0;                             // about the size of a run
+    std::uint64_t max_record = 0;                     // a longer record is an error
+    Meter* meter = nullptr;                           // gets the bytes that are read
+    std::shared_ptr<MemoryManager> memory = nullptr;  // for copies; nullptr: a new manager "system"
 };
 
 // For one thread at a time. Reads by the anywhere rule or field-start, as the dialect says; where both readings differ,

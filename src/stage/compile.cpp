@@ -20,7 +20,7 @@ void check(const StageOptions& options) {
 std::vector<std::string> values_of(const RecordBlock& block, const Dialect& dialect, const DialectCodec& codec) {
     std::vector<std::string> values;
     if (block.record_count() == 0) return {std::string()};
-    ValueBuffer scratch;
+    ValueBuffer scratch(MemoryManager::or_default(nullptr));  // for names of columns, not for values
     std::uint32_t begin = block.rows[0].begin;
     for (std::size_t i = block.rows[0].first; i < block.rows[1].first; ++i) {
         const bool is_last = i + 1 == block.rows[1].first;

@@ -59,10 +59,8 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
 }
 
 struct StageWorker::State {
-    State(const Stage& stage, const Kernel& of)
-        : program(stage.program()),
-          kernel(&of),
-          reader(program.dialect, of, Reading::kUnambiguous, program.column_count) {
+    State(const Stage& stage, const Kernel& of, std::shared_ptr<MemoryManager> from)
+        : program(stage.program()), kernel(&of), memory(MemoryManager::or_default(std::move(from))) {
         if (program.keys != nullptr && !program.uses.uses().empty()) hasher = Hasher(*program.keys, program.uses);
         counts.rules.resize(program.rules.rules.size());
     }
@@ -94,14 +92,19 @@ struct StageWorker::State {
     }
 
     const Stage::Program& program;
+    FieldReader new_reader() const {
+        return {program.dialect, *kernel, Reading::kUnambiguous, program.column_count, memory};
+    }
+
     const Kernel* kernel;
-    FieldReader reader;
+    std::shared_ptr<MemoryManager> memory;
+    FieldReader reader{new_reader()};
     Hasher hasher;
     StageCounts counts;
-    ValueBuffer value;      // the value that is changed, if it had to be copied
-    ValueBuffer condition;  // the value that a condition looks at, likewise
-    ValueBuffer measured;   // changed fields that are only measured
-    ValueBuffer out;
+    ValueBuffer value{memory};      // the value that is changed, if it had to be copied
+    ValueBuffer condition{memory};  // the value that a condition looks at, likewise
+    ValueBuffer measured{memory};   // changed fields that are only measured
+    ValueBuffer out{memory};
     std::size_t written = 0;
     std::vector<std::uint64_t> starts;
 };
@@ -250,7 +253,8 @@ void StageWorker::State::watch(const RecordBlock& block, std::size_t r, const Re
     }
 }
 
-StageWorker::StageWorker(const Stage& stage, const Kernel& kernel) : state_(std::make_unique<State>(stage, kernel)) {}
+StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
+    : state_(std::make_unique<State>(stage, kernel, std::move(memory))) {}
 StageWorker::StageWorker(StageWorker&&) noexcept = default;
 StageWorker::~StageWorker() = default;
 
@@ -313,9 +317,10 @@ void StageWorker::clear() {
 
 void StageWorker::release() {
     clear();
-    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->condition, &state_->measured}) *buffer = {};
-    state_->reader =
-        FieldReader(state_->program.dialect, *state_->kernel, Reading::kUnambiguous, state_->program.column_count);
+    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->condition, &state_->measured}) {
+        buffer->release();
+    }
+    state_->reader = state_->new_reader();
 }
 
 void StageWorker::measure(const RecordBlock& block, std::span<std::uint64_t> sizes) {
