@@ -107,7 +107,7 @@ class ColumnReader {
 public:
     // `fields` is the number of fields of each record, as FieldReader takes it; 0 if that may differ. Throws
     // std::invalid_argument for a dialect with a fault.
-    ColumnReader(const Dialect& dialect, std::size_t fields, const ColumnOptions& options);
+    ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOptions options);
 
     // Reads column `number`, from 0, of a block that a FieldReader of the same dialect has made. Uses the memory of
     // `column` again. An empty record is null in every column; but if `fields` is 1, it is a record of one empty field.

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,readability-identifier-naming): names and constants of C
 #define CLEAVE_MEMORY_MANAGER_VERSION 1u
 
 /* Where memory is. */
@@ -126,6 +127,7 @@ typedef struct cleave_memory_manager {
 typedef int (*cleave_memory_manager_open_function)(const char* config, const cleave_memory_manager** manager,
                                                    char* message, size_t message_size);
 #define CLEAVE_MEMORY_MANAGER_SYMBOL "cleave_memory_manager_open"
+// NOLINTEND(cppcoreguidelines-macro-usage,readability-identifier-naming)
 
 #ifdef __cplusplus
 }

@@ -238,8 +238,8 @@ void ColumnReader::Run::write_decoded() {
     }
 }
 
-ColumnReader::ColumnReader(const Dialect& dialect, std::size_t fields, const ColumnOptions& options)
-    : dialect_(checked(dialect)), fields_(fields), options_(options) {}
+ColumnReader::ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOptions options)
+    : dialect_(checked(dialect)), fields_(fields), options_(std::move(options)) {}
 
 void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColumn& column) const {
     if (fields_ > 0 && number >= fields_) throw std::invalid_argument("columns: no column has that number");

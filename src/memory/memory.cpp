@@ -18,7 +18,8 @@ namespace cleave {
 namespace {
 
 MemoryManagerNameError name_error(std::string_view name, const std::string& what) {
-    return MemoryManagerNameError("memory manager " + std::string(name) + ": " + what);
+    MemoryManagerNameError error("memory manager " + std::string(name) + ": " + what);
+    return error;
 }
 
 ManagerBase* make_system(std::string_view config) {

@@ -15,8 +15,8 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr int kHugePageOf2MiB = 21 << 26;  // MAP_HUGE_2MB of linux/mman.h
 
 std::size_t small_page() noexcept {
-    static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return size;
+    static const auto kSize = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return kSize;
 }
 
 // 0 if the result is too large.
