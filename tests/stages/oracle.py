@@ -3,6 +3,7 @@
 redact() is the whole of it. pieces.py tells which record stands in which piece.
 """
 import itertools
+import re
 from collections import namedtuple
 
 import operations
@@ -80,7 +81,18 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         parsed, default = parse_rules(rules, files, keys or {}, default)
         check_constants(parsed, null_token, dialect)
         records = read_records(data, dialect, max_record, result)
-        preamble, header, ahead = read_header(records, header_mode != "none")
+        late_fault = None
+        try:
+            preamble, header, ahead = read_header(records, header_mode != "none")
+        except Fault as fault:
+            # Records of CR and LF alone do not decide about the header, not even with a fault.
+            start = start_of_first_record(data, result.fault_start, dialect)
+            if start is None:
+                raise
+            late_fault, fault_start = fault, result.fault_start
+            preamble, header, ahead = read_header(read_records(data[start:], dialect, max_record, result),
+                                                  header_mode != "none")
+            result.fault_start = fault_start
         if header is not None:
             count = len(header.fields)
         else:  # The last one that was read is the first that is not empty, if there is one.
@@ -88,6 +100,8 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         result.names = [field.value for field in header.fields] if header is not None else None
         bound = bind(select_items, parsed, default, Columns(result.names, count), result)
         result.is_plain = result.is_plain and not forbid
+        if late_fault is not None:
+            raise late_fault
         result.body_start = header.end if header is not None else 0
         if header is not None:
             result.header = b"".join(write_plain(record, data) for record in preamble)
@@ -138,6 +152,16 @@ def read_records(data, dialect, max_record, result):
             raise Fault("record too long")
         yield record
         at = record.end
+
+
+def start_of_first_record(data, after, dialect):
+    """Where the first record begins that has a byte other than CR and LF; None if that is at `after` or nowhere."""
+    found = re.compile(rb"[^\r\n]").search(data, 3 if data.startswith(b"\xEF\xBB\xBF") else 0)
+    if found is None:
+        return None
+    ends = {"lf": b"\n", "cr": b"\r"}.get(dialect.terminator)
+    start = found.start() if ends is None else data.rfind(ends, 0, found.start()) + 1
+    return start if start > after else None
 
 
 def read_header(records, has_header):

@@ -253,6 +253,12 @@ class Writing(Base):
         self.writes(b",b\n1,2\n", b'""\n1\n', select=b'""')
         self.refuses(3, b"a,b\n,1\n", make_dialect(b",", None), select=b"a")
 
+    def test_a_fault_before_the_first_record(self):
+        for data, is_known in ((b"\r\r\na,b\n1,2\n", True), (b"\r\r\n", False), (b"\ra\n1\n", False)):
+            result = redact(data, make_dialect(b","), select=b"*")
+            self.assertEqual(result.refusal.code, 3)
+            self.assertEqual((result.hidden is not None, result.fault_start), (is_known, 0))
+
     def test_byte_order_mark_and_empty_records_stay_first(self):
         self.writes(b"\xef\xbb\xbfa,b\n1,2\n", b"\xef\xbb\xbfb,a\n2,1\n", select=b"b,a")
         self.writes(b'\xef\xbb\xbf"a",b\n1,2\n', b'\xef\xbb\xbfb,"a"\n2,1\n', select=b"b,a")
