@@ -102,6 +102,12 @@ class Expected:
 
     def allow_either_order(self, case):
         """Two things are wrong, and the rules do not say which of them is found first."""
+        if self.result.refusal.kind == "record too long" and self.result.hidden is None:
+            # The first record names the columns, whatever its size.
+            unlimited = redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files,
+                               case.keys, case.null_token, case.default, case.forbid, len(case.data))
+            if unlimited.refusal is not None and unlimited.refusal.code == 2:
+                self.codes = {2, 3}
         if self.result.refusal.code != 2 or self.result.hidden is not None:
             return
         if not case.data:
