@@ -44,6 +44,19 @@ TEST(Json, WritesNumbersListsAndMembersInTheirOrder) {
     EXPECT_EQ(parse_json(json.text()), json);
 }
 
+TEST(Json, TellsScalarsApart) {
+    const auto json = parse_json(R"([1,-1,0.5,"text",null,true,[1],{"a":1}])");
+    ASSERT_TRUE(json && json->array());
+    const Json::Array& elements = *json->array();
+    EXPECT_EQ(elements[0].number(), 1);
+    EXPECT_EQ(elements[1].number(), -1);
+    EXPECT_EQ(elements[2].number(), 0.5);
+    ASSERT_NE(elements[3].string(), nullptr);
+    EXPECT_EQ(*elements[3].string(), "text");
+    for (std::size_t i = 3; i < elements.size(); ++i) EXPECT_FALSE(elements[i].number()) << i;
+    for (const Json& element : elements) EXPECT_EQ(element.string() != nullptr, &element == &elements[3]);
+}
+
 TEST(Json, ReadsWhatNlohmannReads) {
     for (const char* text : {"", "{", "[1,]", "nul", R"({"a":1,"a":2})", "[1,-1,0,-0,1e3,18446744073709551615]",
                              R"(["\u00e4\ud83d\ude00\""])", R"( {"a" : [ {"b":[]} ] } )", "1 2", "\"\xFF\""}) {

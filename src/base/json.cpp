@@ -82,6 +82,13 @@ const Json* Json::find(std::string_view key) const noexcept {
     return found != members->end() ? &found->second : nullptr;
 }
 
+std::optional<double> Json::number() const noexcept {
+    if (const auto* natural = std::get_if<std::uint64_t>(&value_)) return static_cast<double>(*natural);
+    if (const auto* integer = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*integer);
+    if (const auto* real = std::get_if<double>(&value_)) return *real;
+    return std::nullopt;
+}
+
 Json& Json::operator[](std::string_view key) {
     if (std::holds_alternative<std::nullptr_t>(value_)) value_ = Object();
     auto& members = std::get<Object>(value_);

@@ -49,6 +49,11 @@ public:
     const Array* array() const noexcept { return std::get_if<Array>(&value_); }
     const Object* object() const noexcept { return std::get_if<Object>(&value_); }
 
+    // Null if it is not a string.
+    const std::string* string() const noexcept { return std::get_if<std::string>(&value_); }
+    // Nothing if it is not a number.
+    std::optional<double> number() const noexcept;
+
     // The member's value; null if it has no such member, or is not an object.
     const Json* find(std::string_view key) const noexcept;
 
