@@ -1,0 +1,140 @@
+// The public face of the runtime, and streams of pages.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "offload/evaluation.h"
+#include "offload/explain.h"
+
+namespace cleave {
+namespace offload {
+namespace {
+
+// Applies one function to pages that come one by one.
+class PageStream {
+public:
+    PageStream(Core& core, const Function& function, const std::function<void(const void*)>& sink)
+        : core_(core), function_(function), sink_(sink), times_(1) {
+        segment_.types = {function.arguments.front(), function.result};
+        segment_.steps.push_back({&function, {0}, 1, {}});
+        segment_.split_inputs = {0};
+        segment_.outputs = {1};
+    }
+
+    void run(const std::function<Value()>& next) {
+        Value page = next();
+        if (!page) return;
+        NodeReport report;
+        report.name = function_.name;
+        report.side = place(page, report.predicted);
+        if (report.side == Side::kDevice) {
+            run_on_device(std::move(page), next, report);
+        } else {
+            run_on_host(std::move(page), next, report);
+        }
+        for (const StepTimes::Sample& sample : times_.front().samples) {
+            report.taken += sample.seconds;
+            core_.rates.add(function_, sample.side, static_cast<double>(sample.bytes), sample.seconds);
+        }
+        if (report.predicted) *report.predicted *= static_cast<double>(report.pages);
+        report.bytes_in = times_.front().bytes_in;
+        report.bytes_out = times_.front().bytes_out;
+        core_.report.push_back(std::move(report));
+    }
+
+private:
+    // By the first page, which is predicted. Copies in, bodies and copies out of different pages overlap, so the
+    // slowest of them counts.
+    Side place(const Value& page, std::optional<double>& predicted) {
+        const auto bytes = static_cast<double>(function_.arguments.front()->bytes(page.get()));
+        const auto host = core_.rates.predict(function_, Side::kHost, bytes);
+        const auto body = core_.rates.predict(function_, Side::kDevice, bytes);
+        const char* const reason = core_.reason_for_host();
+        if (reason != nullptr && core_.options.policy == DevicePolicy::kAuto) {
+            core_.remarks.push_back(std::string("the device is not used: ") + reason);
+        }
+        predicted = host;
+        if (reason != nullptr || !function_.device) return Side::kHost;
+        std::optional<double> device;
+        if (body && core_.options.profile) {
+            const std::uint64_t in = function_.arguments.front()->bytes(page.get());
+            const std::uint64_t out = function_.cost.result_bytes ? function_.cost.result_bytes({&in, 1}) : in;
+            device = std::max({*body + core_.options.profile->launch, *core_.move_seconds(Side::kDevice, in),
+                               *core_.move_seconds(Side::kHost, out)});
+        }
+        const bool is_better = host && device && *device * kLeastGain <= *host;
+        if (core_.options.policy == DevicePolicy::kAuto && !is_better) return Side::kHost;
+        predicted = device;
+        return Side::kDevice;
+    }
+
+    void run_on_host(Value page, const std::function<Value()>& next, NodeReport& report) {
+        for (; page; page = next()) {
+            std::vector<Value> slots{page, nullptr};
+            offload::run_on_host(segment_, slots, std::nullopt, *core_.memory.manager, *core_.clock, times_);
+            sink_(slots[1].get());
+            ++report.pages;
+        }
+    }
+
+    void run_on_device(Value page, const std::function<Value()>& next, NodeReport& report) {
+        PagerOptions options;
+        options.page_units = UINT64_MAX;
+        options.may_use_host = core_.options.policy == DevicePolicy::kAuto;
+        Pager pager(core_, segment_, options, times_,
+                    [this](std::vector<Value>& results) { sink_(results.front().get()); });
+        const TypeOperations& type = *function_.arguments.front();
+        for (; page; page = next()) {
+            const std::uint64_t units = type.can_split && function_.cost.by_parts ? type.size(page.get()) : 1;
+            pager.push({{std::move(page)}, 0, units, units});
+        }
+        pager.finish();
+        report.pages = pager.pages();
+        report.note = pager.note();
+    }
+
+    Core& core_;
+    const Function& function_;
+    const std::function<void(const void*)>& sink_;
+    Segment segment_;
+    std::vector<StepTimes> times_;
+};
+
+}  // namespace
+}  // namespace offload
+
+Context::Context(const ContextOptions& options) : core_(std::make_shared<offload::Core>(options)) {}
+
+void Context::evaluate_nodes(std::initializer_list<std::shared_ptr<offload::Node>> nodes) {
+    const offload::Core::Use use(*core_);
+    offload::Evaluation(core_, std::span(nodes.begin(), nodes.size())).run();
+}
+
+void Context::stream_values(const std::shared_ptr<const offload::Function>& function,
+                            const std::function<offload::Value()>& next, const std::function<void(const void*)>& sink) {
+    const offload::Core::Use use(*core_);
+    core_->report.clear();
+    core_->remarks.clear();
+    offload::PageStream(*core_, *function, sink).run(next);
+}
+
+std::vector<NodeReport> Context::report() const {
+    const offload::Core::Use use(*core_);
+    return core_->report;
+}
+
+std::string Context::explain() const {
+    const offload::Core::Use use(*core_);
+    return offload::explain(core_->remarks, core_->report);
+}
+
+std::optional<MachineProfile> Context::profile() const {
+    const offload::Core::Use use(*core_);
+    std::optional<MachineProfile> profile = core_->options.profile;
+    if (profile) profile->functions = core_->rates.all();
+    return profile;
+}
+
+std::uint64_t Context::device_memory_in_use() const { return core_->memory.device->device_bytes_in_use(); }
+
+}  // namespace cleave

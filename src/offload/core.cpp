@@ -1,0 +1,65 @@
+#include "offload/core.h"
+
+#include <stdexcept>
+
+#include "offload/clock.h"
+
+namespace cleave::offload {
+namespace {
+
+ContextOptions checked(ContextOptions options) {
+    if (options.policy == DevicePolicy::kGpu && !options.device) {
+        throw std::invalid_argument("offload: the policy needs a device, and there is none");
+    }
+    if (options.page_size == 0) throw std::invalid_argument("offload: a page has at least one byte");
+    return options;
+}
+
+}  // namespace
+
+Core::Core(const ContextOptions& given)
+    : options(checked(given)),
+      memory(make_context_memory(given.device, given.memory, given.device_memory)),
+      clock(&clock_of(given.device.get())),
+      rates(options.profile ? options.profile->functions : std::map<std::string, FunctionRates>{}) {}
+
+Core::Use::Use(Core& core) : core_(core), lock_(core.mutex, std::defer_lock) {
+    if (core.user_.load() == std::this_thread::get_id()) {
+        throw std::logic_error("offload: a body may not evaluate anything in the context that calls it");
+    }
+    lock_.lock();
+    core_.user_.store(std::this_thread::get_id());
+}
+
+Core::Use::~Use() { core_.user_.store(std::thread::id()); }
+
+DeviceStream& Core::stream() {
+    if (!options.device) throw std::invalid_argument("offload: a value lies on a device, and the context has none");
+    if (!stream_) {
+        stream_ = std::make_unique<DeviceStream>(
+            std::make_unique<DeviceStream::State>(*options.device, memory.manager, options.memory_flags));
+    }
+    return *stream_;
+}
+
+DeviceStream Core::make_page_stream() const {
+    DeviceStream made(std::make_unique<DeviceStream::State>(*options.device, memory.manager, options.memory_flags));
+    made.state().is_paging = true;
+    return made;
+}
+
+std::optional<double> Core::move_seconds(Side to, std::uint64_t bytes) const {
+    if (!options.profile) return std::nullopt;
+    const Rate& rate = to == Side::kDevice ? options.profile->in : options.profile->out;
+    return rate.seconds(static_cast<double>(bytes));
+}
+
+const char* Core::reason_for_host() const {
+    if (options.policy == DevicePolicy::kCpu) return "the policy is cpu";
+    if (options.policy == DevicePolicy::kGpu) return nullptr;
+    if (!options.device) return "there is no device";
+    if (!options.profile) return "the machine was not measured: see cleave machine --calibrate";
+    return nullptr;
+}
+
+}  // namespace cleave::offload

@@ -1,0 +1,151 @@
+#include "offload/device_stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace cleave {
+
+void check(const DeviceStatus& status, const char* doing) {
+    if (status.is_good()) return;
+    const char* const why = status.fault() == DeviceFault::kOutOfMemory ? "out of memory"
+                            : status.fault() == DeviceFault::kLost      ? "the device is lost"
+                                                                        : "the call failed";
+    std::string text = std::string("device: ") + doing + ": " + why;
+    if (status.text()[0] != 0) text += std::string(" (") + status.text() + ")";
+    throw DeviceError(status.fault(), text);
+}
+
+void BodyFailure::set(std::exception_ptr failure) {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+}
+
+void BodyFailure::rethrow() {
+    std::exception_ptr failure;
+    {
+        const std::scoped_lock lock(mutex_);
+        failure = std::exchange(failure_, nullptr);
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+DeviceStream::State::State(Device& used, std::shared_ptr<MemoryManager> manager, std::uint32_t flags_of_memory)
+    : device(used), memory(std::move(manager)), memory_flags(flags_of_memory) {
+    check(device.create_stream(stream), "make a stream");
+}
+
+DeviceStream::State::~State() { device.destroy_stream(stream); }
+
+std::optional<Memory> DeviceStream::State::take_pinned(std::size_t size) {
+    const auto found = std::ranges::find_if(spare, [&](const Memory& one) { return one.size() >= size; });
+    if (found != spare.end()) {
+        Memory taken = std::move(*found);
+        spare.erase(found);
+        return taken;
+    }
+    spare.clear();  // all of it is too small
+    try {
+        return memory->allocate({size, MemorySpace::kPinned, 0, memory_flags, nullptr});
+    } catch (const MemoryError&) {  // ordinary memory does too
+        return std::nullopt;
+    }
+}
+
+DeviceStream::DeviceStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DeviceStream::DeviceStream(DeviceStream&&) noexcept = default;
+DeviceStream::~DeviceStream() = default;
+
+void* DeviceStream::native() const noexcept { return state_->stream; }
+Device& DeviceStream::device() const noexcept { return state_->device; }
+MemoryManager& DeviceStream::memory() const noexcept { return *state_->memory; }
+
+Memory DeviceStream::allocate(std::size_t size, std::uint32_t flags) {
+    try {
+        return state_->memory->allocate({size, MemorySpace::kDevice, 0, flags | state_->memory_flags, state_->stream});
+    } catch (const MemoryError& error) {
+        throw DeviceError(DeviceFault::kOutOfMemory, error.what());
+    }
+}
+
+Memory DeviceStream::allocate_host(std::size_t size) {
+    if (state_->is_paging) {
+        if (std::optional<Memory> pinned = state_->take_pinned(size)) return std::move(*pinned);
+    }
+    return state_->memory->allocate({size, MemorySpace::kHost, 0, state_->memory_flags, nullptr});
+}
+
+void DeviceStream::copy_in(void* to_device, const void* from_host, std::size_t size) {
+    if (size == 0) return;
+    const void* source = from_host;
+    if (state_->is_paging) {
+        state_->pinned.reserve(state_->pinned.size() + 1);
+        if (std::optional<Memory> block = state_->take_pinned(size)) {
+            source = std::memcpy(block->data(), from_host, size);
+            state_->pinned.push_back(std::move(*block));  // kept even if the copy fails: it may have begun
+        }
+    }
+    check(state_->device.copy_in(to_device, source, size, state_->stream), "copy to the device");
+}
+
+void DeviceStream::copy_out(void* to_host, const void* from_device, std::size_t size) {
+    if (size == 0) return;
+    check(state_->device.copy_out(to_host, from_device, size, state_->stream), "copy from the device");
+}
+
+void DeviceStream::copy_within(void* to_device, const void* from_device, std::size_t size) {
+    if (size == 0) return;
+    check(state_->device.copy_within(to_device, from_device, size, state_->stream), "copy on the device");
+}
+
+void DeviceStream::run(const DeviceWork& work, std::function<void(void* stream)> body) {
+    const auto guarded = [failure = state_->failure, body = std::move(body)](void* stream) {
+        try {
+            body(stream);
+        } catch (...) {  // carried to the thread that waits for the stream
+            failure->set(std::current_exception());
+        }
+    };
+    check(state_->device.run(work, guarded, state_->stream), "run a body");
+}
+
+void DeviceStream::synchronize() {
+    check(state_->device.synchronize(state_->stream), "wait for a stream");
+    state_->failure->rethrow();
+}
+
+void settle(DeviceStream& stream) {
+    check(stream.device().synchronize(stream.native()), "wait for a stream");
+    try {
+        stream.state().failure->rethrow();
+    } catch (const DeviceError& error) {
+        if (error.fault() != DeviceFault::kOutOfMemory) throw;
+    }
+}
+
+DeviceEvent::~DeviceEvent() {
+    if (event_ != nullptr) device_->destroy_event(event_);
+}
+
+void DeviceEvent::record(DeviceStream& stream) {
+    if (event_ == nullptr) {
+        check(stream.device().create_event(event_), "make an event");
+        device_ = &stream.device();
+    }
+    check(device_->record(event_, stream.native()), "record an event");
+}
+
+void DeviceEvent::hold(DeviceStream& stream) const {
+    check(device_->wait(stream.native(), event_), "let a stream wait");
+}
+
+void DeviceEvent::synchronize() const { check(device_->synchronize_event(event_), "wait for an event"); }
+
+double DeviceEvent::seconds_until(const DeviceEvent& later) const {
+    double seconds = 0;
+    check(device_->elapsed(event_, later.event_, seconds), "measure a time");
+    return seconds;
+}
+
+}  // namespace cleave

@@ -1,0 +1,107 @@
+// One evaluation of a graph. Its members stand in evaluation.cpp, evaluation_plan.cpp and evaluation_device.cpp.
+//
+//   sort       the nodes that are needed, arguments before consumers
+//   place      sizes are estimated, and cheapest_places() decides; evaluation_plan.cpp
+//   group      nodes on the device that can run as one become a segment
+//   run        in order of levels: host bodies, and segments, as a whole or page by page; evaluation_device.cpp
+//   commit     nodes that were asked for get their values; until then no node has changed
+//
+// A level is a number that grows along every arc between two groups and stays the same inside a group. So all groups of
+// a level can run once those of lower levels have run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "offload/core.h"
+#include "offload/pager.h"
+#include "offload/placement.h"
+#include "offload/segment.h"
+
+namespace cleave::offload {
+
+class Evaluation {
+public:
+    // Throws std::invalid_argument if a node belongs to another context. `core` is in use by this thread.
+    Evaluation(const std::shared_ptr<Core>& core, std::span<const std::shared_ptr<Node>> wanted);
+    Evaluation(const Evaluation&) = delete;
+    Evaluation& operator=(const Evaluation&) = delete;
+    // Waits for the device.
+    ~Evaluation();
+
+    void run();
+
+private:
+    // How a node may be grouped with its neighbours.
+    enum class Kind : std::uint8_t { kValue, kHost, kDeviceParts, kDeviceWhole };
+
+    struct Item {
+        std::shared_ptr<Node> node;
+        std::shared_ptr<const Function> function;  // null: a value
+        std::vector<std::size_t> arguments;        // items
+        bool is_wanted = false;
+        Value host;
+        Value device;
+        std::uint64_t bytes = 0;  // estimated until there is a value
+        Side side = Side::kHost;
+        Kind kind = Kind::kValue;
+        std::size_t level = 0;
+        std::size_t group = 0;  // the first item of its segment
+        std::size_t uses = 0;   // by items that have not run yet
+        std::size_t report = 0;
+    };
+
+    // What a segment is made from.
+    struct Plan {
+        Segment segment;
+        std::vector<std::size_t> items;    // of each step
+        std::vector<std::size_t> of_slot;  // the item of each slot
+        std::vector<std::uint64_t> bytes;  // of each slot, estimated for results
+        std::uint64_t units = 0;           // 0: it cannot run page by page
+    };
+
+    static bool is_split(const Function& function, std::size_t argument);
+
+    void sort(std::span<const std::shared_ptr<Node>> wanted);
+    std::size_t add_item(const std::shared_ptr<Node>& node);
+    void bind(Node& node) const;
+    void commit() noexcept;
+
+    void place();
+    void choose_places();
+    std::vector<PlacementNode> placement_nodes();
+    void predict(const Item& item, PlacementNode& node);
+    Kind kind_of(const Item& item) const;
+    void find_groups();
+    double argument_bytes(const Item& item) const;
+    void start_report(std::size_t item, Side side);
+
+    void run_item_on_host(std::size_t item);
+    void run_group(const std::vector<std::size_t>& items);
+    Plan make_plan(const std::vector<std::size_t>& items) const;
+    std::uint64_t units_of(const Plan& plan) const;
+    std::uint64_t peak_bytes(const Plan& plan) const;
+    std::uint64_t page_units(const Plan& plan) const;
+    bool run_as_whole(Plan& plan);
+    void run_in_pages(Plan& plan);
+    void run_plan_on_host(Plan& plan, const std::string& note);
+    void finish(const Plan& plan, const std::vector<StepTimes>& times, std::uint64_t pages, const std::string& note);
+
+    const Value& host_value_of(std::size_t value, std::size_t consumer);
+    const Value& device_value_of(std::size_t value, std::size_t consumer);
+    void used(std::size_t item);
+    // The stream; it is waited for before values are dropped.
+    DeviceStream& stream_to_use();
+    void wait_for_device();
+
+    Core& core_;
+    const std::shared_ptr<Core> shared_core_;
+    std::vector<Item> items_;
+    bool has_submitted_ = false;  // the device may be at work for this evaluation
+};
+
+}  // namespace cleave::offload

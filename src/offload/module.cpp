@@ -1,0 +1,112 @@
+#include "offload/module.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <stdexcept>
+#include <string_view>
+
+namespace cleave {
+namespace {
+
+using Missing = DeviceUnavailable::Missing;
+
+constexpr const char* kModuleName = "cleave_cuda.so";
+
+// The folder of the file that holds this code, with a slash at its end. Empty if it cannot be found out. The loader has
+// no name for the program itself; its first argument says nothing of where it is.
+std::string own_folder() {
+    Dl_info info{};
+    link_map* loaded = nullptr;
+    std::string path;
+    if (::dladdr1(reinterpret_cast<const void*>(&own_folder), &info, reinterpret_cast<void**>(&loaded),
+                  RTLD_DL_LINKMAP) != 0 &&
+        loaded != nullptr && loaded->l_name != nullptr) {
+        path = loaded->l_name;
+    }
+    if (path.empty()) {
+        std::array<char, PATH_MAX> target{};
+        const ::ssize_t size = ::readlink("/proc/self/exe", target.data(), target.size());
+        if (size > 0 && static_cast<std::size_t>(size) < target.size()) {
+            path.assign(target.data(), static_cast<std::size_t>(size));
+        }
+    }
+    if (!path.starts_with('/')) return "";
+    return path.substr(0, path.rfind('/') + 1);
+}
+
+[[noreturn]] void throw_unusable(const std::string& path, const std::string& why) {
+    throw DeviceUnavailable(Missing::kModule, "device: the module cannot be used: " + path + ": " + why);
+}
+
+void* symbol(void* library, const std::string& path, const char* name) {
+    void* const found = ::dlsym(library, name);
+    if (found == nullptr) throw_unusable(path, std::string("it has no function ") + name);
+    return found;
+}
+
+std::shared_ptr<Device> open_library(const std::string& path, const std::string& config) {
+    // Code of the module may run at the exit of a thread, after the last device is gone.
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == nullptr) {
+        const char* const text = ::dlerror();
+        throw_unusable(path, text != nullptr ? text : "unknown error");
+    }
+    const std::string version =
+        reinterpret_cast<DeviceModuleVersionFunction>(symbol(library, path, kDeviceModuleVersionSymbol))();
+    if (version != kDeviceModuleVersion) {
+        throw_unusable(path, "it is of version '" + version + "', not '" + kDeviceModuleVersion + "'");
+    }
+    const auto open = reinterpret_cast<DeviceModuleOpenFunction>(symbol(library, path, kDeviceModuleOpenSymbol));
+    std::array<char, 256> message{};
+    Device* device = nullptr;
+    const DeviceOpening opening = open(config.c_str(), &device, message.data(), message.size());
+    message.back() = 0;
+    const std::string why = message.front() != 0 ? std::string(": ") + message.data() : "";
+    if (opening == DeviceOpening::kNoDriver) throw DeviceUnavailable(Missing::kDriver, "device: no driver" + why);
+    if (opening == DeviceOpening::kNoCard) throw DeviceUnavailable(Missing::kCard, "device: no such card" + why);
+    if (opening != DeviceOpening::kOpened || device == nullptr) throw_unusable(path, "it gave no device" + why);
+    return std::shared_ptr<Device>(device);
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> module_paths() {
+    std::vector<std::string> paths;
+    const std::string folder = own_folder();
+    if (!folder.empty()) paths.push_back(folder + "../lib/cleave/" + kModuleName);
+    constexpr std::string_view kConfigured = CLEAVE_MODULE_FOLDER;
+    if (kConfigured.starts_with('/')) paths.push_back(std::string(kConfigured).append("/").append(kModuleName));
+    return paths;
+}
+
+std::shared_ptr<Device> open_module(const std::vector<std::string>& paths, const std::string& config) {
+    std::string looked;
+    for (const std::string& path : paths) {
+        if (::access(path.c_str(), F_OK) == 0) return open_library(path, config);
+        looked += (looked.empty() ? "" : ", ") + path;
+    }
+    throw DeviceUnavailable(Missing::kModule, "device: no module; looked for " + looked);
+}
+
+std::shared_ptr<Device> open_device(const std::string& name) {
+    if (name.starts_with('/')) {
+        const std::size_t colon = name.find(':');
+        const std::string config = colon == std::string::npos ? "" : name.substr(colon + 1);
+        return open_module({name.substr(0, colon)}, config);
+    }
+    if (name == "gpu") return open_module(module_paths(), "0");
+    if (name.starts_with("gpu:") && is_number(std::string_view(name).substr(4))) {
+        return open_module(module_paths(), name.substr(4));
+    }
+    throw std::invalid_argument("device: '" + name + "' is not gpu, gpu:NUMBER, or the absolute path of a module");
+}
+
+}  // namespace cleave

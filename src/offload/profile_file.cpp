@@ -1,0 +1,221 @@
+// The file of a machine's profile: JSON, with the machine's identity.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "base/json.h"
+#include "cleave/machine_profile.h"
+#include "io/fd.h"
+#include "offload/device.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;  // of the format, and of what is measured
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostName = 64;
+
+Json json_of(const Rate& rate) {
+    Json json;
+    json["fixed"] = rate.fixed;
+    json["per_byte"] = rate.per_byte;
+    return json;
+}
+
+Json json_of(const MachineProfile& profile) {
+    Json json;
+    json["version"] = kVersion;
+    json["cpu"] = profile.identity.cpu;
+    json["device"] = profile.identity.device;
+    json["driver"] = profile.identity.driver;
+    json["in"] = json_of(profile.in);
+    json["out"] = json_of(profile.out);
+    json["launch"] = profile.launch;
+    json["host_copy"] = json_of(profile.host_copy);
+    Json& functions = json["functions"] = Json(Json::Object());
+    for (const auto& [name, rates] : profile.functions) {
+        Json& function = functions[name] = Json(Json::Object());
+        if (rates.host) function["host"] = json_of(*rates.host);
+        if (rates.device) function["device"] = json_of(*rates.device);
+    }
+    return json;
+}
+
+// Reads members, and notes whether all were there and sound.
+class Reader {
+public:
+    bool is_sound() const noexcept { return is_sound_; }
+
+    std::string text(const Json& json, const char* key) {
+        const Json* const member = json.find(key);
+        const std::string* const text = member != nullptr ? member->string() : nullptr;
+        is_sound_ = is_sound_ && text != nullptr;
+        return text != nullptr ? *text : "";
+    }
+
+    double number(const Json& json, const char* key) {
+        const Json* const member = json.find(key);
+        const std::optional<double> number = member != nullptr ? member->number() : std::nullopt;
+        const double value = number.value_or(-1);
+        is_sound_ = is_sound_ && std::isfinite(value) && value >= 0;
+        return value;
+    }
+
+    Rate rate(const Json& json, const char* key) {
+        const Json* const member = json.find(key);
+        is_sound_ = is_sound_ && member != nullptr;
+        if (member == nullptr) return {};
+        return {number(*member, "fixed"), number(*member, "per_byte")};
+    }
+
+    std::map<std::string, FunctionRates> functions(const Json& json) {
+        std::map<std::string, FunctionRates> functions;
+        const Json* const member = json.find("functions");
+        const Json::Object* const object = member != nullptr ? member->object() : nullptr;
+        is_sound_ = is_sound_ && object != nullptr;
+        if (object == nullptr) return functions;
+        for (const auto& [name, rates] : *object) {
+            FunctionRates& function = functions[name];
+            if (rates.find("host") != nullptr) function.host = rate(rates, "host");
+            if (rates.find("device") != nullptr) function.device = rate(rates, "device");
+        }
+        return functions;
+    }
+
+private:
+    bool is_sound_ = true;
+};
+
+ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
+
+ReadProfile parse(const std::string& text, const MachineIdentity& identity) {
+    const std::optional<Json> json = parse_json(text);
+    if (!json) return unusable("is damaged");
+    const Json* const version = json->find("version");
+    if (version == nullptr || !version->number()) return unusable("is damaged");
+    if (*version != Json(kVersion)) return unusable("is of another version");
+    Reader reader;
+    MachineProfile profile;
+    profile.identity = {reader.text(*json, "cpu"), reader.text(*json, "device"), reader.text(*json, "driver")};
+    profile.in = reader.rate(*json, "in");
+    profile.out = reader.rate(*json, "out");
+    profile.launch = reader.number(*json, "launch");
+    profile.host_copy = reader.rate(*json, "host_copy");
+    profile.functions = reader.functions(*json);
+    if (!reader.is_sound()) return unusable("is damaged");
+    if (profile.identity.cpu != identity.cpu) return unusable("is of another processor");
+    if (profile.identity.device != identity.device) return unusable("is of another device");
+    if (profile.identity.driver != identity.driver) return unusable("is of another driver");
+    return {std::move(profile), "", ""};
+}
+
+std::string name_of(const MachineIdentity& identity) {
+    std::string name;
+    for (const char byte : identity.device.substr(0, kMostName)) {
+        const bool is_plain =
+            (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '-';
+        name += is_plain ? byte : '_';
+    }
+    return "machine-" + name + ".json";
+}
+
+// Whether nobody else can have put something there.
+bool is_ours(int descriptor, ::mode_t type) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) return false;
+    return (status.st_mode & S_IFMT) == type && status.st_uid == ::geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+Fd open_folder(const std::string& folder) {
+    return Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+std::string absolute_variable(const char* name) {
+    const char* const value = ::secure_getenv(name);
+    return value != nullptr && value[0] == '/' ? value : "";
+}
+
+// A name that is free, and that nobody can have prepared.
+Fd make_temporary(int folder, std::string& name, const std::string& path) {
+    std::array<std::uint64_t, 1> random{};
+    for (int tries = 0; tries < 100; ++tries) {
+        if (::getentropy(random.data(), sizeof random) != 0) throw_errno(path);
+        const std::string candidate = "." + name + "." + std::to_string(random[0]);
+        Fd fd(::openat(folder, candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (fd.is_open()) {
+            name = candidate;
+            return fd;
+        }
+        if (errno != EEXIST) break;
+    }
+    throw_errno(path);
+}
+
+// The profile or the reason.
+ReadProfile read(const std::string& folder, const MachineIdentity& identity) {
+    const Fd directory = open_folder(folder);
+    if (!directory.is_open()) return unusable("not measured yet");
+    if (!is_ours(directory.get(), S_IFDIR)) return unusable("its folder is not safe");
+    const std::string name = name_of(identity);
+    const Fd file(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) return unusable(errno == ENOENT ? "not measured yet" : "cannot be opened");
+    if (!is_ours(file.get(), S_IFREG)) return unusable("is not safe");
+    try {
+        const std::string text = read_to_end(file.get(), kMostBytes, folder + "/" + name);
+        if (text.size() > kMostBytes) return unusable("is damaged");
+        return parse(text, identity);
+    } catch (const std::system_error&) {
+        return unusable("cannot be read");
+    }
+}
+
+}  // namespace
+
+std::string profile_folder() {
+    const std::string cache = absolute_variable("XDG_CACHE_HOME");
+    if (!cache.empty()) return cache + "/cleave";
+    const std::string home = absolute_variable("HOME");
+    return home.empty() ? "" : home + "/.cache/cleave";
+}
+
+ReadProfile read_profile(const std::string& folder, const MachineIdentity& identity) {
+    ReadProfile profile = read(folder, identity);
+    profile.path = folder + "/" + name_of(identity);
+    return profile;
+}
+
+std::string write_profile(const std::string& folder, const MachineProfile& profile) {
+    const std::string parent = folder.substr(0, folder.rfind('/'));
+    if (!parent.empty() && ::mkdir(parent.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(parent);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(folder);
+    const Fd directory = open_folder(folder);
+    if (!directory.is_open()) throw_errno(folder);
+    if (!is_ours(directory.get(), S_IFDIR)) {
+        throw std::system_error(EPERM, std::generic_category(), folder + ": it is not safe");
+    }
+    const std::string name = name_of(profile.identity);
+    const std::string path = folder + "/" + name;
+    std::string temporary = name;
+    Fd file = make_temporary(directory.get(), temporary, path);
+    try {
+        const std::string text = json_of(profile).text() + "\n";
+        write_all(file.get(), std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), path);
+        if (::fsync(file.get()) != 0) throw_errno(path);
+        file.close(path);
+        if (::renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0) throw_errno(path);
+    } catch (const std::exception&) {
+        ::unlinkat(directory.get(), temporary.c_str(), 0);
+        throw;
+    }
+    return path;
+}
+
+}  // namespace cleave
