@@ -1,0 +1,87 @@
+// Values and functions to test the runtime with: columns of numbers, on the host or on a device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cleave/offload.h"
+#include "simulated_device.h"
+
+namespace cleave {
+
+// Some numbers of a block of memory. Copies are views of the same block.
+struct Column {
+    std::shared_ptr<Memory> memory;
+    Side side = Side::kHost;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+
+    std::uint64_t size() const { return end - begin; }
+    std::uint64_t bytes() const { return size() * sizeof(std::uint64_t); }
+    std::uint64_t* numbers() const { return reinterpret_cast<std::uint64_t*>(memory->data()) + begin; }
+};
+
+template <>
+struct SplitType<Column> {
+    static Side device(const Column& value) { return value.side; }
+    static Column to(const Column& value, Side side, DeviceStream& stream);
+    static std::uint64_t bytes(const Column& value) { return value.bytes(); }
+    static std::uint64_t size(const Column& value) { return value.size(); }
+    static Column split(const Column& value, std::uint64_t begin, std::uint64_t end);
+    static Column merge(std::span<const Column* const> parts, MemoryManager& memory);
+};
+
+Column make_column(MemoryManager& memory, std::uint64_t size);
+Column make_column(MemoryManager& memory, const std::vector<std::uint64_t>& numbers);
+Column make_device_column(DeviceStream& stream, std::uint64_t size);
+std::vector<std::uint64_t> numbers_of(const Column& column);
+
+using Numbers = std::vector<std::uint64_t>;
+using Unary = Annotated<Column(Column)>;
+using Binary = Annotated<Column(Column, Column)>;
+
+// Functions on columns. Host bodies move the clock by host_seconds[name] per byte, or kDefaultHost.
+class Functions {
+public:
+    static constexpr double kDefaultHost = 1e-9;
+
+    // `clock` may be null, and must outlive the functions.
+    explicit Functions(VirtualClock* clock, std::map<std::string, double> host_seconds = {},
+                       std::map<std::string, double> device_seconds = {});
+
+    Unary unary(const std::string& name, std::uint64_t (*function)(std::uint64_t), bool has_device_body = true,
+                bool by_parts = true) const;
+    Binary binary(const std::string& name, std::uint64_t (*function)(std::uint64_t, std::uint64_t)) const;
+    // table[x mod the table's size] for each x; the table is needed whole.
+    Binary lookup() const;
+    // Has no parts: each number is exchanged with the one at the other end.
+    Unary reversed(bool has_device_body) const;
+    // A number, not a column.
+    Annotated<std::uint64_t(Column)> sum() const;
+    Annotated<Column(Column, std::uint64_t)> add_number() const;
+    // So many units of the same number.
+    Annotated<Column(std::uint64_t, std::uint64_t)> filled() const;
+
+private:
+    Cost cost(const std::string& name, bool by_parts) const;
+    std::function<void(std::uint64_t bytes)> spend(const std::string& name) const;
+
+    VirtualClock* clock_;
+    std::map<std::string, double> host_seconds_;
+    std::map<std::string, double> device_seconds_;
+};
+
+// A host memory manager that counts, for adopt().
+struct HostCount {
+    std::atomic<std::int64_t> alive{0};
+};
+std::shared_ptr<MemoryManager> make_counting_manager(std::shared_ptr<HostCount> count);
+
+// A profile of a machine with this device.
+MachineProfile profile_of(const SimulatedOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,154 @@
+// The n-th call of the device fails, for every n, in each of three ways.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "column.h"
+
+namespace cleave {
+namespace {
+
+#ifdef CLEAVE_SANITIZED
+constexpr std::uint64_t kSize = 10;
+#else
+constexpr std::uint64_t kSize = 20;
+#endif
+
+// What is done while calls fail.
+struct Scenario {
+    const char* name;
+    DevicePolicy policy;
+    std::uint64_t limit;  // of the device's memory, in bytes
+    bool is_stream;
+};
+
+struct Outcome {
+    bool is_right = false;
+    bool threw = false;
+    DeviceFault fault = DeviceFault::kNone;
+};
+
+std::uint64_t triple(std::uint64_t x) { return 3 * x; }
+std::uint64_t add(std::uint64_t x, std::uint64_t y) { return x + y; }
+
+Numbers plain(const Numbers& numbers, bool is_stream) {
+    Numbers wanted = numbers;
+    for (std::uint64_t& number : wanted) number = is_stream ? 3 * number : 4 * number;
+    if (!is_stream) std::ranges::reverse(wanted);
+    return wanted;
+}
+
+Numbers stream(Context& context, const Column& x, const Functions& functions) {
+    Numbers out;
+    std::uint64_t at = 0;
+    context.stream<Column, Column>(
+        functions.unary("triple", triple),
+        [&]() -> std::optional<Column> {
+            if (at == kSize) return std::nullopt;
+            at += 5;
+            return SplitType<Column>::split(x, at - 5, at);
+        },
+        [&](const Column& page) {
+            const Numbers numbers = numbers_of(page);
+            out.insert(out.end(), numbers.begin(), numbers.end());
+        });
+    return out;
+}
+
+Outcome run(SimulatedDevice& device, const std::shared_ptr<Device>& shared, const Scenario& scenario,
+            const std::shared_ptr<MemoryManager>& memory) {
+    Numbers numbers(kSize);
+    for (std::uint64_t i = 0; i < kSize; ++i) numbers[i] = i;
+    Outcome outcome;
+    try {
+        ContextOptions options;
+        options.memory = memory;
+        options.device = shared;
+        options.policy = scenario.policy;
+        options.device_memory = scenario.limit;
+        MachineProfile profile;  // everything is for nothing, and so the device is taken
+        options.profile = profile;
+        Context context(options);
+        const Functions functions(&device.virtual_clock());
+        const Column x = make_column(*memory, numbers);
+        if (scenario.is_stream) {
+            outcome.is_right = stream(context, x, functions) == plain(numbers, true);
+        } else {
+            const Lazy<Column> input = x;
+            const Lazy<Column> sum = functions.binary("add", add)(functions.unary("triple", triple)(input), input);
+            const Lazy<Column> result = functions.reversed(false)(sum);
+            outcome.is_right = numbers_of(context.get(result)) == plain(numbers, false);
+        }
+    } catch (const DeviceError& error) {
+        outcome.threw = true;
+        outcome.fault = error.fault();
+    }
+    return outcome;
+}
+
+class Faults : public testing::TestWithParam<Scenario> {};
+
+TEST_P(Faults, TheNthCallFails) {
+    std::uint64_t calls = 0;
+    int right = 0;
+    int thrown = 0;
+    std::map<DeviceFault, std::uint64_t> thrown_after;
+    for (const DeviceFault fault : {DeviceFault::kOutOfMemory, DeviceFault::kFailed, DeviceFault::kLost}) {
+        for (std::uint64_t n = 0; n <= calls; ++n) {  // 0: none, which counts the calls
+            SCOPED_TRACE(testing::Message() << "call " << n << ", fault " << static_cast<int>(fault));
+            const auto device = std::make_shared<SimulatedDevice>();
+            const auto count = std::make_shared<HostCount>();
+            device->fail_call(n, fault);
+            const Outcome outcome = run(*device, device, GetParam(), make_counting_manager(count));
+            if (n == 0) {
+                ASSERT_TRUE(outcome.is_right);
+                calls = device->calls();
+            }
+            ASSERT_NE(outcome.is_right, outcome.threw);
+            ++(outcome.threw ? thrown : right);
+            if (outcome.threw) ++thrown_after[fault];
+            // An allocation that fails is out of memory, whatever was the cause.
+            if (outcome.threw && outcome.fault != DeviceFault::kOutOfMemory) {
+                EXPECT_EQ(outcome.fault, fault);
+            }
+            ASSERT_EQ(device->allocations_alive(), 0);
+            ASSERT_EQ(device->device_bytes_alive(), 0);
+            ASSERT_EQ(device->streams_alive(), 0);
+            ASSERT_EQ(device->events_alive(), 0);
+            ASSERT_EQ(count->alive.load(), 0);
+        }
+    }
+    EXPECT_GT(calls, 15);
+    EXPECT_GT(right, 5);
+    EXPECT_GT(thrown, 20);
+    // Only allocations may fail without an error, and waiting for what is dropped.
+    EXPECT_GT(4 * thrown_after[DeviceFault::kFailed], 3 * calls);
+    EXPECT_GT(4 * thrown_after[DeviceFault::kLost], 3 * calls);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Faults,
+                         testing::Values(Scenario{"whole", DevicePolicy::kGpu, 0, false},
+                                         Scenario{"whole_auto", DevicePolicy::kAuto, 0, false},
+                                         Scenario{"pages", DevicePolicy::kGpu, 160, false},
+                                         Scenario{"pages_auto", DevicePolicy::kAuto, 160, false},
+                                         Scenario{"smallest_auto", DevicePolicy::kAuto, 40, false},
+                                         Scenario{"stream", DevicePolicy::kGpu, 0, true},
+                                         Scenario{"stream_auto", DevicePolicy::kAuto, 160, true}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+// With auto, running out of memory once is no error wherever the runtime can go on.
+TEST(Fallback, OutOfMemoryInAnAllocationIsNoError) {
+    std::uint64_t allocations = 0;
+    for (std::uint64_t n = 0; n < 150; ++n) {
+        const auto device = std::make_shared<SimulatedDevice>();
+        const auto count = std::make_shared<HostCount>();
+        device->fail_call(n, DeviceFault::kOutOfMemory);
+        const Outcome outcome =
+            run(*device, device, {"auto", DevicePolicy::kAuto, 160, false}, make_counting_manager(count));
+        if (outcome.is_right && n > 0 && n < device->calls()) ++allocations;
+    }
+    EXPECT_GT(allocations, 75);
+}
+
+}  // namespace
+}  // namespace cleave

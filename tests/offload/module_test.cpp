@@ -1,0 +1,79 @@
+// Devices from modules, and what is said if there is none.
+#include "offload/module.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "column.h"
+
+namespace cleave {
+namespace {
+
+using Missing = DeviceUnavailable::Missing;
+
+// What open_device() says is missing, and the message.
+std::pair<Missing, std::string> failure_of(const std::string& name) {
+    try {
+        open_device(name);
+    } catch (const DeviceUnavailable& error) {
+        return {error.missing(), error.what()};
+    }
+    ADD_FAILURE() << name << " was opened";
+    return {};
+}
+
+TEST(Module, GivesADeviceThatWorks) {
+    const std::shared_ptr<Device> device = open_device(std::string(CLEAVE_SIMULATED_MODULE) + ":65536");
+    EXPECT_EQ(device->identity().memory_size, 65536);
+    EXPECT_EQ(device->entry("question"), nullptr);
+    ASSERT_NE(device->entry("answer"), nullptr);
+    EXPECT_EQ(reinterpret_cast<int (*)()>(device->entry("answer"))(), 42);
+    ContextOptions options;
+    options.device = device;
+    options.policy = DevicePolicy::kGpu;
+    Context context(options);
+    const Column x = make_column(*MemoryManager::open("system"), Numbers{1, 2, 3});
+    const auto f = Functions(nullptr).unary("f", [](std::uint64_t a) { return a * 2; });
+    EXPECT_EQ(numbers_of(context.get(f(x))), (Numbers{2, 4, 6}));
+    EXPECT_EQ(context.report().at(0).side, Side::kDevice);
+}
+
+TEST(Module, SaysWhatIsMissing) {
+    const std::string module = CLEAVE_SIMULATED_MODULE;
+    using Failure = std::pair<Missing, std::string>;
+    EXPECT_EQ(failure_of(module + ":no driver"), Failure(Missing::kDriver, "device: no driver: it is simulated"));
+    EXPECT_EQ(failure_of(module + ":no card"), Failure(Missing::kCard, "device: no such card: it is simulated"));
+    EXPECT_EQ(failure_of(module + ":no luck"),
+              Failure(Missing::kModule,
+                      "device: the module cannot be used: " + module + ": it gave no device: it is simulated"));
+    EXPECT_EQ(failure_of("/no/such/module.so"),
+              Failure(Missing::kModule, "device: no module; looked for /no/such/module.so"));
+    EXPECT_EQ(failure_of("/proc/self/maps").first, Missing::kModule);
+}
+
+TEST(Module, OfAnotherVersionIsRefused) {
+    const auto [missing, what] = failure_of(CLEAVE_FOREIGN_MODULE);
+    EXPECT_EQ(missing, Missing::kModule);
+    EXPECT_NE(what.find("it is of version '0 cleave 0.0', not '" + std::string(kDeviceModuleVersion)),
+              std::string::npos)
+        << what;
+    EXPECT_NE(failure_of(CLEAVE_UNNAMED_MODULE).second.find("it has no function cleave_device_module_version"),
+              std::string::npos);
+}
+
+TEST(Module, OfAGpuIsLookedForBesideTheLibrary) {
+    const std::vector<std::string> paths = module_paths();
+    ASSERT_EQ(paths.size(), 2);
+    EXPECT_TRUE(paths[0].starts_with('/') && paths[0].ends_with("/../lib/cleave/cleave_cuda.so")) << paths[0];
+    EXPECT_TRUE(paths[1].starts_with('/') && paths[1].ends_with("/cleave/cleave_cuda.so")) << paths[1];
+}
+
+TEST(Module, NamesAreChecked) {
+    for (const char* name : {"", "gpu:", "gpu:x", "gpu:-1", "gpu:12345", "cuda", "module.so", "./module.so"}) {
+        EXPECT_THROW(open_device(name), std::invalid_argument) << name;
+    }
+}
+
+}  // namespace
+}  // namespace cleave

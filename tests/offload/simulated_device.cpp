@@ -1,0 +1,263 @@
+#include "simulated_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "simulated_shared.h"
+
+namespace cleave {
+namespace {
+
+SimulatedStream& stream_of(void* stream) { return *static_cast<SimulatedStream*>(stream); }
+SimulatedEvent& event_of(void* event) { return *static_cast<SimulatedEvent*>(event); }
+
+// What a module offers by name.
+int answer() { return 42; }
+
+}  // namespace
+
+SimulatedStream::SimulatedStream() : thread_([this] { work(); }) {}
+
+SimulatedStream::~SimulatedStream() {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void SimulatedStream::submit(std::function<void()> task) {
+    {
+        const std::scoped_lock lock(mutex_);
+        tasks_.push_back(std::move(task));
+    }
+    changed_.notify_all();
+}
+
+void SimulatedStream::wait_until_idle() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return tasks_.empty() && !is_busy_; });
+}
+
+bool SimulatedStream::is_idle() {
+    const std::scoped_lock lock(mutex_);
+    return tasks_.empty() && !is_busy_;
+}
+
+void SimulatedStream::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [this] { return is_ending_ || !tasks_.empty(); });
+        if (tasks_.empty()) return;
+        std::function<void()> task = std::move(tasks_.front());
+        tasks_.pop_front();
+        is_busy_ = true;
+        lock.unlock();
+        task();
+        task = nullptr;
+        lock.lock();
+        is_busy_ = false;
+        changed_.notify_all();
+    }
+}
+
+void Occurrence::happen() {
+    {
+        const std::scoped_lock lock(mutex);
+        has_happened = true;
+    }
+    happened.notify_all();
+}
+
+void Occurrence::wait() {
+    std::unique_lock lock(mutex);
+    happened.wait(lock, [this] { return has_happened; });
+}
+
+SimulatedDevice::Shared::Shared(const SimulatedOptions& given) : options(given), arena(given.memory_size) {
+    identity = {"simulated", given.uuid, given.memory_size, given.driver_version, "1.0"};
+}
+
+DeviceStatus SimulatedDevice::Shared::begin_call() noexcept {
+    const std::uint64_t number = calls.fetch_add(1) + 1;
+    if (is_lost.load()) return {DeviceFault::kLost, "simulated"};
+    if (number != failing_call.load()) return {};
+    if (fault.load() == DeviceFault::kLost) is_lost.store(true);
+    return {fault.load(), "simulated"};
+}
+
+void SimulatedDevice::Shared::submit(SimulatedStream& stream, double seconds, double* link,
+                                     std::function<void()> task) {
+    {
+        const std::scoped_lock lock(mutex);
+        double start = std::max(stream.time, clock.seconds());
+        if (link != nullptr) start = std::max(start, *link);
+        stream.time = start + seconds;
+        if (link != nullptr) *link = stream.time;
+    }
+    stream.submit(std::move(task));
+}
+
+void SimulatedDevice::Shared::wait_for(void* stream) {
+    if (stream == nullptr) return;
+    const std::scoped_lock lock(mutex);
+    if (!streams.contains(stream)) std::abort();  // the stream was destroyed before its memory
+    stream_of(stream).wait_until_idle();
+}
+
+SimulatedDevice::SimulatedDevice(const SimulatedOptions& options) : shared_(std::make_shared<Shared>(options)) {}
+SimulatedDevice::~SimulatedDevice() {
+    if (streams_alive() != 0 || events_alive() != 0) std::abort();
+}
+
+void SimulatedDevice::fail_call(std::uint64_t number, DeviceFault fault) noexcept {
+    shared_->fault.store(fault);
+    shared_->failing_call.store(number);
+}
+
+std::uint64_t SimulatedDevice::calls() const noexcept { return shared_->calls.load(); }
+std::uint64_t SimulatedDevice::allocations_alive() const noexcept { return shared_->allocations.load(); }
+std::uint64_t SimulatedDevice::device_bytes_alive() const noexcept { return shared_->arena.used(); }
+std::uint64_t SimulatedDevice::device_bytes_peak() const noexcept { return shared_->arena.peak(); }
+std::uint64_t SimulatedDevice::pinned_allocations() const noexcept { return shared_->pinned_allocations.load(); }
+std::uint64_t SimulatedDevice::events_alive() const noexcept { return shared_->events.load(); }
+std::uint64_t SimulatedDevice::streams_alive() const noexcept {
+    const std::scoped_lock lock(shared_->mutex);
+    return shared_->streams.size();
+}
+VirtualClock& SimulatedDevice::virtual_clock() noexcept { return shared_->clock; }
+const DeviceIdentity& SimulatedDevice::identity() const noexcept { return shared_->identity; }
+const Clock* SimulatedDevice::clock() const noexcept { return &shared_->clock; }
+
+void* SimulatedDevice::entry(const char* name) const noexcept {
+    return std::string_view(name) == "answer" ? reinterpret_cast<void*>(&answer) : nullptr;
+}
+
+const cleave_memory_manager* SimulatedDevice::make_memory_manager() noexcept {
+    if (!shared_->begin_call().is_good()) return nullptr;
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory the test ends
+    return &(new SimulatedManager(shared_))->face();
+}
+
+DeviceStatus SimulatedDevice::create_stream(void*& stream) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    stream = new SimulatedStream();  // NOLINT(bugprone-unhandled-exception-at-new): the test ends
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->streams.insert(stream);
+    return {};
+}
+
+void SimulatedDevice::destroy_stream(void* stream) noexcept {
+    {
+        const std::scoped_lock lock(shared_->mutex);
+        shared_->streams.erase(stream);
+    }
+    delete static_cast<SimulatedStream*>(stream);
+}
+
+DeviceStatus SimulatedDevice::synchronize(void* stream) noexcept {
+    const DeviceStatus status = shared_->begin_call();
+    stream_of(stream).wait_until_idle();  // a failure is told when the work is over
+    shared_->clock.advance_to(stream_of(stream).time);
+    return status;
+}
+
+DeviceStatus SimulatedDevice::query(void* stream, bool& is_done) noexcept {
+    is_done = stream_of(stream).is_idle();
+    return shared_->begin_call();
+}
+
+DeviceStatus SimulatedDevice::copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    if (!shared_->arena.holds(to_device, size)) std::abort();
+    const double seconds = shared_->options.in.seconds(static_cast<double>(size));
+    shared_->submit(stream_of(stream), seconds, &shared_->in_link, [=, shared = shared_.get()] {
+        const Arena::Access access(shared->arena);
+        std::memcpy(to_device, from_host, size);
+    });
+    return {};
+}
+
+DeviceStatus SimulatedDevice::copy_out(void* to_host, const void* from_device, std::size_t size,
+                                       void* stream) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    if (!shared_->arena.holds(from_device, size)) std::abort();
+    const double seconds = shared_->options.out.seconds(static_cast<double>(size));
+    shared_->submit(stream_of(stream), seconds, &shared_->out_link, [=, shared = shared_.get()] {
+        const Arena::Access access(shared->arena);
+        std::memcpy(to_host, from_device, size);
+    });
+    return {};
+}
+
+DeviceStatus SimulatedDevice::copy_within(void* to_device, const void* from_device, std::size_t size,
+                                          void* stream) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    if (!shared_->arena.holds(to_device, size) || !shared_->arena.holds(from_device, size)) std::abort();
+    shared_->submit(stream_of(stream), shared_->options.launch, nullptr, [=, shared = shared_.get()] {
+        const Arena::Access access(shared->arena);
+        std::memmove(to_device, from_device, size);
+    });
+    return {};
+}
+
+DeviceStatus SimulatedDevice::run(const DeviceWork& work, const std::function<void(void* stream)>& body,
+                                  void* stream) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    const auto named = shared_->options.bodies.find(work.name);
+    const Rate& rate = named != shared_->options.bodies.end() ? named->second : shared_->options.body;
+    const double seconds = shared_->options.launch + rate.seconds(static_cast<double>(work.bytes));
+    shared_->submit(stream_of(stream), seconds, nullptr, [=, shared = shared_.get()] {
+        const Arena::Access access(shared->arena);
+        body(stream);
+    });
+    return {};
+}
+
+DeviceStatus SimulatedDevice::create_event(void*& event) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    event = new SimulatedEvent();  // NOLINT(bugprone-unhandled-exception-at-new): the test ends
+    shared_->events.fetch_add(1);
+    return {};
+}
+
+void SimulatedDevice::destroy_event(void* event) noexcept {
+    delete static_cast<SimulatedEvent*>(event);
+    shared_->events.fetch_sub(1);
+}
+
+DeviceStatus SimulatedDevice::record(void* event, void* stream) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    auto occurrence = std::make_shared<Occurrence>();
+    event_of(event).last = occurrence;
+    shared_->submit(stream_of(stream), 0, nullptr, [occurrence] { occurrence->happen(); });
+    occurrence->time = stream_of(stream).time;
+    return {};
+}
+
+DeviceStatus SimulatedDevice::wait(void* stream, void* event) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    const std::shared_ptr<Occurrence> occurrence = event_of(event).last;
+    stream_of(stream).time = std::max(stream_of(stream).time, occurrence->time);
+    shared_->submit(stream_of(stream), 0, nullptr, [occurrence] { occurrence->wait(); });
+    return {};
+}
+
+DeviceStatus SimulatedDevice::synchronize_event(void* event) noexcept {
+    const DeviceStatus status = shared_->begin_call();
+    event_of(event).last->wait();
+    shared_->clock.advance_to(event_of(event).last->time);
+    return status;
+}
+
+DeviceStatus SimulatedDevice::elapsed(void* from, void* to, double& seconds) noexcept {
+    if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
+    seconds = event_of(to).last->time - event_of(from).last->time;
+    return {};
+}
+
+}  // namespace cleave

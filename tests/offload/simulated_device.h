@@ -1,0 +1,90 @@
+// A device that is made of threads, host memory and a virtual clock.
+//
+// Its memory is mapped, but may be touched only while a body or a copy of the device runs: at all other times reading
+// it ends the process. Each stream is a thread with a queue. Freed memory is filled with kPoison. No call sleeps: the
+// time of everything is computed when it is submitted, from the options.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cleave/machine_profile.h"
+#include "offload/device.h"
+
+namespace cleave {
+
+constexpr std::uint8_t kPoison = 0xDB;
+
+class VirtualClock final : public Clock {
+public:
+    double seconds() const noexcept override { return now_.load(); }
+    void advance(double seconds) { now_.store(now_.load() + seconds); }
+    void advance_to(double moment) {
+        if (moment > now_.load()) now_.store(moment);
+    }
+
+private:
+    std::atomic<double> now_{0};  // one thread at a time moves it
+};
+
+struct SimulatedOptions {
+    std::uint64_t memory_size = std::uint64_t{1} << 20;
+    std::uint64_t pinned_size = std::uint64_t{1} << 30;
+    Rate in{1e-5, 1e-10};
+    Rate out{1e-5, 1e-10};
+    double launch = 1e-5;
+    Rate body{0, 1e-12};                 // of bodies that are not named here
+    std::map<std::string, Rate> bodies;  // by DeviceWork::name
+    std::string uuid = "simulated-0";
+    std::string driver_version = "1.0";
+};
+
+class SimulatedDevice final : public Device {
+public:
+    explicit SimulatedDevice(const SimulatedOptions& options = {});
+    ~SimulatedDevice() override;
+
+    // The call with that number, from 1, fails; allocations of its manager count too. After kLost all fail.
+    void fail_call(std::uint64_t number, DeviceFault fault) noexcept;
+    std::uint64_t calls() const noexcept;
+
+    std::uint64_t allocations_alive() const noexcept;
+    std::uint64_t device_bytes_alive() const noexcept;
+    std::uint64_t device_bytes_peak() const noexcept;
+    std::uint64_t pinned_allocations() const noexcept;  // from the beginning
+    std::uint64_t streams_alive() const noexcept;
+    std::uint64_t events_alive() const noexcept;
+    VirtualClock& virtual_clock() noexcept;
+
+    const DeviceIdentity& identity() const noexcept override;
+    const cleave_memory_manager* make_memory_manager() noexcept override;
+    const Clock* clock() const noexcept override;
+    void* entry(const char* name) const noexcept override;
+    DeviceStatus create_stream(void*& stream) noexcept override;
+    void destroy_stream(void* stream) noexcept override;
+    DeviceStatus synchronize(void* stream) noexcept override;
+    DeviceStatus query(void* stream, bool& is_done) noexcept override;
+    DeviceStatus copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept override;
+    DeviceStatus copy_out(void* to_host, const void* from_device, std::size_t size, void* stream) noexcept override;
+    DeviceStatus copy_within(void* to_device, const void* from_device, std::size_t size,
+                             void* stream) noexcept override;
+    DeviceStatus run(const DeviceWork& work, const std::function<void(void* stream)>& body,
+                     void* stream) noexcept override;
+    DeviceStatus create_event(void*& event) noexcept override;
+    void destroy_event(void* event) noexcept override;
+    DeviceStatus record(void* event, void* stream) noexcept override;
+    DeviceStatus wait(void* stream, void* event) noexcept override;
+    DeviceStatus synchronize_event(void* event) noexcept override;
+    DeviceStatus elapsed(void* from, void* to, double& seconds) noexcept override;
+
+    struct Shared;
+
+private:
+    std::shared_ptr<Shared> shared_;  // with the managers, which may live longer
+};
+
+}  // namespace cleave

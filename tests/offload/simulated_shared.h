@@ -1,0 +1,84 @@
+// What a simulated device and its managers share.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "simulated_memory.h"
+
+namespace cleave {
+
+// A thread with a queue.
+class SimulatedStream {
+public:
+    SimulatedStream();
+    SimulatedStream(const SimulatedStream&) = delete;
+    SimulatedStream& operator=(const SimulatedStream&) = delete;
+    ~SimulatedStream();
+
+    void submit(std::function<void()> task);
+    void wait_until_idle();
+    bool is_idle();
+
+    double time = 0;  // virtual, when all that was submitted is done; for the thread that submits
+
+private:
+    void work();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> tasks_;
+    bool is_busy_ = false;
+    bool is_ending_ = false;
+    std::thread thread_;
+};
+
+// One time that an event was recorded.
+struct Occurrence {
+    std::mutex mutex;
+    std::condition_variable happened;
+    bool has_happened = false;
+    double time = 0;  // virtual
+
+    void happen();
+    void wait();
+};
+
+struct SimulatedEvent {
+    std::shared_ptr<Occurrence> last;
+};
+
+struct SimulatedDevice::Shared {
+    explicit Shared(const SimulatedOptions& given);
+
+    // Counts a call; what it is to return.
+    DeviceStatus begin_call() noexcept;
+    // Submits work that takes so many virtual seconds. `link`, if not null, does one thing at a time.
+    void submit(SimulatedStream& stream, double seconds, double* link, std::function<void()> task);
+    // Waits for the stream if it still exists.
+    void wait_for(void* stream);
+
+    const SimulatedOptions options;
+    DeviceIdentity identity;
+    VirtualClock clock;
+    Arena arena;
+    std::atomic<std::uint64_t> calls{0};
+    std::atomic<std::uint64_t> failing_call{0};
+    std::atomic<DeviceFault> fault{DeviceFault::kNone};
+    std::atomic<bool> is_lost{false};
+    std::atomic<std::uint64_t> allocations{0};
+    std::atomic<std::uint64_t> pinned{0};  // bytes
+    std::atomic<std::uint64_t> pinned_allocations{0};
+    std::atomic<std::uint64_t> events{0};
+    std::mutex mutex;  // guards the members below
+    std::set<void*> streams;
+    double in_link = 0;
+    double out_link = 0;
+};
+
+}  // namespace cleave
