@@ -34,7 +34,8 @@ bool prints(const Arguments& arguments) {
             return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
         case Verb::kCount:
         case Verb::kCheck:
-        case Verb::kKey: break;
+        case Verb::kKey:
+        case Verb::kMachine: break;
     }
     return false;
 }

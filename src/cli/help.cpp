@@ -26,6 +26,7 @@ constexpr VerbRow kVerbs[kVerbCount] = {
     {"count [options] [FILE...|-]", "records, the header not counted"},
     {"check [options] [FILE...|-]", "describe a file, and what in it is odd"},
     {"key new FILE", "make a key for tokens, in a new file"},
+    {"machine [options]", "describe this machine and its GPU"},
 };
 
 std::string option_spelling(const OptionRow& row) {

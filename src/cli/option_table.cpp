@@ -11,7 +11,8 @@ namespace cleave::cli {
 namespace {
 
 constexpr unsigned kKey = bit(Verb::kKey);
-constexpr unsigned kAll = kAllVerbs & ~kKey;  // that read inputs
+constexpr unsigned kMachine = bit(Verb::kMachine);
+constexpr unsigned kAll = kAllVerbs & ~kKey & ~kMachine;  // that read inputs
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kOffsets = bit(Verb::kOffsets);
 constexpr unsigned kCat = bit(Verb::kCat);
@@ -22,7 +23,8 @@ constexpr unsigned kPieces = kPlans | kCat;
 constexpr unsigned kStaged = kSplit | kCat | kCheck;
 constexpr unsigned kReports = kAll & ~kPieces;
 
-constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat", "count", "check", "key"};
+constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat",    "count",
+                                                            "check", "key",     "machine"};
 
 // The rows of the groups "How to cut" and "Header".
 std::vector<OptionRow> cut_rows() {
@@ -119,6 +121,8 @@ std::vector<OptionRow> other_rows() {
         {"kernel", 0, "NAME", "{choices} [fastest]", kAll, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", kAll, "Machine"},
         {"memory-manager", 0, "NAME", "system, huge, pool[:SIZE] or /PATH.so [system]", kStaged, "Machine"},
+        {"device", 0, "NAME", "gpu, gpu:N for card N, or /PATH.so[:CONFIG] [gpu]", kMachine, "Machine"},
+        {"calibrate", 0, nullptr, "measure the device, and keep what was measured", kMachine, "Machine"},
         {"snapshot", 0, nullptr, "read a growing file as it is when it is opened", kAll, "Other"},
         {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll, "Other", choice_names(kWhens)},
         {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},

@@ -50,7 +50,8 @@ void take_policy(const Given& given, Arguments& arguments) {
         case Verb::kCat:
         case Verb::kCount:
         case Verb::kCheck:
-        case Verb::kKey: break;
+        case Verb::kKey:
+        case Verb::kMachine: break;
     }
 }
 
@@ -243,6 +244,13 @@ void take_key(const Given& given, Arguments& arguments) {
     arguments.key_file = words[1];
 }
 
+void take_machine(const Given& given, Arguments& arguments) {
+    if (!given.inputs().empty()) throw UsageError(formatted("machine takes no FILE: '{}'", given.inputs().front()));
+    arguments.execution.threads = usable_cores();
+    arguments.calibrates = given.has("calibrate");
+    if (const std::string* const device = given.text("device")) arguments.device = *device;
+}
+
 }  // namespace
 
 Shell parse_shell(const std::string& name) { return parse_choice("--completion", name, kShells); }
@@ -255,6 +263,10 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     if (arguments.help) return arguments;
     if (verb == Verb::kKey) {
         take_key(given, arguments);
+        return arguments;
+    }
+    if (verb == Verb::kMachine) {
+        take_machine(given, arguments);
         return arguments;
     }
     take_policy(given, arguments);

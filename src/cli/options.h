@@ -22,8 +22,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck, kKey };
-constexpr unsigned kVerbCount = 6;
+enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck, kKey, kMachine };
+constexpr unsigned kVerbCount = 7;
 
 enum class When : std::uint8_t { kNever, kAuto, kAlways };
 
@@ -47,6 +47,8 @@ struct Arguments {
     bool shows_template = false;  // check --rules-template
     DialectOptions dialect;
     Execution execution;
+    std::string device;                 // its name, of the verb machine; empty: the default one, if it is there
+    bool calibrates = false;            // of the verb machine
     std::string memory_manager;         // its name; with rules
     std::string memory_manager_origin;  // "--memory-manager" or the name of the variable
     Format format = Format::kTsv;

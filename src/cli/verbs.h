@@ -12,6 +12,9 @@ void run_offsets(Context& context);
 void run_cat(Context& context);
 // Makes a file with a new key in it. Throws std::system_error.
 void make_key(const std::string& path);
+// Prints what is known of the machine and its device, after measuring it if that was asked for. Does not flush `out`.
+// Throws DeviceUnavailable, DeviceError, MemoryError, std::invalid_argument and std::system_error.
+void describe_machine(const Arguments& arguments, StandardOutput& out);
 
 // Verbs that take several inputs. An input that fails does not stop the others. These functions flush `out`.
 

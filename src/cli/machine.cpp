@@ -1,0 +1,132 @@
+// cleave machine: the processor, the device, and what was measured of them.
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cleave/device.h"
+#include "cleave/machine_profile.h"
+#include "cleave/memory.h"
+#include "cli/formatted.h"
+#include "cli/messages.h"
+#include "cli/verbs.h"
+#include "io/page_cache.h"
+#include "offload/device.h"
+#include "offload/explain.h"
+
+namespace cleave::cli {
+namespace {
+
+using offload::text_of_bytes;
+using offload::text_of_seconds;
+
+// Nothing, with the reason, if the user named no device and there is none. A device that was named, or is to be
+// measured, has to be there.
+std::shared_ptr<Device> open_wanted_device(const Arguments& arguments, std::string& reason) {
+    if (!arguments.device.empty() || arguments.calibrates) {
+        return open_device(arguments.device.empty() ? "gpu" : arguments.device);
+    }
+    try {
+        return open_device("gpu");
+    } catch (const DeviceUnavailable& unavailable) {
+        constexpr std::string_view kSubject = "device: ";
+        reason = unavailable.what();
+        if (reason.starts_with(kSubject)) reason.erase(0, kSubject.size());
+        return nullptr;
+    }
+}
+
+constexpr const char* kNoFolder = "no folder for the profile: neither XDG_CACHE_HOME nor HOME is an absolute path";
+
+// Rates of functions that were measured before are kept.
+void calibrate(Device& device, const std::string& folder) {
+    if (folder.empty()) throw std::runtime_error(kNoFolder);
+    MachineProfile profile = measure_machine(device, MemoryManager::open("system"));
+    ReadProfile before = read_profile(folder, profile.identity);
+    if (before.profile) profile.functions = std::move(before.profile->functions);
+    write_profile(folder, profile);
+}
+
+class Printer {
+public:
+    explicit Printer(StandardOutput& out) : out_(out) {}
+
+    void line(std::string_view name, std::string_view text) {
+        out_.print("{:<18} {}\n", printable(name), printable(text));
+    }
+
+private:
+    StandardOutput& out_;
+};
+
+// "12.5 GB/s, 10.0 us to begin with".
+std::string text_of(const Rate& rate) {
+    const std::string start = text_of_seconds(rate.fixed);
+    if (rate.per_byte <= 0) return start + " to begin with";
+    return formatted("{:.3g} GB/s, {} to begin with", 1e-9 / rate.per_byte, start);
+}
+
+std::string text_of(const FunctionRates& rates) {
+    std::string text;
+    if (rates.host) text += "host " + text_of(*rates.host);
+    if (rates.device) text += (text.empty() ? "device " : "; device ") + text_of(*rates.device);
+    return text;
+}
+
+void print_processor(const Arguments& arguments, Printer& printer) {
+    printer.line("processor", processor_model());
+    printer.line("cores", formatted("{}", arguments.execution.threads));
+    const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+    const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    printer.line("memory",
+                 formatted("{}, {} available", text_of_bytes(pages * page_size), text_of_bytes(available_memory())));
+}
+
+void print_device(const Device& device, Printer& printer) {
+    const DeviceIdentity& identity = device.identity();
+    printer.line("device", identity.name);
+    printer.line("device memory", text_of_bytes(identity.memory_size));
+    printer.line("device id", identity.uuid);
+    printer.line("driver, runtime", identity.driver_version + ", " + identity.runtime_version);
+}
+
+void print_profile(const MachineProfile& profile, Printer& printer) {
+    printer.line("to the device", text_of(profile.in));
+    printer.line("from the device", text_of(profile.out));
+    printer.line("start of a body", text_of_seconds(profile.launch));
+    printer.line("copy in memory", text_of(profile.host_copy));
+    for (const auto& [name, rates] : profile.functions) printer.line("function " + name, text_of(rates));
+}
+
+}  // namespace
+
+void describe_machine(const Arguments& arguments, StandardOutput& out) {
+    std::string reason;
+    const std::shared_ptr<Device> device = open_wanted_device(arguments, reason);
+    const std::string folder = profile_folder();
+    if (arguments.calibrates) calibrate(*device, folder);
+    Printer printer(out);
+    print_processor(arguments, printer);
+    if (!device) {
+        printer.line("device", "none: " + reason);
+        return;
+    }
+    print_device(*device, printer);
+    if (folder.empty()) {
+        printer.line("profile", kNoFolder);
+        return;
+    }
+    const ReadProfile read = read_profile(folder, machine_identity(*device));
+    if (read.profile) {
+        printer.line("profile", read.path);
+        print_profile(*read.profile, printer);
+    } else {
+        printer.line("profile", formatted("{}: {}; cleave machine --calibrate makes it", read.path, read.reason));
+    }
+}
+
+}  // namespace cleave::cli

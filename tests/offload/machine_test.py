@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""cleave machine with a simulated device: what it prints, and the profile that it keeps.
+
+  machine_test.py --cleave PATH --module SIMULATED_MODULE
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("not so:", what)
+
+
+class Machine:
+    def __init__(self, command, cache):
+        self.command = command
+        self.environment = {**os.environ, "XDG_CACHE_HOME": cache}
+
+    def run(self, *words, **variables):
+        environment = {**self.environment, **variables}
+        done = subprocess.run([self.command, "machine", *words], capture_output=True, text=True, timeout=60,
+                              env={name: value for name, value in environment.items() if value is not None})
+        lines = [(line[:18].strip(), line[19:]) for line in done.stdout.splitlines()]
+        return done.returncode, dict(lines), done.stderr
+
+
+def check_profile(machine, module, cache):
+    path = os.path.join(cache, "cleave", "machine-simulated-0.json")
+    code, shown, errors = machine.run("--device", module)
+    check(code == 0 and not errors, "a device is described: %s" % errors)
+    check(shown["device"] == "simulated" and shown["device memory"] == "1.00 MiB", "the device: %s" % shown)
+    check(shown["profile"] == path + ": not measured yet; cleave machine --calibrate makes it", "no profile: %s" % shown)
+    check("to the device" not in shown, "what was not measured is not shown: %s" % shown)
+    check(not os.path.exists(cache), "without --calibrate nothing is written")
+
+    code, shown, errors = machine.run("--calibrate", "--device", module + ":100000000")
+    check(code == 0 and not errors, "a device is measured: %s" % errors)
+    check(shown["profile"] == path and shown["to the device"] == "10 GB/s, 10.0 us to begin with", "measured: %s" % shown)
+    check(os.stat(path).st_mode & 0o777 == 0o600, "the profile is private")
+    code, again, errors = machine.run("--device", module + ":100000000")
+    again["memory"] = shown["memory"]    # what is available changes
+    check((code, again, errors) == (0, shown, ""), "what was measured is shown again: %s %s" % (again, errors))
+
+    # Rates of functions stay when the machine is measured again.
+    with open(path) as file:
+        profile = json.load(file)
+    check(profile["device"] == "simulated-0", "the profile names the device: %s" % profile)
+    profile["functions"] = {"hmac\n": {"host": {"fixed": 0, "per_byte": 1e-9}, "device": {"fixed": 1, "per_byte": 1e-11}}}
+    profile["in"]["fixed"] = 77
+    with open(path, "w") as file:
+        json.dump(profile, file)
+    code, shown, _ = machine.run("--device", module)
+    wanted = "host 1 GB/s, 0.00 us to begin with; device 100 GB/s, 1.00 s to begin with"
+    check(code == 0 and shown.get("function hmac\\x0a") == wanted, "a function: %s" % shown)
+    check("77.0 s" in shown["to the device"], "what the file says: %s" % shown)
+    code, shown, _ = machine.run("--device", module, "--calibrate")
+    check(code == 0 and shown.get("function hmac\\x0a") == wanted, "functions stay: %s" % shown)
+    check("10.0 us" in shown["to the device"], "the link is measured again: %s" % shown)
+
+    with open(path, "w") as file:
+        file.write("{")
+    code, shown, _ = machine.run("--device", module)
+    check(code == 0 and shown["profile"].startswith(path + ": is damaged;"), "a damaged profile: %s" % shown)
+
+
+def check_errors(machine, module):
+    for config, message in [("no driver", "device: no driver"), ("no card", "device: no such card"),
+                            ("no luck", "device: the module cannot be used: ")]:
+        for words in [[], ["--calibrate"]]:
+            code, shown, errors = machine.run("--device", "%s:%s" % (module, config), *words)
+            check(code == 1 and not shown and message in errors, "%s: %d %s" % (config, code, errors))
+    nowhere = {"XDG_CACHE_HOME": "relative", "HOME": None}
+    code, shown, errors = machine.run("--device", module, **nowhere)
+    check(code == 0 and shown["profile"].startswith("no folder"), "no folder: %s" % shown)
+    code, _, errors = machine.run("--calibrate", "--device", module, **nowhere)
+    check(code == 1 and "no folder for the profile" in errors, "no folder to write to: %s" % errors)
+    code, _, errors = machine.run("--calibrate", "--device", module, XDG_CACHE_HOME="/proc/none")
+    check(code == 1 and "/proc/none" in errors, "a folder that cannot be made: %s" % errors)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cleave", required=True)
+    parser.add_argument("--module", required=True)
+    arguments = parser.parse_args()
+    module = os.path.abspath(arguments.module)
+    with tempfile.TemporaryDirectory() as folder:
+        cache = os.path.join(folder, "cache")
+        machine = Machine(arguments.cleave, cache)
+        check_profile(machine, module, cache)
+        check_errors(machine, module)
+    sys.exit(1 if failures else 0)
+
+
+main()
