@@ -1,5 +1,8 @@
 #include "memory/completed_manager.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -20,16 +23,22 @@ void wipe(const cleave_memory& memory) noexcept {
     if (memory.size > 0) ::explicit_bzero(memory.pointer, memory.size);
 }
 
+// Only whole pages can be left out of core dumps. Returns false if the size is too large.
+bool to_whole_pages(std::size_t& size, std::size_t& alignment) noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    if (size > SIZE_MAX - (page - 1)) return false;
+    size = (size + page - 1) / page * page;
+    alignment = std::max(alignment, page);
+    return true;
+}
+
 }  // namespace
 
 CompletedManager::CompletedManager(std::vector<const cleave_memory_manager*> managers)
     : ManagerBase(managers.front()->name, all_capabilities(managers)), managers_(std::move(managers)) {}
 
 CompletedManager::~CompletedManager() {
-    while (first_ != nullptr) {
-        if (first_->must_wipe) wipe(first_->memory);
-        forget(*first_);
-    }
+    forget_all();
     for (const cleave_memory_manager* manager : managers_) manager->destroy(manager->state);
 }
 
@@ -57,6 +66,14 @@ void CompletedManager::forget(Given& given) noexcept {
     delete &given;
 }
 
+void CompletedManager::forget_all() noexcept {
+    const std::scoped_lock lock(mutex_);
+    while (first_ != nullptr) {
+        if (first_->must_wipe) wipe(first_->memory);
+        delete std::exchange(first_, first_->next);
+    }
+}
+
 int CompletedManager::initialize(std::int32_t device) noexcept {
     for (const cleave_memory_manager* manager : managers_) {
         if (const int error = manager->initialize(manager->state, device); error != 0) return error;
@@ -69,9 +86,13 @@ int CompletedManager::allocate(cleave_memory_space space, std::size_t size, std:
     if (const int error = check_request(space, alignment, flags); error != 0) return error;
     const cleave_memory_manager* const manager = first_with(capability_of(space));
     if (manager == nullptr) return ENOTSUP;
+    const bool is_secret = (flags & CLEAVE_MEMORY_SECRET) != 0 && space != CLEAVE_MEMORY_DEVICE;
+    const bool must_wipe = is_secret && (manager->capabilities & CLEAVE_MEMORY_CAN_SECRET) == 0;
+    if (must_wipe && !to_whole_pages(size, alignment)) return ENOMEM;
     auto* const given = new (std::nothrow) Given{};
     if (given == nullptr) return ENOMEM;
     given->manager = manager;
+    given->must_wipe = must_wipe;
     if (const int error = manager->allocate(manager->state, space, size, alignment, flags, stream, &given->memory);
         error != 0) {
         delete given;
@@ -83,9 +104,7 @@ int CompletedManager::allocate(cleave_memory_space space, std::size_t size, std:
         delete given;
         return EPROTO;
     }
-    const bool is_secret = (flags & CLEAVE_MEMORY_SECRET) != 0 && space != CLEAVE_MEMORY_DEVICE;
-    given->must_wipe = is_secret && (manager->capabilities & CLEAVE_MEMORY_CAN_SECRET) == 0;
-    if (given->must_wipe) leave_out_of_dumps(given->memory);
+    if (must_wipe) leave_out_of_dumps(given->memory);
     keep(*given);
     memory = {given->memory.pointer, given->memory.size, given};
     return 0;
@@ -114,11 +133,13 @@ int CompletedManager::pin(const cleave_memory_owner& owner, void* pointer, std::
     return 0;
 }
 
-// Of the manager that gives memory of the space; ENOTSUP where it cannot tell.
+// Of the first manager that has the space and can tell.
 int CompletedManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
-    const cleave_memory_manager* const manager = first_with(capability_of(space));
-    if (manager == nullptr || manager->info == nullptr) return ENOTSUP;
-    return manager->info(manager->state, space, &free_size, &total_size);
+    for (const cleave_memory_manager* manager : managers_) {
+        if ((manager->capabilities & capability_of(space)) == 0 || manager->info == nullptr) continue;
+        return manager->info(manager->state, space, &free_size, &total_size);
+    }
+    return ENOTSUP;
 }
 
 int CompletedManager::export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept {
@@ -128,9 +149,14 @@ int CompletedManager::export_ipc(const cleave_memory& memory, cleave_memory_expo
 }
 
 int CompletedManager::defer_cleanup_begin() noexcept {
-    for (const cleave_memory_manager* manager : managers_) {
-        if (manager->defer_cleanup_begin == nullptr) continue;
-        if (const int error = manager->defer_cleanup_begin(manager->state); error != 0) return error;
+    for (std::size_t i = 0; i < managers_.size(); ++i) {
+        if (managers_[i]->defer_cleanup_begin == nullptr) continue;
+        const int error = managers_[i]->defer_cleanup_begin(managers_[i]->state);
+        if (error == 0) continue;
+        while (i-- > 0) {
+            if (managers_[i]->defer_cleanup_end != nullptr) managers_[i]->defer_cleanup_end(managers_[i]->state);
+        }
+        return error;
     }
     return 0;
 }
@@ -146,11 +172,8 @@ int CompletedManager::defer_cleanup_end() noexcept {
 }
 
 int CompletedManager::reset() noexcept {
+    forget_all();
     int first_error = 0;
-    while (first_ != nullptr) {
-        if (first_->must_wipe) wipe(first_->memory);
-        forget(*first_);
-    }
     for (const cleave_memory_manager* manager : managers_) {
         const int error = manager->reset(manager->state);
         if (first_error == 0) first_error = error;

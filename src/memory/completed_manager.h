@@ -12,7 +12,8 @@ namespace cleave {
 
 // Each member goes to the first of the managers that has it: allocate() to the first that has the space. What it gave
 // is released to the same one. Memory that is too small or misaligned is given back, and the error is EPROTO. Secret
-// host memory of a manager that cannot keep it secret is left out of core dumps and wiped here. Owns the managers.
+// host memory of a manager that cannot keep it secret is whole pages, left out of core dumps and wiped here. Owns the
+// managers.
 class CompletedManager final : public ManagerBase {
 public:
     // At least one manager; their interface_version is ours. Takes its name from the first.
@@ -44,6 +45,7 @@ private:
     const cleave_memory_manager* first_with(std::uint32_t capability) const noexcept;
     void keep(Given& given) noexcept;
     void forget(Given& given) noexcept;
+    void forget_all() noexcept;
 
     const std::vector<const cleave_memory_manager*> managers_;
     std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include "memory/completed_manager.h"
 #include "memory/plugin.h"
 #include "memory/pool_manager.h"
+#include "memory/raw_manager.h"
 #include "memory/system_manager.h"
 
 namespace cleave {
@@ -76,7 +77,7 @@ ManagerBase* make_named(std::string_view name, std::string_view config) {
 
 // Adds the default manager, and starts both.
 Owned completed(Owned chosen) {
-    const std::string name = chosen->name;
+    const std::string name = printable(chosen->name);
     std::vector<const cleave_memory_manager*> managers;
     managers.reserve(2);
     Owned standard(&make_system({})->face());
@@ -110,20 +111,18 @@ MemoryManager::MemoryManager(std::unique_ptr<const cleave_memory_manager, Destro
 
 MemoryManager::~MemoryManager() = default;
 
-std::shared_ptr<MemoryManager> MemoryManager::open(const std::string& name) {
+RawManager open_raw_manager(const std::string& name) {
     const std::size_t colon = name.find(':');
     const std::string first = name.substr(0, colon);
     const std::string config = colon == std::string::npos ? "" : name.substr(colon + 1);
-    Owned chosen;
-    const PoolManager* pool = nullptr;
-    if (first.starts_with('/')) {
-        chosen.reset(open_plugin(first, config));
-    } else {
-        const ManagerBase* const made = make_named(first, config);
-        chosen.reset(&made->face());
-        pool = dynamic_cast<const PoolManager*>(made);
-    }
-    return std::shared_ptr<MemoryManager>(new MemoryManager(completed(std::move(chosen)), pool));
+    if (first.starts_with('/')) return {Owned(open_plugin(first, config)), nullptr};
+    const ManagerBase* const made = make_named(first, config);
+    return {Owned(&made->face()), dynamic_cast<const PoolManager*>(made)};
+}
+
+std::shared_ptr<MemoryManager> MemoryManager::open(const std::string& name) {
+    RawManager raw = open_raw_manager(name);
+    return std::shared_ptr<MemoryManager>(new MemoryManager(completed(std::move(raw.manager)), raw.pool));
 }
 
 std::shared_ptr<MemoryManager> MemoryManager::or_default(std::shared_ptr<MemoryManager> manager) {
@@ -131,11 +130,11 @@ std::shared_ptr<MemoryManager> MemoryManager::or_default(std::shared_ptr<MemoryM
 }
 
 std::shared_ptr<MemoryManager> MemoryManager::adopt(const cleave_memory_manager& manager) {
-    check_version(manager, manager.name != nullptr ? manager.name : "?");
+    check_version(manager, manager.name != nullptr ? printable(manager.name) : "?");
     return std::shared_ptr<MemoryManager>(new MemoryManager(completed(Owned(&manager)), nullptr));
 }
 
-std::string MemoryManager::name() const { return manager_->name; }
+std::string MemoryManager::name() const { return printable(manager_->name); }
 
 std::optional<PoolStatistics> MemoryManager::pool_statistics() const {
     if (pool_ == nullptr) return std::nullopt;
@@ -143,6 +142,10 @@ std::optional<PoolStatistics> MemoryManager::pool_statistics() const {
 }
 
 Memory MemoryManager::allocate(const MemoryRequest& request) {
+    std::size_t alignment = request.alignment;
+    if (check_request(static_cast<cleave_memory_space>(request.space), alignment, request.flags) != 0) {
+        throw std::invalid_argument("memory: an alignment, space or flag that does not exist");
+    }
     Memory made;
     made.manager_ = shared_from_this();
     made.stream_ = request.stream;
@@ -150,7 +153,6 @@ Memory MemoryManager::allocate(const MemoryRequest& request) {
                                          request.alignment, request.flags, request.stream, &made.memory_);
     if (error == 0) return made;
     made.manager_.reset();
-    if (error == EINVAL) throw std::invalid_argument("memory: an alignment, space or flag that does not exist");
     throw MemoryError(name(), error, request.size);
 }
 

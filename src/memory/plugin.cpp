@@ -31,7 +31,7 @@ const cleave_memory_manager* open_plugin(const std::string& path, const std::str
     const int error = open(config.c_str(), &manager, message.data(), message.size());
     message.back() = 0;
     if (error != 0) {
-        const std::string why = message.front() != 0 ? message.data() : std::strerror(error);
+        const std::string why = message.front() != 0 ? printable(message.data()) : std::strerror(error);
         throw MemoryManagerError("memory manager " + path + ": cannot start: " + why);
     }
     if (manager == nullptr) throw MemoryManagerError("memory manager " + path + ": gave no manager");
@@ -54,13 +54,33 @@ void check_version(const cleave_memory_manager& manager, const std::string& orig
     const auto agrees = [&](std::uint32_t capability, bool is_there) {
         return ((manager.capabilities & capability) != 0) == is_there;
     };
-    const bool defers = manager.defer_cleanup_begin != nullptr && manager.defer_cleanup_end != nullptr;
+    const bool begins = manager.defer_cleanup_begin != nullptr;
+    const bool ends = manager.defer_cleanup_end != nullptr;
     if (!has_all) throw MemoryManagerError(prefix + "lacks a member that every manager has");
     if (!agrees(CLEAVE_MEMORY_CAN_PIN, manager.pin != nullptr) ||
         !agrees(CLEAVE_MEMORY_CAN_INFO, manager.info != nullptr) ||
-        !agrees(CLEAVE_MEMORY_CAN_EXPORT, manager.export_ipc != nullptr) || !agrees(CLEAVE_MEMORY_CAN_DEFER, defers)) {
+        !agrees(CLEAVE_MEMORY_CAN_EXPORT, manager.export_ipc != nullptr) || !agrees(CLEAVE_MEMORY_CAN_DEFER, begins) ||
+        !agrees(CLEAVE_MEMORY_CAN_DEFER, ends)) {
         throw MemoryManagerError(prefix + "its capabilities do not agree with its members");
     }
+}
+
+std::string printable(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out;
+    unsigned char previous = 0;
+    for (const char character : text) {
+        const auto byte = static_cast<unsigned char>(character);
+        // U+0080 to U+009F are control characters too. Without their second byte they are none.
+        const bool is_control = byte < ' ' || byte == 0x7F || (previous == 0xC2 && byte >= 0x80 && byte < 0xA0);
+        if (is_control) {
+            out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 0xF]};
+        } else {
+            out += character;
+        }
+        previous = byte;
+    }
+    return out;
 }
 
 }  // namespace cleave

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cleave/memory_manager.h"
 
@@ -15,5 +16,8 @@ const cleave_memory_manager* open_plugin(const std::string& path, const std::str
 // Throws MemoryManagerError if the manager is of another version of the interface, or lacks a member that must be
 // there. `origin` names it in messages.
 void check_version(const cleave_memory_manager& manager, const std::string& origin);
+
+// A text of a plugin, for messages: control characters as \xHH.
+std::string printable(std::string_view text);
 
 }  // namespace cleave

@@ -186,8 +186,8 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
     statistics_.peak_size = std::max(statistics_.peak_size, statistics_.used_size);
     ++statistics_.requests;
     int error = space == CLEAVE_MEMORY_DEVICE && block->stream != stream ? calls_.wait(block->stream) : 0;
-    if (error == 0 && (flags & CLEAVE_MEMORY_ZEROED) != 0 && size > 0) error = zero(*block, size, stream);
-    block->stream = stream;
+    if (error == 0) block->stream = stream;  // or it is still not ready for other streams
+    if (error == 0 && (flags & CLEAVE_MEMORY_ZEROED) != 0) error = zero(*block, block->size, stream);
     if (error != 0) {
         put_back(*block);
         return error;
@@ -292,6 +292,8 @@ int PoolManager::reset() noexcept {
     while (first_region_ != nullptr) {
         for (Block* block = first_region_->first; block != nullptr; block = block->next) {
             if (!block->is_free && block->is_secret) zero(*block, block->size, block->stream);
+            // A region is released on one stream, and its blocks may be in use on others.
+            if (first_region_->space == CLEAVE_MEMORY_DEVICE && block->stream != nullptr) calls_.wait(block->stream);
         }
         drop(*first_region_, nullptr);
     }

@@ -49,7 +49,7 @@ bool SystemManager::map(Block& block, std::size_t alignment, std::uint32_t flags
     const bool wants_huge = pages_ == Pages::kTransparentHuge || (flags & CLEAVE_MEMORY_HUGE) != 0;
     if (wants_huge && block.held >= kHugePage) alignment = std::max(alignment, kHugePage);
     const std::size_t extra = alignment > (is_reserved ? kHugePage : small_page()) ? alignment : 0;
-    if (block.held > SIZE_MAX / 2 - extra) return false;
+    if (block.held > SIZE_MAX / 4 || extra > SIZE_MAX / 4) return false;
     const std::size_t size = block.held + extra;
     const int how = MAP_PRIVATE | MAP_ANONYMOUS | (is_reserved ? MAP_HUGETLB | kHugePageOf2MiB : 0);
     void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, how, -1, 0);

@@ -1,0 +1,20 @@
+// Managers as they are, before MemoryManager completes them. The conformance suite tests them so.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cleave/memory.h"
+
+namespace cleave {
+
+struct RawManager {
+    std::unique_ptr<const cleave_memory_manager, DestroyManager> manager;
+    const PoolManager* pool;  // nullptr, or the object behind `manager`
+};
+
+// `name` is that of MemoryManager::open(). The manager is not initialized. Throws MemoryManagerError and
+// MemoryManagerNameError.
+RawManager open_raw_manager(const std::string& name);
+
+}  // namespace cleave
