@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over each source of the repository that a build folder would compile.
 
-A file that several targets compile is checked once, as the first of them compiles it. Generated files are left out.
+A file that several targets compile is checked once, as the first of them compiles it. Generated files are left out, and
+those of C: the checks are for C++.
 Shows every finding once and closes with "N files, M with findings". Exits with 1 if there is one.
 """
 import argparse
@@ -24,7 +25,8 @@ def commands_of(build, folders):
     generated = os.path.join(ROOT, "build") + os.sep
     commands = {}
     for entry in database:
-        if entry["file"].startswith(wanted) and not entry["file"].startswith(generated):
+        is_ours = entry["file"].startswith(wanted) and not entry["file"].startswith(generated)
+        if is_ours and entry["file"].endswith(".cpp"):
             commands.setdefault(entry["file"], entry)
     return commands
 

@@ -1,0 +1,116 @@
+// The conformance suite of memory managers: what cleave/memory_manager.h promises, checked through the C interface.
+// Each check runs in a process of its own with managers of its own, so that a manager that crashes fails one check.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cleave/memory_manager.h"
+#include "device_hooks.h"
+#include "memory/raw_manager.h"
+
+namespace cleave::conformance {
+
+#ifdef CLEAVE_SANITIZED
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
+struct Options {
+    std::string name;                            // of the manager, as MemoryManager::open() takes it
+    bool has_device = false;                     // pinned, mapped and device memory are tested too
+    const cleave_device_hooks* hooks = nullptr;  // may be null
+    std::string only;                            // checks whose names begin with it
+    unsigned limit = 120;                        // of the time that a check may take, in seconds
+};
+
+// Thrown by expect() and skip(); ends a check.
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct Skip : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// The check fails, for the reason that is given, unless `holds`.
+void expect(bool holds, const std::string& why);
+// As expect(error == wanted).
+void expect_error(int error, int wanted, const std::string& what);
+[[noreturn]] void skip(const std::string& why);
+
+// "host", "pinned", "mapped" or "device".
+std::string name_of(cleave_memory_space space);
+inline constexpr std::array<cleave_memory_space, 4> kSpaces{CLEAVE_MEMORY_HOST, CLEAVE_MEMORY_PINNED,
+                                                            CLEAVE_MEMORY_MAPPED, CLEAVE_MEMORY_DEVICE};
+
+// What is asked of allocate().
+struct Wanted {
+    std::size_t size = 0;
+    cleave_memory_space space = CLEAVE_MEMORY_HOST;
+    std::size_t alignment = 0;
+    std::uint32_t flags = 0;
+};
+
+// A manager under test. Its functions throw Failure where the manager breaks a promise.
+class Subject {
+public:
+    // Opened, and initialized unless `is_raw`.
+    explicit Subject(const Options& options, bool is_raw = false);
+
+    const cleave_memory_manager& face() const { return *manager_; }
+    bool can(std::uint32_t capability) const { return (face().capabilities & capability) != 0; }
+    // Those that it has and that are to be tested. Skips the check if there are none.
+    std::vector<cleave_memory_space> spaces() const;
+    // The first of them.
+    cleave_memory_space space() const { return spaces().front(); }
+
+    void initialize() const;
+    int try_allocate(const Wanted& wanted, cleave_memory& memory) const;
+    // Also checks the size and the alignment.
+    cleave_memory allocate(const Wanted& wanted) const;
+    void release(const cleave_memory& memory) const;
+    void reset() const;
+    void destroy() { manager_.reset(); }
+
+    // Whether bytes of the space can be written and read here.
+    bool can_touch(cleave_memory_space space) const;
+    // Fills the whole memory with bytes that follow from `seed`.
+    void fill(cleave_memory_space space, const cleave_memory& memory, std::uint64_t seed) const;
+    // Fails if it does not hold them any more.
+    void expect_filled(cleave_memory_space space, const cleave_memory& memory, std::uint64_t seed) const;
+    void expect_zero(cleave_memory_space space, const cleave_memory& memory) const;
+
+private:
+    std::vector<std::uint8_t> content(cleave_memory_space space, const cleave_memory& memory) const;
+
+    Options options_;
+    std::unique_ptr<const cleave_memory_manager, DestroyManager> manager_;
+};
+
+// Bytes that are all different from 0, and from those of other seeds in almost all places.
+std::vector<std::uint8_t> pattern(std::size_t size, std::uint64_t seed);
+
+// The address space of this process, in bytes (/proc/self/statm), without what the heap has no use for.
+std::uint64_t mapped_size();
+
+struct NamedCheck {
+    const char* name;
+    void (*run)(const Options& options);
+};
+std::span<const NamedCheck> interface_checks();
+std::span<const NamedCheck> allocation_checks();
+std::span<const NamedCheck> secret_checks();
+std::span<const NamedCheck> exhaustion_checks();
+std::span<const NamedCheck> thread_checks();
+std::span<const NamedCheck> lifetime_checks();
+std::span<const NamedCheck> device_checks();
+
+}  // namespace cleave::conformance

@@ -1,0 +1,30 @@
+/* What the conformance suite needs of a device, which the manager does not give: copies, and mapping the memory of
+ * another process. A library for it exports cleave_device_hooks(); it is named by --device=/PATH. All functions return
+ * 0 or a value of <errno.h>, and wait until the work is done. */
+#ifndef CLEAVE_TESTS_DEVICE_HOOKS_H
+#define CLEAVE_TESTS_DEVICE_HOOKS_H
+
+#include "cleave/memory_manager.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,readability-identifier-naming,modernize-redundant-void-arg): names of C
+typedef struct cleave_device_hooks {
+    int (*write)(void* device, const void* host, size_t size);
+    int (*read)(void* host, const void* device, size_t size);
+    /* Sets *pointer to the memory that another process exported. */
+    int (*open_ipc)(const cleave_memory_export* exported, void** pointer);
+    int (*close_ipc)(const cleave_memory_export* exported, void* pointer);
+} cleave_device_hooks;
+
+typedef const cleave_device_hooks* (*cleave_device_hooks_function)(void);
+#define CLEAVE_DEVICE_HOOKS_SYMBOL "cleave_device_hooks"
+// NOLINTEND(cppcoreguidelines-macro-usage,readability-identifier-naming,modernize-redundant-void-arg)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

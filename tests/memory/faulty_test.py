@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The conformance suite of memory managers finds the faults that plugins/faulty.c makes.
+
+  faulty_test.py MEMORY_CONFORMANCE FAULTY_PLUGIN [--sanitized]
+"""
+import subprocess
+import sys
+
+PROGRAM, PLUGIN = sys.argv[1:3]
+SANITIZED = "--sanitized" in sys.argv
+
+# A fault, the check that finds it, and a part of what it says.
+FOUND = [
+    ("version", "interface.version", "is for version 7 of the interface; this is version 1"),
+    ("struct-size", "interface.version", "its cleave_memory_manager has 40 bytes"),
+    ("no-release", "interface.members", "lacks a member"),
+    ("pin-without-member", "interface.members", "capabilities do not agree"),
+    ("info-without-member", "interface.members", "capabilities do not agree"),
+    ("begin-without-end", "interface.members", "capabilities do not agree"),
+    ("unknown-capability", "interface.capabilities", "do not exist"),
+    ("no-space", "interface.capabilities", "no space"),
+    ("name", "interface.name", "control character"),
+    ("free-over-total", "interface.info", "more host memory is free than there is"),
+    ("defer-depth", "interface.defer_cleanup", "an end without a begin returned 0"),
+    ("initialize", "allocate.spaces", "initialize returned 19"),
+    ("initialize-again", "lifetime.initialize_again", "changed while" if not SANITIZED else ""),
+    ("allocate-from=3", "allocate.sizes", "63 bytes of host memory"),
+    ("allocate-number=4", "allocate.sizes", "64 bytes of host memory"),
+    ("arguments", "allocate.sizes", "Invalid argument"),
+    ("too-small", "allocate.sizes", "gave 0 bytes"),
+    ("misaligned", "allocate.alignments", "misaligned"),
+    ("no-memory", "allocate.sizes", "*memory was not set"),
+    ("lies", "allocate.neighbours", "changed while they were in use"),
+    ("lies", "threads.hammer", ""),
+    ("careless", "allocate.spaces", "a call that failed changed *memory"),
+    ("careless", "allocate.arguments", "alignment"),
+    ("careless", "allocate.zeroed", "zeroed host memory is not 0"),
+    ("crash", "lifetime.reset", "ended by signal 6"),
+    ("pin-alone", "device.pin", "the owner was not retained once"),
+    ("one-state", "lifetime.independence", ""),
+]
+# These need a process that is not sanitized.
+if not SANITIZED:
+    FOUND += [
+        ("secret", "secret.wiped", "can be read after its release"),
+        ("secret", "secret.wiped_by_reset", "can be read after its release"),
+        ("secret", "secret.left_out_of_dumps", "are part of a core dump"),
+        ("leaks", "lifetime.leaks", "bytes more are mapped"),
+        ("leaks", "exhaustion.address_space", "after a release of 8 MiB"),
+        ("no-reset", "lifetime.reset_frees", "reset keeps"),
+        ("no-destroy", "lifetime.destroy_frees", "destroy keeps"),
+        ("unlocked", "threads", ""),
+    ]
+
+
+def main():
+    failures = 0
+    for fault, check, why in FOUND:
+        done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, fault), "--only=" + check, "--limit=30"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=300)
+        start = "FAIL " + check
+        if done.returncode != 1 or not any(l.startswith(start) and why in l for l in done.stdout.splitlines()):
+            failures += 1
+            print("%s was not found by %s: exit %d\n%s" % (fault, check, done.returncode, done.stdout))
+    print("%d faults, %d not found" % (len(FOUND), failures))
+    return 1 if failures or not FOUND else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+// Host memory that must not leak.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "conformance.h"
+
+namespace cleave::conformance {
+namespace {
+
+constexpr std::array kSizes{std::size_t{24}, std::size_t{1000}, std::size_t{5000}, (std::size_t{1} << 20) + 1};
+
+void skip_without_secret(const Subject& subject) {
+    if (!subject.can(CLEAVE_MEMORY_CAN_SECRET)) skip("cleave keeps the memory of this manager secret");
+    if (!subject.can(CLEAVE_MEMORY_CAN_HOST)) skip("it has no host memory");
+}
+
+// What can still be read at an address that may not be mapped any more.
+std::vector<std::uint8_t> left_at(const void* address, std::size_t size) {
+    std::vector<std::uint8_t> bytes(size);
+    const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    expect(memory >= 0, "/proc/self/mem cannot be opened");
+    const ssize_t got =
+        ::pread(memory, bytes.data(), size, static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address)));
+    ::close(memory);
+    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return bytes;
+}
+
+// Fails if eight bytes in a row are still what they were. Fewer may be what an allocator notes in free memory.
+void expect_wiped(const void* address, const std::vector<std::uint8_t>& secret) {
+    const std::vector<std::uint8_t> left = left_at(address, secret.size());
+    std::size_t run = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        run = left[i] == secret[i] ? run + 1 : 0;
+        expect(run < 8, "secret memory of " + std::to_string(secret.size()) + " bytes can be read after its release");
+    }
+}
+
+void check_wiped(const Options& options) {
+    const Subject subject(options);
+    skip_without_secret(subject);
+    // Memory whose clean-up is put off can still be looked at.
+    const cleave_memory_manager& face = subject.face();
+    if (subject.can(CLEAVE_MEMORY_CAN_DEFER)) expect_error(face.defer_cleanup_begin(face.state), 0, "begin");
+    // A neighbour keeps the pages where they are.
+    const cleave_memory neighbour = subject.allocate({.size = 100});
+    for (const std::size_t size : kSizes) {
+        const cleave_memory memory = subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET});
+        subject.fill(CLEAVE_MEMORY_HOST, memory, size);
+        // Made before the release: it could come to lie where the memory was.
+        const std::vector<std::uint8_t> secret = pattern(memory.size, size);
+        expect(left_at(memory.pointer, memory.size) == secret, "/proc/self/mem shows something else");
+        subject.release(memory);
+        expect_wiped(memory.pointer, secret);
+    }
+    subject.release(neighbour);
+}
+
+void check_wiped_by_reset(const Options& options) {
+    const Subject subject(options);
+    skip_without_secret(subject);
+    std::vector<cleave_memory> held;
+    std::vector<std::vector<std::uint8_t>> secrets;
+    for (const std::size_t size : kSizes) {
+        held.push_back(subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET}));
+        subject.fill(CLEAVE_MEMORY_HOST, held.back(), size);
+        secrets.push_back(pattern(held.back().size, size));
+    }
+    subject.reset();
+    for (std::size_t i = 0; i < held.size(); ++i) expect_wiped(held[i].pointer, secrets[i]);
+}
+
+// Whether all bytes lie in mappings with the flag "dd" (no dump) in /proc/self/smaps.
+bool is_left_out_of_dumps(const cleave_memory& memory) {
+    const auto first = reinterpret_cast<std::uintptr_t>(memory.pointer);
+    const std::uintptr_t last = first + memory.size;
+    std::uintptr_t next = first;  // the first byte that was not looked at
+    std::ifstream maps("/proc/self/smaps");
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    for (std::string line; next < last && std::getline(maps, line);) {
+        char dash = 0;
+        std::uintptr_t from = 0;
+        std::uintptr_t to = 0;
+        std::istringstream words(line);
+        if (line.starts_with("VmFlags:")) {
+            if (begin > next || end <= next) continue;
+            if ((line + " ").find(" dd ") == std::string::npos) return false;
+            next = end;
+        } else if (words >> std::hex >> from >> dash >> to && dash == '-') {
+            begin = from;
+            end = to;
+        }
+    }
+    return next >= last;
+}
+
+void check_left_out_of_dumps(const Options& options) {
+    const Subject subject(options);
+    skip_without_secret(subject);
+    std::vector<cleave_memory> held;
+    for (const std::size_t size : kSizes) {
+        for (const std::uint32_t more : {0U, CLEAVE_MEMORY_ZEROED, CLEAVE_MEMORY_HUGE}) {
+            held.push_back(subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET | more}));
+            subject.fill(CLEAVE_MEMORY_HOST, held.back(), size);
+        }
+    }
+    for (const cleave_memory& memory : held) {
+        expect(is_left_out_of_dumps(memory), std::to_string(memory.size) + " secret bytes are part of a core dump");
+        subject.release(memory);
+    }
+}
+
+constexpr std::array kChecks{
+    NamedCheck{"secret.wiped", check_wiped},
+    NamedCheck{"secret.wiped_by_reset", check_wiped_by_reset},
+    NamedCheck{"secret.left_out_of_dumps", check_left_out_of_dumps},
+};
+
+}  // namespace
+
+std::span<const NamedCheck> secret_checks() { return kChecks; }
+
+}  // namespace cleave::conformance
