@@ -1,9 +1,4 @@
 # What is installed, in two components: `cleave`, the command, and `dev`, the library for other programs.
-# Debian keeps libraries in a folder for each architecture.
-if(NOT DEFINED CMAKE_INSTALL_LIBDIR AND CMAKE_LIBRARY_ARCHITECTURE AND EXISTS /etc/debian_version)
-    set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Where libraries are installed")
-endif()
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # The changelog and the licence, in the folder of each package.

@@ -198,11 +198,15 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
 
 int PoolManager::release(const cleave_memory& memory, void* stream) noexcept {
     auto& block = *static_cast<Block*>(memory.handle);
-    const int error = block.is_secret ? zero(block, block.size, stream) : 0;
+    // A device may still copy pinned memory, which is then for anyone.
+    const cleave_memory_space space = block.region->space;
+    const bool is_pinned = space == CLEAVE_MEMORY_PINNED || space == CLEAVE_MEMORY_MAPPED;
+    const int waited = is_pinned && calls_.wait != nullptr ? calls_.wait(stream) : 0;
+    const int zeroed = block.is_secret ? zero(block, block.size, stream) : 0;
     const std::scoped_lock lock(mutex_);
     block.stream = stream;
     put_back(block);
-    return error;
+    return waited != 0 ? waited : zeroed;
 }
 
 void PoolManager::put_back(Block& block) noexcept {

@@ -32,6 +32,11 @@ void Hasher::token(std::uint32_t use, Value value, std::uint8_t* digest) noexcep
     ::nettle_hmac_sha256_digest(states_ + use, kMacSize, digest);
 }
 
+void Hasher::copy_state(std::uint32_t use, FlatMacState& state) const noexcept {
+    std::copy_n(states_[use].inner.state, 8, state.inner);
+    std::copy_n(states_[use].outer.state, 8, state.outer);
+}
+
 void Hasher::lower_token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept {
     assert(states_ != nullptr);
     for (std::uint64_t done = 0; done < value.size;) {

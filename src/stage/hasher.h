@@ -6,6 +6,7 @@
 #include <span>
 
 #include "memory/secret_memory.h"
+#include "stage/flat_program.h"
 #include "stage/key_names.h"
 #include "stage/value.h"
 
@@ -30,6 +31,9 @@ public:
     void token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept;
     // The same for the value with A-Z in lower case.
     void lower_token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept;
+
+    // For a device. What it writes is secret.
+    void copy_state(std::uint32_t use, FlatMacState& state) const noexcept;
 
 private:
     static constexpr std::size_t kScratchSize = 256;

@@ -1,0 +1,79 @@
+// The input of the benchmarks: 20 rows, repeated, and what must become of them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cuda/device.h"
+#include "cuda/strings.h"
+
+namespace cleave::cuda {
+
+struct Person {
+    const char* name;
+    const char* visibility;
+    const char* redacted;
+};
+
+constexpr std::array<Person, 20> kPeople{
+    {{"Maren Holt", "public", "H Maren"},    {"Isidro Vance", "private", "X X"},
+     {"Tova Lindqvist", "public", "L Tova"}, {"Emeka Obi", "public", "O Emeka"},
+     {"Priya Raman", "private", "X X"},      {"Cassius Dell", "public", "D Cassius"},
+     {"Yuki Mori", "private", "X X"},        {"Odile Ferrand", "public", "F Odile"},
+     {"Bram Kuiper", "private", "X X"},      {"Leocadia Ruiz", "public", "R Leocadia"},
+     {"Noor Haddad", "private", "X X"},      {"Finnian Roe", "public", "R Finnian"},
+     {"Zelda Marsh", "private", "X X"},      {"Anselm Grau", "public", "G Anselm"},
+     {"Wren Abara", "private", "X X"},       {"Saskia Volkov", "public", "V Saskia"},
+     {"Tomas Reyes", "private", "X X"},      {"Ingrid Solheim", "public", "S Ingrid"},
+     {"Dov Ashkenazi", "private", "X X"},    {"Mirela Popa", "public", "P Mirela"}}};
+
+// A column in host memory.
+struct HostColumn {
+    std::vector<std::int32_t> offsets{0};
+    std::string bytes;
+};
+
+inline HostColumn repeat(const char* Person::*member, std::int64_t rows) {
+    HostColumn column;
+    column.offsets.reserve(static_cast<std::size_t>(rows) + 1);
+    column.bytes.reserve(static_cast<std::size_t>(rows) * 12);
+    for (std::int64_t i = 0; i < rows; ++i) {
+        column.bytes += kPeople[static_cast<std::size_t>(i) % kPeople.size()].*member;
+        column.offsets.push_back(static_cast<std::int32_t>(column.bytes.size()));
+    }
+    return column;
+}
+
+inline bool is_right(Device& device, const DeviceStrings& made, const HostColumn& expected) {
+    if (made.offsets.size() < expected.offsets.size() * 4 ||
+        static_cast<std::size_t>(made.size) != expected.bytes.size()) {
+        return false;
+    }
+    std::vector<std::int32_t> offsets(expected.offsets.size());
+    std::string bytes(expected.bytes.size(), '\0');
+    check(cudaMemcpyAsync(offsets.data(), made.offsets.data(), offsets.size() * 4, cudaMemcpyDeviceToHost,
+                          device.stream()),
+          "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(bytes.data(), made.bytes.data(), bytes.size(), cudaMemcpyDeviceToHost, device.stream()),
+          "cudaMemcpyAsync");
+    device.wait();
+    return offsets == expected.offsets && bytes == expected.bytes;
+}
+
+// Fills memory that is about to be given again, so that an old result cannot be taken for a new one.
+inline void soil(Device& device, const StringsView& names) {
+    const auto rows = static_cast<std::size_t>(names.rows);
+    const std::array<Memory, 2> used{device.allocate(rows * 4 + 4),
+                                     device.allocate(static_cast<std::size_t>(names.size) + 3 * rows)};
+    for (const Memory& memory : used) {
+        check(cudaMemsetAsync(memory.data(), 0xEE, memory.size(), device.stream()), "cudaMemsetAsync");
+    }
+    device.wait();
+}
+
+}  // namespace cleave::cuda

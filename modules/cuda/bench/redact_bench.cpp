@@ -1,0 +1,125 @@
+// The published example in all forms, with all memory managers.
+//
+//   redact_bench [ROWS...]       times, 600000 and 64000000 rows by default
+//   redact_bench --csv ROWS      writes the input as CSV to standard output, for other programs
+//
+// One line for each form, manager and count of rows. GB/s are bytes and offsets of the input and the output over the
+// median. A line ends with WRONG if the result differs from what the table of people.h says, and the exit code is 1
+// then.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "cuda/bench/people.h"
+#include "cuda/bench/timing.h"
+#include "cuda/device.h"
+#include "cuda/managers.h"
+#include "cuda/redact.h"
+
+namespace cleave::cuda {
+namespace {
+
+struct Form {
+    const char* name;
+    DeviceStrings (*make)(Device& device, const StringsView& names, const StringsView& visibilities);
+    std::int64_t most_rows;
+};
+
+constexpr std::array kForms{Form{"composed", &redact_composed, INT32_MAX},
+                            Form{"malloc", &redact_with_malloc, 1'000'000},  // slow, and its heap is limited
+                            Form{"working-memory", &redact_with_working_memory, INT32_MAX},
+                            Form{"two-passes", &redact_in_two_passes, INT32_MAX},
+                            Form{"one-pass", &redact_in_one_pass, INT32_MAX}};
+
+// Regions of the pool have room for each column, or cudaMalloc() would be timed.
+constexpr std::array kManagers{"cuda", "cuda-async", "cuda-pool:4294967296"};
+
+constexpr std::size_t kHeap = std::size_t{1} << 30;
+
+void write_csv(std::int64_t rows) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const Person& person = kPeople[static_cast<std::size_t>(i) % kPeople.size()];
+        std::printf("%s,%s\n", person.name, person.visibility);
+    }
+}
+
+void time_copy(Device& device) {
+    constexpr std::size_t kSize = std::size_t{2} << 30;
+    const Memory from = device.allocate(kSize);
+    const Memory to = device.allocate(kSize);
+    check(cudaMemsetAsync(from.data(), 1, kSize, device.stream()), "cudaMemsetAsync");
+    const Timing timing = time_runs(device, [&] {
+        check(cudaMemcpyAsync(to.data(), from.data(), kSize, cudaMemcpyDeviceToDevice, device.stream()),
+              "cudaMemcpyAsync");
+        return 0;
+    });
+    std::printf("copy on the device: %.0f GB/s read and written\n", 2 * kSize / timing.median_us / 1e3);
+}
+
+bool time_forms(std::int64_t rows) {
+    const HostColumn names = repeat(&Person::name, rows);
+    const HostColumn visibilities = repeat(&Person::visibility, rows);
+    const HostColumn expected = repeat(&Person::redacted, rows);
+    Device owner(open_manager("cuda"));
+    const DeviceStrings name_column = to_device(owner, names.offsets, names.bytes);
+    const DeviceStrings visibility_column = to_device(owner, visibilities.offsets, visibilities.bytes);
+    const double bytes = static_cast<double>(names.bytes.size() + visibilities.bytes.size() + expected.bytes.size()) +
+                         12.0 * static_cast<double>(rows + 1);
+    bool are_all_right = true;
+    for (const char* manager : kManagers) {
+        Device device(open_manager(manager));
+        for (const Form& form : kForms) {
+            if (rows > form.most_rows) continue;
+            const auto make = [&] { return form.make(device, name_column.view(), visibility_column.view()); };
+            const Timing timing = time_runs(device, make);
+            soil(device, name_column.view());
+            const bool right = is_right(device, make(), expected);
+            are_all_right = are_all_right && right;
+            std::printf("redact %-14s %-20s rows %8lld best_us %10.1f median_us %10.1f in+out_MB %7.1f GB/s %7.1f %s\n",
+                        form.name, manager, static_cast<long long>(rows), timing.best_us, timing.median_us, bytes / 1e6,
+                        bytes / timing.median_us / 1e3, right ? "right" : "WRONG");
+            std::fflush(stdout);
+        }
+    }
+    return are_all_right;
+}
+
+int run(int count, char** words) {
+    if (count == 3 && std::strcmp(words[1], "--csv") == 0) {
+        write_csv(std::atoll(words[2]));
+        return 0;
+    }
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        std::fprintf(stderr, "redact_bench: there is no GPU, or no driver for it\n");
+        return 1;
+    }
+    std::vector<std::int64_t> sizes;
+    for (int i = 1; i < count; ++i) sizes.push_back(std::atoll(words[i]));
+    if (sizes.empty()) sizes = {600'000, 64'000'000};
+    reserve_heap(kHeap);
+    {
+        Device device(open_manager("cuda"));
+        time_copy(device);
+    }
+    bool are_all_right = true;
+    for (const std::int64_t rows : sizes) are_all_right = time_forms(rows) && are_all_right;
+    return are_all_right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace cleave::cuda
+
+int main(int count, char** words) {
+    try {
+        return cleave::cuda::run(count, words);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "redact_bench: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,61 @@
+// A card as a device of the runtime of cleave/offload.h.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "cuda/streams.h"
+#include "offload/device.h"
+
+namespace cleave::cuda {
+
+class CudaDevice final : public cleave::Device {
+public:
+    // Card number `card`, which exists. `manager` is a name for make_manager(). Throws CudaError and
+    // MemoryManagerError.
+    CudaDevice(int card, std::string manager);
+
+    int card() const noexcept { return streams_->card(); }
+
+    const DeviceIdentity& identity() const noexcept override { return identity_; }
+    const cleave_memory_manager* make_memory_manager() noexcept override;
+    void* entry(const char* name) const noexcept override;
+
+    DeviceStatus create_stream(void*& stream) noexcept override;
+    void destroy_stream(void* stream) noexcept override;
+    DeviceStatus synchronize(void* stream) noexcept override;
+    DeviceStatus query(void* stream, bool& is_done) noexcept override;
+
+    DeviceStatus copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept override;
+    DeviceStatus copy_out(void* to_host, const void* from_device, std::size_t size, void* stream) noexcept override;
+    DeviceStatus copy_within(void* to_device, const void* from_device, std::size_t size,
+                             void* stream) noexcept override;
+
+    // Calls the body at once. Finds launches of the body that failed and that it did not look at, if the body launches
+    // with the CUDA of this module.
+    DeviceStatus run(const DeviceWork& work, const std::function<void(void* stream)>& body,
+                     void* stream) noexcept override;
+
+    DeviceStatus create_event(void*& event) noexcept override;
+    void destroy_event(void* event) noexcept override;
+    DeviceStatus record(void* event, void* stream) noexcept override;
+    DeviceStatus wait(void* stream, void* event) noexcept override;
+    DeviceStatus synchronize_event(void* event) noexcept override;
+    DeviceStatus elapsed(void* from, void* to, double& seconds) noexcept override;
+
+private:
+    // Makes the card current and calls `function`, unless the card is lost. `what` is the name of the call in CUDA.
+    template <class F>
+    DeviceStatus call(const char* what, F function) noexcept;
+    DeviceStatus status_of(const char* what, cudaError_t error) noexcept;
+
+    const std::shared_ptr<Streams> streams_;
+    const std::string manager_;
+    DeviceIdentity identity_;
+    std::atomic<bool> is_lost_{false};
+};
+
+}  // namespace cleave::cuda

@@ -1,0 +1,118 @@
+// A device at work: its stream, its memory manager, what it can do, and how kernels are launched on it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cleave/memory.h"
+#include "cuda/error.h"
+
+namespace cleave::cuda {
+
+// What a kernel tells the host without a copy: it lies in host memory that the device writes.
+struct Report {
+    std::uint64_t size;  // bytes of the column that was made
+};
+
+// Words that the blocks of a kernel share. There are two arrays, which kernels use in turn. The kernel finds 0 in all
+// words of `now`, and sets the first `other_count` words of `other` to 0 for the next one.
+struct TileWords {
+    std::uint64_t* now;
+    std::uint64_t* other;
+    std::uint32_t other_count;
+};
+
+// Used by one thread at a time.
+class Device {
+public:
+    // Works on the current device of CUDA. All memory for columns comes from `manager`. The stream is the caller's, and
+    // must outlive this object. Throws CudaError and MemoryError.
+    explicit Device(std::shared_ptr<MemoryManager> manager, cudaStream_t stream = nullptr);
+
+    cudaStream_t stream() const noexcept { return stream_; }
+    // For what follows. The stream before has nothing left to do.
+    void set_stream(cudaStream_t stream) noexcept { stream_ = stream; }
+    int processors() const noexcept { return processors_; }
+    // The most shared memory of a block, in bytes.
+    std::size_t shared_limit() const noexcept { return shared_limit_; }
+    Report* report() const noexcept { return reinterpret_cast<Report*>(report_.data()); }
+    // Called before the launch of a kernel that reports a size.
+    void expect_report() noexcept { report()->size = kNoReport; }
+    // Waits until the kernel has reported, and returns the size. The kernel may still run. Throws CudaError.
+    std::uint64_t wait_for_report();
+
+    // Words for the next kernel, at least `count` of each kind. The kernel must be launched on the stream, and
+    // keep_words() called then. Throws MemoryError and CudaError.
+    TileWords tile_words(std::size_t count);
+    void keep_words(std::size_t count) noexcept;
+
+    // Device memory that belongs to the stream. Throws MemoryError.
+    Memory allocate(std::size_t size, std::uint32_t flags = 0);
+    // Waits until the stream has done everything.
+    void wait() { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+    // How many blocks of the kernel run at the same time, at least one. Called before the first launch of the kernel
+    // with more than 48 KiB of shared memory: allows it as much as the device has. Asks CUDA once for each kernel and
+    // size.
+    template <class... P>
+    int blocks_at_once(void (*kernel)(P...), int threads, std::size_t shared) {
+        const auto key = reinterpret_cast<const void*>(kernel);
+        bool is_known = false;
+        for (const Known& known : known_) {
+            if (known.kernel != key) continue;
+            if (known.shared == shared) return known.blocks;
+            is_known = true;
+        }
+        // Once: a launch may have any size up to what was set last.
+        if (!is_known) {
+            check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(shared_limit_)),
+                  "cudaFuncSetAttribute");
+        }
+        int each = 0;
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+        const int blocks = (each > 0 ? each : 1) * processors_;
+        known_.push_back({key, shared, blocks});
+        return blocks;
+    }
+
+    template <class... P, class... A>
+    void launch(void (*kernel)(P...), unsigned blocks, unsigned threads, std::size_t shared, A&&... arguments) {
+        cudaLaunchConfig_t config{};
+        config.gridDim = dim3{blocks, 1, 1};
+        config.blockDim = dim3{threads, 1, 1};
+        config.dynamicSmemBytes = shared;
+        config.stream = stream_;
+        check(cudaLaunchKernelEx(&config, kernel, static_cast<A&&>(arguments)...), "cudaLaunchKernelEx");
+    }
+
+private:
+    static constexpr std::uint64_t kNoReport = UINT64_MAX;
+    static constexpr std::size_t kFewWords = 2048;
+
+    void make_words(std::size_t count);
+
+    struct Known {
+        const void* kernel;
+        std::size_t shared;
+        int blocks;
+    };
+
+    std::shared_ptr<MemoryManager> manager_;
+    cudaStream_t stream_;
+    Memory report_;
+    Memory words_;                // both arrays
+    std::size_t words_room_ = 0;  // words of each
+    std::size_t words_used_ = 0;  // of the second array
+    bool are_words_swapped_ = false;
+    int processors_ = 0;
+    std::size_t shared_limit_ = 0;
+    std::vector<Known> known_;
+};
+
+}  // namespace cleave::cuda

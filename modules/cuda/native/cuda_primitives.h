@@ -1,0 +1,53 @@
+// What kernels need beside CUDA's own built-in functions: shared memory of a size that the launch decides, asynchronous
+// copies into it, and 64-bit words that blocks pass to each other. tests/emulated/cuda_primitives.h has the same for a
+// CPU.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace cleave::cuda {
+
+// The block's dynamic shared memory, at a multiple of 16 bytes.
+__device__ __forceinline__ std::uint8_t* block_memory() {
+    extern __shared__ uint4 dynamic_shared_memory[];
+    return reinterpret_cast<std::uint8_t*>(dynamic_shared_memory);
+}
+
+// Begins to copy 16 bytes from global to shared memory. Both are at multiples of 16. The thread sees the bytes after
+// wait_for_copies(), other threads after a barrier behind that.
+__device__ __forceinline__ void copy_16_async(std::uint8_t* shared, const std::uint8_t* global) {
+    const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+
+// Ends a group of copies.
+__device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits for all groups of this thread but the latest `kPending` ones.
+template <int kPending>
+__device__ __forceinline__ void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+// A word that other blocks write while this one reads it. There is no order with other memory.
+__device__ __forceinline__ std::uint64_t load_relaxed(const std::uint64_t* word) {
+    std::uint64_t value = 0;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void store_relaxed(std::uint64_t* word, std::uint64_t value) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+// For a word of host memory that the host reads while the kernel runs.
+__device__ __forceinline__ void store_report(std::uint64_t* word, std::uint64_t value) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+// Lets others go on for about 50 ns, while this thread waits for them.
+__device__ __forceinline__ void pause_briefly() { __nanosleep(50); }
+
+}  // namespace cleave::cuda

@@ -1,0 +1,55 @@
+// An operation of src/stage as a functor of rows_kernel.h: the same source makes the values on the CPU and on the
+// device. It has no hasher yet, so operations with a key are not for it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/rows_kernel.h"
+#include "stage/bytes.h"
+#include "stage/value.h"
+
+namespace cleave::cuda {
+
+// Gives tokens of zeros, so that operations that could have a key compile.
+struct NoHasher {
+    CLEAVE_DEVICE void token(std::uint32_t, Value, std::uint8_t* digest) const { fill_bytes(digest, 0, 32); }
+    CLEAVE_DEVICE void lower_token(std::uint32_t, Value, std::uint8_t* digest) const { fill_bytes(digest, 0, 32); }
+};
+
+// For two passes: bound() of an operation is for one value, so that of a column is a guess.
+template <class Operation>
+struct OperationRows {
+    static constexpr int kColumns = 1;
+    static constexpr bool kMakesNulls = true;
+    static constexpr bool kMakesNewNulls = true;
+
+    Operation operation;
+
+    struct Measured {
+        std::uint32_t size;
+    };
+
+    template <class Text>
+    __device__ __forceinline__ Measured measure(const Row<1, Text>& row) const {
+        if (!row.has(0)) return {kNullRow};
+        NoHasher hasher;
+        const std::uint64_t size = operation.measure(value_of(row.column[0]), hasher);
+        if (size == kBecomesNull) return {kNullRow};
+        // So long a value makes the column too large.
+        return {size < kNullRow ? static_cast<std::uint32_t>(size) : kNullRow - 1};
+    }
+
+    template <class Text>
+    __device__ __forceinline__ void write(const Row<1, Text>& row, Measured, std::uint8_t* out) const {
+        NoHasher hasher;
+        operation.write(value_of(row.column[0]), out, hasher);
+    }
+
+    std::uint64_t bound(const std::uint64_t* sizes, std::uint64_t rows) const {
+        return rows > 0 ? rows * operation.bound(sizes[0] / rows) : 0;
+    }
+};
+
+}  // namespace cleave::cuda

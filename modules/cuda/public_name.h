@@ -1,0 +1,75 @@
+// The published example as a functor: names and visibilities. `John Doe` becomes `D John` if its visibility is exactly
+// `public`, and `X X` otherwise. It fails closed: a name without a space, or with nothing before or behind the first
+// space, becomes `X X`, and so does a name whose visibility is null. A null name stays null.
+//
+// Apart from the visibility, it is the operation short-name of src/stage, for staged values in words of four bytes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/rows_kernel.h"
+#include "stage/characters.h"
+
+namespace cleave::cuda {
+
+struct PublicName {
+    static constexpr int kColumns = 2;
+    static constexpr bool kMakesNulls = true;
+    static constexpr bool kMakesNewNulls = false;
+
+    struct Measured {
+        std::uint32_t size;
+        std::uint32_t before;  // bytes before the first space; 0: the row becomes `X X`
+    };
+
+    template <class Text>
+    __device__ __forceinline__ static bool is_public(const Text& text) {
+        // "publ" and "ic", the first byte lowest. All is compared at once: branches would take longer.
+        const std::uint32_t low = text.word(0);
+        const std::uint32_t high = text.word(4);
+        return ((text.size ^ 6U) | (low ^ 0x6C627570U) | ((high ^ 0x6369U) & 0xFFFFU)) == 0;
+    }
+
+    template <class Text>
+    __device__ __forceinline__ Measured measure(const Row<2, Text>& row) const {
+        if (!row.has(0)) return {kNullRow, 0};
+        const Text& name = row.column[0];
+        if (!row.has(1) || !is_public(row.column[1])) return {3, 0};
+        const std::uint32_t space = name.find(' ');
+        if (space == 0 || space + 1 >= name.size) return {3, 0};
+        return {initial_size(name, space + 1) + 1 + space, space};
+    }
+
+    template <class Text, class Output>
+    __device__ __forceinline__ void write(const Row<2, Text>& row, Measured measured, Output out) const {
+        if (measured.before == 0) {
+            out.put(0x582058, 3);  // X X
+            return;
+        }
+        const Text& name = row.column[0];
+        const std::uint32_t initial = measured.size - 1 - measured.before;
+        const std::uint32_t letters = name.word(measured.before + 1);
+        if (initial < 4) {
+            const std::uint32_t space = 0x20U << initial * 8;
+            out.put((letters & (space / 0x20U - 1)) | space, initial + 1);
+        } else {
+            out.put(letters, 4);
+            out.put(0x20, 1);
+        }
+        out.copy(name, 0, measured.before);
+    }
+
+    // A row is no longer than its name, or 3 bytes.
+    std::uint64_t bound(const std::uint64_t* sizes, std::uint64_t rows) const { return sizes[0] + 3 * rows; }
+
+private:
+    template <class Text>
+    __device__ __forceinline__ static std::uint32_t initial_size(const Text& name, std::uint32_t at) {
+        if (name.byte(at) < 0x80) return 1;
+        return static_cast<std::uint32_t>(character_size(name.data() + at, name.data() + name.size));
+    }
+};
+
+}  // namespace cleave::cuda

@@ -1,0 +1,190 @@
+#include "cuda/redact.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "cuda/columns.h"
+#include "cuda/device.h"
+#include "cuda/public_name.h"
+#include "cuda/rows.h"
+
+namespace cleave::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+__device__ __forceinline__ std::int32_t own_row() {
+    return static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+__device__ __forceinline__ Row<2, PlainText> row_of(const StringsView& names, const StringsView& visibilities,
+                                                    std::int32_t index) {
+    Row<2, PlainText> row;
+    row.column[0] = plain_text(names, index);
+    row.column[1] = plain_text(visibilities, index);
+    row.valid = (is_valid(names, index) ? 1U : 0U) | (is_valid(visibilities, index) ? 2U : 0U);
+    row.index = index;
+    return row;
+}
+
+unsigned blocks_for(std::int32_t rows) { return (static_cast<unsigned>(rows) + kThreads - 1) / kThreads; }
+
+// What values that lie anywhere have in common.
+struct Scattered {
+    static constexpr int kColumns = 0;
+    static constexpr bool kMakesNulls = true;
+    static constexpr bool kMakesNewNulls = true;
+
+    struct Measured {
+        std::uint32_t size;
+    };
+
+    std::uint64_t total;  // a guess of all bytes
+
+    std::uint64_t bound(const std::uint64_t*, std::uint64_t) const { return total; }
+};
+
+struct Piece {
+    std::uint8_t* bytes;
+    std::uint32_t size;  // kNullRow: none
+};
+
+struct Pieces : Scattered {
+    const Piece* pieces;
+
+    template <class Text>
+    __device__ __forceinline__ Measured measure(const Row<0, Text>& row) const {
+        return {pieces[row.index].size};
+    }
+
+    template <class Text, class Output>
+    __device__ __forceinline__ void write(const Row<0, Text>& row, Measured measured, Output out) const {
+        out.copy(PlainText{pieces[row.index].bytes, measured.size}, 0, measured.size);
+    }
+};
+
+__global__ void malloc_kernel(StringsView names, StringsView visibilities, Piece* pieces, std::uint32_t* failed) {
+    const std::int32_t index = own_row();
+    if (index >= names.rows) return;
+    const Row<2, PlainText> row = row_of(names, visibilities, index);
+    const PublicName functor;
+    const PublicName::Measured measured = functor.measure(row);
+    Piece piece{nullptr, measured.size};
+    if (measured.size != kNullRow) {
+        piece.bytes = static_cast<std::uint8_t*>(malloc(measured.size));
+        if (piece.bytes != nullptr) {
+            functor.write(row, measured, ByteOutput{piece.bytes});
+        } else {
+            piece.size = 0;
+            *failed = 1;
+        }
+    }
+    pieces[index] = piece;
+}
+
+__global__ void free_kernel(const Piece* pieces, std::int32_t rows) {
+    const std::int32_t index = own_row();
+    if (index < rows) free(pieces[index].bytes);
+}
+
+// Where the value of a row is in working memory.
+__device__ __forceinline__ std::size_t place_of(const std::int32_t* name_offsets, std::int32_t row) {
+    return static_cast<std::size_t>(name_offsets[row]) + std::size_t{3} * static_cast<std::uint32_t>(row);
+}
+
+struct Worked : Scattered {
+    const std::uint8_t* work;
+    const std::int32_t* name_offsets;
+    const std::uint32_t* sizes;
+
+    template <class Text>
+    __device__ __forceinline__ Measured measure(const Row<0, Text>& row) const {
+        return {sizes[row.index]};
+    }
+
+    template <class Text, class Output>
+    __device__ __forceinline__ void write(const Row<0, Text>& row, Measured measured, Output out) const {
+        out.copy(PlainText{work + place_of(name_offsets, row.index), measured.size}, 0, measured.size);
+    }
+};
+
+__global__ void work_kernel(StringsView names, StringsView visibilities, std::uint8_t* work, std::uint32_t* sizes) {
+    const std::int32_t index = own_row();
+    if (index >= names.rows) return;
+    const Row<2, PlainText> row = row_of(names, visibilities, index);
+    const PublicName functor;
+    const PublicName::Measured measured = functor.measure(row);
+    if (measured.size != kNullRow) functor.write(row, measured, ByteOutput{work + place_of(names.offsets, index)});
+    sizes[index] = measured.size;
+}
+
+}  // namespace
+
+DeviceStrings redact_composed(Device& device, const StringsView& names, const StringsView& visibilities) {
+    DeviceMask is_shown = equals(device, visibilities, "public");
+    const DeviceStrings first = before_first(device, names, ' ');
+    const DeviceStrings last = after_first(device, names, ' ');
+    keep_where(device, is_shown, is_filled(device, first.view()));
+    keep_where(device, is_shown, is_filled(device, last.view()));
+    const DeviceStrings initial = slice(device, last.view(), 0, 1);
+    const DeviceStrings shown = concatenate(device, initial.view(), " ", first.view());
+    return choose(device, is_shown, shown.view(), "X X");
+}
+
+void reserve_heap(std::size_t size) { check(cudaDeviceSetLimit(cudaLimitMallocHeapSize, size), "cudaDeviceSetLimit"); }
+
+DeviceStrings redact_with_malloc(Device& device, const StringsView& names, const StringsView& visibilities) {
+    const std::int32_t rows = names.rows;
+    const Memory pieces = device.allocate(sizeof(Piece) * static_cast<std::size_t>(rows));
+    const Memory failed = device.allocate(sizeof(std::uint32_t), CLEAVE_MEMORY_ZEROED);
+    auto* const first = reinterpret_cast<Piece*>(pieces.data());
+    auto* const flag = reinterpret_cast<std::uint32_t*>(failed.data());
+    if (rows > 0) device.launch(&malloc_kernel, blocks_for(rows), kThreads, 0, names, visibilities, first, flag);
+    Pieces functor;
+    functor.total = static_cast<std::uint64_t>(names.size) + 3 * static_cast<std::uint64_t>(rows);
+    functor.pieces = first;
+    // What malloc() gave is freed whether the column can be made or not.
+    const auto free_pieces = [&] {
+        if (rows > 0) device.launch(&free_kernel, blocks_for(rows), kThreads, 0, first, rows);
+    };
+    DeviceStrings result;
+    try {
+        result = make_in_one_pass(device, {}, rows, functor);
+    } catch (...) {
+        free_pieces();
+        throw;
+    }
+    free_pieces();
+    std::uint32_t has_failed = 0;
+    check(cudaMemcpyAsync(&has_failed, flag, sizeof(has_failed), cudaMemcpyDeviceToHost, device.stream()),
+          "cudaMemcpyAsync");
+    device.wait();
+    if (has_failed != 0) throw MemoryError("malloc of the device", ENOMEM, static_cast<std::size_t>(names.size));
+    return result;
+}
+
+DeviceStrings redact_with_working_memory(Device& device, const StringsView& names, const StringsView& visibilities) {
+    const std::int32_t rows = names.rows;
+    Worked functor;
+    functor.total = static_cast<std::uint64_t>(names.size) + 3 * static_cast<std::uint64_t>(rows);
+    const Memory work = device.allocate(functor.total);
+    const Memory sizes = device.allocate(sizeof(std::uint32_t) * static_cast<std::size_t>(rows));
+    auto* const first_size = reinterpret_cast<std::uint32_t*>(sizes.data());
+    if (rows > 0) {
+        device.launch(&work_kernel, blocks_for(rows), kThreads, 0, names, visibilities, work.data(), first_size);
+    }
+    functor.work = work.data();
+    functor.name_offsets = names.offsets;
+    functor.sizes = first_size;
+    return make_in_two_passes(device, {}, rows, functor);
+}
+
+DeviceStrings redact_in_two_passes(Device& device, const StringsView& names, const StringsView& visibilities) {
+    return make_in_two_passes(device, {names, visibilities}, names.rows, PublicName{});
+}
+
+DeviceStrings redact_in_one_pass(Device& device, const StringsView& names, const StringsView& visibilities) {
+    return make_in_one_pass(device, {names, visibilities}, names.rows, PublicName{});
+}
+
+}  // namespace cleave::cuda

@@ -1,0 +1,182 @@
+// Makes a column from others by a functor; rows_kernel.h says what a functor is.
+//
+// make_in_one_pass() allocates as many bytes as the output may have at most, and writes it at once, by one kernel.
+// make_in_two_passes() measures, allocates exactly what is needed as soon as it is known, and writes: two kernels. Its
+// result has no memory to spare.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "cuda/device.h"
+#include "cuda/error.h"
+#include "cuda/rows_kernel.h"
+#include "cuda/strings.h"
+
+namespace cleave::cuda {
+
+// How many rows a warp has decides how much shared memory a block needs.
+using ShortRows = TileShape<8, 2, 3>;
+// In two passes, to measure and to write.
+using ShortRowsToMeasure = TileShape<16, 2, 2>;
+using ShortRowsToWrite = TileShape<8, 2, 4>;
+using LongRows = TileShape<4, 1, 3>;
+
+template <class Functor>
+using Columns = std::array<StringsView, static_cast<std::size_t>(Functor::kColumns)>;
+
+// Shared memory for tiles of a shape. A chunk may be a sixth larger than the mean one, and some bytes. With
+// `is_minimal` there is no room for values.
+template <class Functor, class Shape, Pass kPass>
+TileLayout layout_of(const Columns<Functor>& columns, std::int32_t rows, std::uint64_t bound, bool is_minimal = false) {
+    const auto room = [rows, is_minimal](std::uint64_t size, unsigned some_rows, unsigned part) {
+        const std::uint64_t mean = size * some_rows / static_cast<std::uint64_t>(rows > 0 ? rows : 1);
+        const std::uint64_t wanted = is_minimal ? 0 : mean + mean / part + 64;
+        return static_cast<std::uint32_t>(wanted < (1U << 20) ? wanted : 1U << 20);
+    };
+    TileLayout layout;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        layout.text_room[c] = room(static_cast<std::uint64_t>(columns[c].size), kChunkRows, 6);
+        layout.text_at[c] = layout.stage_size;
+        layout.stage_size += staged_size(layout.text_room[c]);
+    }
+    layout.output_at = 2 * layout.stage_size;
+    if (kPass != Pass::kMeasure) {
+        layout.output_room = kPass == Pass::kWrite ? room(bound, kChunkRows, 6) : room(bound, Shape::kWarpRows, 16);
+        layout.places_at = staged_size(layout.output_room);
+    }
+    constexpr bool kHasTiles = kPass != Pass::kWrite;
+    layout.output_size = layout.places_at + (kHasTiles ? sizeof(std::uint32_t) * Shape::kWarpRows : 0);
+    layout.area_size = layout.output_at + (kHasTiles ? 2 : 1) * layout.output_size;
+    layout.areas_at = (sizeof(TileHeader<Shape>) + 15) / 16 * 16;
+    layout.size = layout.areas_at + layout.area_size * Shape::kWarps;
+    return layout;
+}
+
+// One column in the making.
+template <class Functor>
+class RowsMaker {
+public:
+    // The columns have the same number of rows, or there are none.
+    RowsMaker(Device& device, const Columns<Functor>& columns, std::int32_t rows, const Functor& functor)
+        : device_(device), columns_(columns), rows_(rows), functor_(functor) {
+        if (rows > kMaxRows) throw ColumnTooLarge("a column of too many rows");
+        std::array<std::uint64_t, Functor::kColumns + 1> sizes{};
+        for (std::size_t c = 0; c < columns.size(); ++c) sizes[c] = static_cast<std::uint64_t>(columns[c].size);
+        bound_ = functor.bound(sizes.data(), static_cast<std::uint64_t>(rows));
+        result_.rows = rows;
+        const auto count = static_cast<std::size_t>(rows);
+        result_.offsets = device.allocate((count + 1) * sizeof(std::int32_t), rows == 0 ? CLEAVE_MEMORY_ZEROED : 0);
+        if (Functor::kMakesNewNulls || (Functor::kMakesNulls && has_nulls())) {
+            result_.validity = device.allocate((count + 31) / 32 * sizeof(std::uint32_t));
+        }
+    }
+
+    template <class Shape>
+    DeviceStrings in_one_pass() {
+        result_.bytes = device_.allocate(bound_);
+        if (rows_ > 0) {
+            run<Shape, Pass::kOnePass>();
+            finish();
+        }
+        return std::move(result_);
+    }
+
+    // The passes may have different shapes.
+    template <class Shape, class WriteShape = Shape>
+    DeviceStrings in_two_passes() {
+        if (rows_ > 0) {
+            run<Shape, Pass::kMeasure>();
+            finish();
+        }
+        result_.bytes = device_.allocate(static_cast<std::size_t>(result_.size));
+        if (result_.size > 0) run<WriteShape, Pass::kWrite>();
+        return std::move(result_);
+    }
+
+private:
+    bool has_nulls() const {
+        bool result = false;
+        for (const StringsView& column : columns_) result = result || column.validity != nullptr;
+        return result;
+    }
+
+    template <class Shape, Pass kPass>
+    void run() {
+        RowsJob<Functor> job{};
+        for (std::size_t c = 0; c < columns_.size(); ++c) job.columns[c] = columns_[c];
+        job.functor = functor_;
+        // Values that are long on average do not fit into shared memory. Their chunks go the slower way.
+        job.layout = layout_of<Functor, Shape, kPass>(columns_, rows_, bound_);
+        if (job.layout.size > device_.shared_limit()) {
+            job.layout = layout_of<Functor, Shape, kPass>(columns_, rows_, bound_, true);
+        }
+        job.rows = rows_;
+        job.tiles = (rows_ + Shape::kRows - 1) / Shape::kRows;
+        job.offsets = reinterpret_cast<std::int32_t*>(result_.offsets.data());
+        if (result_.validity.size() > 0) job.validity = reinterpret_cast<std::uint32_t*>(result_.validity.data());
+        job.bytes = result_.bytes.data();
+        job.report = device_.report();
+        job.has_nulls = has_nulls();
+        const auto words = static_cast<std::size_t>(job.tiles) + 1;
+        if (kPass != Pass::kWrite) {
+            job.words = device_.tile_words(words);
+            device_.expect_report();
+        }
+        const auto kernel = &rows_kernel<Functor, Shape, kPass>;
+        constexpr int kThreads = kBlockThreads<Shape, kPass>;
+        const int blocks = device_.blocks_at_once(kernel, kThreads, job.layout.size);
+        device_.launch(kernel, static_cast<unsigned>(blocks < job.tiles ? blocks : job.tiles), kThreads,
+                       job.layout.size, job);
+        if (kPass != Pass::kWrite) device_.keep_words(words);
+    }
+
+    void finish() {
+        const std::uint64_t size = device_.wait_for_report();
+        if (size > kMaxColumnSize) throw ColumnTooLarge("a column would have " + std::to_string(size) + " bytes");
+        result_.size = static_cast<std::int32_t>(size);
+    }
+
+    Device& device_;
+    const Columns<Functor> columns_;
+    const std::int32_t rows_;
+    const Functor functor_;
+    std::uint64_t bound_ = 0;
+    DeviceStrings result_;
+};
+
+// Whether a block of the shape leaves room for two more on a multiprocessor.
+template <class Shape, class Functor>
+bool is_handy(Device& device, const Columns<Functor>& columns, std::int32_t rows, const Functor& functor) {
+    std::array<std::uint64_t, Functor::kColumns + 1> sizes{};
+    for (std::size_t c = 0; c < columns.size(); ++c) sizes[c] = static_cast<std::uint64_t>(columns[c].size);
+    const std::uint64_t bound = functor.bound(sizes.data(), static_cast<std::uint64_t>(rows));
+    return layout_of<Functor, Shape, Pass::kOnePass>(columns, rows, bound).size <= device.shared_limit() / 3;
+}
+
+// All columns have `rows` rows. The result is ordered on the stream of the device: its memory must not be used
+// elsewhere before device.wait(). Throws ColumnTooLarge if the result has more than 2^31 - 1 bytes, CudaError and
+// MemoryError.
+template <class Functor>
+DeviceStrings make_in_one_pass(Device& device, const Columns<Functor>& columns, std::int32_t rows,
+                               const Functor& functor) {
+    RowsMaker<Functor> maker(device, columns, rows, functor);
+    return is_handy<ShortRows>(device, columns, rows, functor) ? maker.template in_one_pass<ShortRows>()
+                                                               : maker.template in_one_pass<LongRows>();
+}
+
+template <class Functor>
+DeviceStrings make_in_two_passes(Device& device, const Columns<Functor>& columns, std::int32_t rows,
+                                 const Functor& functor) {
+    RowsMaker<Functor> maker(device, columns, rows, functor);
+    return is_handy<ShortRows>(device, columns, rows, functor)
+               ? maker.template in_two_passes<ShortRowsToMeasure, ShortRowsToWrite>()
+               : maker.template in_two_passes<LongRows>();
+}
+
+}  // namespace cleave::cuda

@@ -1,0 +1,549 @@
+// The kernel that makes one column of values from others, row by row. A functor says what becomes of a row.
+//
+//   struct Functor {
+//       static constexpr int kColumns;       columns that a row has, 0 to 3
+//       static constexpr bool kMakesNulls;   whether measure() may return a size of kNullRow
+//       static constexpr bool kMakesNewNulls;   whether it may do so for a row without nulls
+//       struct Measured { std::uint32_t size; ... };   bytes that the row becomes, and what write() wants to know again
+//       template <class Text> Measured measure(const Row<kColumns, Text>& row) const;
+//       template <class Text, class Output>
+//       void write(const Row<kColumns, Text>& row, Measured measured, Output out) const;
+//       std::uint64_t bound(const std::uint64_t* sizes, std::uint64_t rows) const;   on the host
+//   };
+//
+// measure() is quick and reads only the row. write() writes exactly measured.size bytes to an output of output.h; it is
+// not called for 0 bytes. It is called once for each row, measure() once or twice. bound() is the most bytes that rows
+// become whose values have sizes[c] bytes in column c. Two passes take it as a guess. If Measured is a size and nothing
+// else, kWrite takes the size from the offsets and does not measure.
+//
+// A warp takes 64 rows at a time, a chunk: two strips of one row for each lane. It has shared memory of its own, and
+// while it works at a chunk, it copies the values of the next chunk into it and loads the offsets of the one after
+// that. Lanes of a warp wait for one another only. That is all of kWrite, which knows from the offsets where each row
+// goes.
+//
+// The other passes have to find out where rows go. There, each warp of a block has the same number of chunks, one after
+// the other. All chunks of a block are a tile. One more warp, the steward, finds out where the output of a tile begins.
+// Meanwhile the others measure the next tile, so nobody waits for the tiles of other blocks unless they are late by the
+// time that a tile takes:
+//
+//   each warp                                       steward
+//   for each chunk of tile n:
+//     measure the rows, sum up over the lanes       sum up the warps of tile n - 1, publish the sum,
+//     keep where each row begins in the output      take the number of tile n + 1, look back: where tile n - 1
+//     write the rows one after another into         begins
+//       the warp's output in shared memory
+//   ---- barrier ----
+//   of tile n - 1: copy the output to global
+//     memory in words of 16 bytes, write offsets
+//
+// Tiles of a block must lie far apart, at least at first. If the second tile of a block were the very next one, each
+// block would wait for the one before it to do both. So a block takes its second number when it has measured its first
+// tile.
+//
+// A chunk is `staged` if the bytes of each column fit into the room in shared memory. The rows of other chunks are read
+// where they are, which is slower. If the output of a warp does not fit into its room, chunks from there on are
+// measured again and written where they belong, when that is known. A value of any size is right.
+//
+// There are three passes. kOnePass does all of it; the output has room for bound(). kMeasure writes offsets, and no
+// bytes. kWrite takes these offsets and writes the bytes.
+//
+// Tiles are published in an array of words that is 0 at first. A kernel clears the array that the kernel before it
+// used, for the kernel after it: see Device::tile_words().
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "cuda/look_back.h"
+#include "cuda/output.h"
+#include "cuda/rows_job.h"
+#include "cuda/staging.h"
+#include "cuda/text.h"
+#include "cuda_primitives.h"
+
+namespace cleave::cuda {
+
+template <class Functor, class Shape, Pass kPass>
+class TileWork {
+public:
+    static constexpr int kColumns = Functor::kColumns;
+    using Header = TileHeader<Shape>;
+    using Measured = typename Functor::Measured;
+    using Staged = std::conditional_t<kColumns == 0, PlainText, StagedText>;  // without columns they are the same
+
+    __device__ __forceinline__ explicit TileWork(const RowsJob<Functor>& job)
+        : job_(job),
+          header_(*reinterpret_cast<Header*>(block_memory())),
+          warp_(static_cast<std::int32_t>(threadIdx.x / 32)),
+          lane_(static_cast<std::int32_t>(threadIdx.x % 32)),
+          area_(block_memory() + job.layout.areas_at + job.layout.area_size * (threadIdx.x / 32)) {}
+
+    __device__ __forceinline__ void run_write() {
+        clear_output(0, job_.layout.output_room);
+        const std::int32_t chunks = (job_.rows - 1) / kChunkRows + 1;
+        const std::int32_t step = gridDim.x * Shape::kWarps;
+        std::int32_t chunk = blockIdx.x * Shape::kWarps + warp_;
+        const auto row_of = [&](std::int32_t number) { return number < chunks ? number * kChunkRows : job_.rows; };
+        Chunk now;
+        Chunk next;
+        load_bounds(now.bounds, row_of(chunk));
+        load_bounds(next.bounds, row_of(chunk + step));
+        begin_stage(now, 0);
+        for (int stage = 0; chunk < chunks; chunk += step, stage ^= 1) {
+            begin_stage(next, stage ^ 1);
+            Bounds later[kStrips];
+            load_bounds(later, row_of(chunk + 2 * step));
+            wait_for_copies<1>();
+            __syncwarp();
+            if (now.is_staged) {
+                write_chunk<Staged>(chunk * kChunkRows, now, stage);
+            } else {
+                write_chunk<PlainText>(chunk * kChunkRows, now, stage);
+            }
+            __syncwarp();
+            now = next;
+            copy_bounds(next.bounds, later);
+        }
+        wait_for_copies<0>();
+    }
+
+    __device__ __forceinline__ void run_tiles() {
+        clear_other_words();
+        if (warp_ == Shape::kWarps) {
+            steer();
+        } else {
+            work();
+        }
+    }
+
+private:
+    // Where the values of a lane's row are in each column, and with kWrite in the result.
+    static constexpr int kArrays = kColumns + (kPass == Pass::kWrite ? 1 : 0);
+    struct Bounds {
+        std::int32_t begin[kArrays > 0 ? kArrays : 1];
+        std::int32_t end[kArrays > 0 ? kArrays : 1];
+    };
+
+    struct Chunk {
+        Bounds bounds[kStrips];
+        std::uint32_t skew[kColumns > 0 ? kColumns : 1] =
+            {};  // what to add to a value's begin for its place in the stage
+        bool is_staged = false;
+    };
+
+    // A tile of the warp that is measured.
+    struct Done {
+        std::int32_t first;            // row
+        std::uint32_t before;          // output of the tile before this warp
+        std::uint32_t gathered;        // bytes in shared memory
+        std::int32_t gathered_strips;  // they are of so many strips
+        bool is_set;
+    };
+
+    static constexpr std::uint32_t kLongRow = 1U << 27;  // 32 lanes with such rows exceed 2^32 - 1
+    static constexpr std::uint64_t kTooLarge = UINT64_MAX;
+
+    __device__ __forceinline__ void clear_other_words() const {
+        constexpr std::uint32_t kThreads = kBlockThreads<Shape, kPass>;
+        const std::uint32_t step = gridDim.x * kThreads;
+        for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < job_.words.other_count; i += step) {
+            job_.words.other[i] = 0;
+        }
+    }
+
+    __device__ __forceinline__ std::int32_t take_tile() const {
+        const std::uint32_t tile = atomicAdd(reinterpret_cast<std::uint32_t*>(job_.words.now), 1U);
+        return tile < static_cast<std::uint32_t>(job_.tiles) ? static_cast<std::int32_t>(tile) : job_.tiles;
+    }
+
+    __device__ __forceinline__ void steer() {
+        std::int32_t tile = 0;
+        std::int32_t next = 0;
+        if (lane_ == 0) header_.tile[0] = tile = take_tile();
+        tile = __shfl_sync(~0U, tile, 0);
+        __syncthreads();
+        __syncthreads();
+        if (lane_ == 0) header_.tile[1] = next = take_tile();
+        for (unsigned slot = 0;; slot ^= 1) {
+            __syncthreads();
+            if (tile >= job_.tiles) break;
+            std::uint64_t total = 0;
+#pragma unroll
+            for (int i = 0; i < Shape::kWarps; ++i) total += header_.sums[slot][i];
+            std::int32_t later = 0;
+            if (lane_ == 0) later = take_tile();
+            const std::uint64_t base = look_back(job_.words.now + 1, tile, total);
+            if (lane_ == 0) {
+                // A column that is too large is an error, whatever it has.
+                header_.base[slot] = base + total <= kMaxColumnSize ? base : kTooLarge;
+                header_.tile[slot] = later;
+                if (tile + 1 == job_.tiles) {
+                    job_.offsets[job_.rows] = static_cast<std::int32_t>(base + total);
+                    store_report(&job_.report->size, base + total);
+                }
+            }
+            tile = __shfl_sync(~0U, next, 0);
+            next = later;
+        }
+    }
+
+    __device__ __forceinline__ void work() {
+        if (kPass == Pass::kOnePass) {
+            clear_output(0, job_.layout.output_room);
+            clear_output(1, job_.layout.output_room);
+        }
+        __syncthreads();
+        Done before{};
+        bool is_first = true;
+        for (unsigned slot = 0;; slot ^= 1) {
+            const std::int32_t tile = header_.tile[slot];
+            Done done{};
+            if (tile < job_.tiles) measure_chunks(warp_row(tile), slot, done);
+            if (is_first) __syncthreads();
+            is_first = false;
+            __syncthreads();
+            if (before.is_set) finish(before, slot ^ 1);
+            if (tile >= job_.tiles) break;
+            for (int i = 0; i < warp_; ++i) done.before += static_cast<std::uint32_t>(header_.sums[slot][i]);
+            before = done;
+        }
+    }
+
+    // Writes what was measured.
+    __device__ __forceinline__ void finish(const Done& done, unsigned slot) const {
+        const std::uint64_t base = header_.base[slot];
+        if (base == kTooLarge) return;
+        const auto begin = static_cast<std::uint32_t>(base) + done.before;
+        store_offsets(done.first, begin, slot);
+        if constexpr (kPass == Pass::kOnePass) {
+            store<false>(job_.bytes + begin, slot, 0, done.gathered);
+            if (done.gathered_strips < kStrips * Shape::kChunks) write_directly(done, begin, slot);
+            __syncwarp();
+            clear_output(slot, done.gathered);
+        }
+    }
+
+    // The first row of the warp in the tile.
+    __device__ __forceinline__ std::int32_t warp_row(std::int32_t tile) const {
+        return tile < job_.tiles ? tile * Shape::kRows + warp_ * Shape::kWarpRows : job_.rows;
+    }
+
+    // Of the chunk that begins with the row. Lanes behind the last row take that one.
+    __device__ __forceinline__ void load_bounds(Bounds (&bounds)[kStrips], std::int32_t first) const {
+#pragma unroll
+        for (int strip = 0; strip < kStrips; ++strip) {
+            const std::int32_t wanted = first + kLanes * strip + lane_;
+            const std::int32_t row = wanted < job_.rows ? wanted : job_.rows - 1;
+#pragma unroll
+            for (int c = 0; c < kArrays; ++c) {
+                const std::int32_t* const offsets = (c < kColumns ? job_.columns[c].offsets : job_.offsets) + row;
+                bounds[strip].begin[c] = offsets[0];
+                bounds[strip].end[c] = offsets[1];
+            }
+        }
+    }
+
+    // The bytes of the chunk in a column.
+    __device__ __forceinline__ static std::int32_t begin_of(const Bounds (&bounds)[kStrips], int c) {
+        return __shfl_sync(~0U, bounds[0].begin[c], 0);
+    }
+    __device__ __forceinline__ static std::int32_t end_of(const Bounds (&bounds)[kStrips], int c) {
+        return __shfl_sync(~0U, bounds[kStrips - 1].end[c], kLanes - 1);
+    }
+
+    // Puts the bounds of the next strip first. Strips are taken in a loop, to have the code once.
+    __device__ __forceinline__ static void go_on(Bounds (&bounds)[kStrips]) {
+#pragma unroll
+        for (int strip = 0; strip + 1 < kStrips; ++strip) bounds[strip] = bounds[strip + 1];
+    }
+
+    __device__ __forceinline__ static void copy_bounds(Bounds (&to)[kStrips], const Bounds (&from)[kStrips]) {
+#pragma unroll
+        for (int strip = 0; strip < kStrips; ++strip) to[strip] = from[strip];
+    }
+
+    // One group of copies, which may be empty.
+    __device__ __forceinline__ void begin_stage(Chunk& chunk, int stage_number) const {
+        std::int32_t from[kColumns > 0 ? kColumns : 1];
+        std::uint32_t size[kColumns > 0 ? kColumns : 1];
+        chunk.is_staged = true;
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+            from[c] = begin_of(chunk.bounds, c);
+            size[c] = static_cast<std::uint32_t>(end_of(chunk.bounds, c) - from[c]);
+            chunk.is_staged = chunk.is_staged && size[c] <= job_.layout.text_room[c];
+        }
+        if (chunk.is_staged) {
+            std::uint8_t* const to = stage_at(stage_number);
+#pragma unroll
+            for (int c = 0; c < kColumns; ++c) {
+                const StringsView& column = job_.columns[c];
+                chunk.skew[c] =
+                    stage(to + job_.layout.text_at[c], column.bytes, static_cast<std::uint32_t>(column.size), from[c],
+                          size[c], static_cast<std::uint32_t>(lane_));
+            }
+        }
+        end_copy_group();
+    }
+
+    __device__ __forceinline__ std::uint8_t* stage_at(int number) const {
+        return area_ + (number != 0 ? job_.layout.stage_size : 0);
+    }
+
+    // The row of the lane in the first strip of the chunk.
+    template <class Text>
+    __device__ __forceinline__ Row<kColumns, Text> row_at(std::int32_t row_index, const Chunk& chunk,
+                                                          int stage_number) const {
+        Row<kColumns, Text> row;
+        row.valid = ~0U;
+        row.index = row_index;
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+            const StringsView& column = job_.columns[c];
+            const auto begin = static_cast<std::uint32_t>(chunk.bounds[0].begin[c]);
+            const std::uint32_t size = static_cast<std::uint32_t>(chunk.bounds[0].end[c]) - begin;
+            if constexpr (std::is_same_v<Text, StagedText>) {
+                row.column[c].words =
+                    reinterpret_cast<const std::uint32_t*>(stage_at(stage_number) + job_.layout.text_at[c]);
+                row.column[c].at = begin + chunk.skew[c];
+                row.column[c].size = size;
+            } else {
+                row.column[c] = {column.bytes + begin, size};
+            }
+            if (job_.has_nulls && row_index < job_.rows && !is_valid(column, row_index)) row.valid &= ~(1U << c);
+        }
+        return row;
+    }
+
+    // Measures the row, if there is one. Nulls become 0 bytes.
+    template <class R>
+    __device__ __forceinline__ Measured measure(const R& row, bool& is_null) const {
+        Measured measured{};
+        is_null = false;
+        if (row.index < job_.rows) {
+            measured = job_.functor.measure(row);
+            is_null = Functor::kMakesNulls && measured.size == kNullRow;
+            if (is_null) measured.size = 0;
+        }
+        return measured;
+    }
+
+    // The chunks of the warp in a tile, which begin with row `first`.
+    __device__ __forceinline__ void measure_chunks(std::int32_t first, unsigned slot, Done& done) {
+        done.first = first;
+        done.is_set = true;
+        std::uint64_t sum = 0;
+        Chunk now;
+        Chunk next;
+        load_bounds(now.bounds, first);
+        load_bounds(next.bounds, first + kChunkRows);
+        begin_stage(now, 0);
+#pragma unroll 1
+        for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+            Bounds later[kStrips] = {};
+            if (chunk + 1 < Shape::kChunks) {
+                begin_stage(next, (chunk + 1) % 2);
+                if (chunk + 2 < Shape::kChunks) load_bounds(later, first + kChunkRows * (chunk + 2));
+                wait_for_copies<1>();
+            } else {
+                wait_for_copies<0>();
+            }
+            __syncwarp();
+#pragma unroll 1
+            for (int strip = 0; strip < kStrips; ++strip) {
+                const std::int32_t local = kChunkRows * chunk + kLanes * strip;
+                if (now.is_staged) {
+                    measure_strip<Staged>(first + local, now, chunk % 2, local, slot, sum, done);
+                } else {
+                    measure_strip<PlainText>(first + local, now, chunk % 2, local, slot, sum, done);
+                }
+                go_on(now.bounds);
+            }
+            __syncwarp();
+            now = next;
+            copy_bounds(next.bounds, later);
+        }
+        if (lane_ == 0) header_.sums[slot][warp_] = sum;
+    }
+
+    // The first strip of the chunk. It begins with row `first`, which is number `local` of the warp.
+    template <class Text>
+    __device__ __forceinline__ void measure_strip(std::int32_t first, const Chunk& now, int stage_number,
+                                                  std::int32_t local, unsigned slot, std::uint64_t& sum,
+                                                  Done& done) const {
+        const auto row = row_at<Text>(first + lane_, now, stage_number);
+        bool is_null = false;
+        const Measured measured = measure(row, is_null);
+        if (job_.validity != nullptr) {
+            const unsigned valid = __ballot_sync(~0U, row.index < job_.rows && !is_null);
+            if (lane_ == 0 && first < job_.rows) job_.validity[first / 32] = valid;
+        }
+        std::uint32_t total = 0;
+        const std::uint32_t place = sum_before(measured.size, total);
+        places(slot)[local + lane_] = static_cast<std::uint32_t>(sum) + place;
+        const bool is_long = __any_sync(~0U, measured.size >= kLongRow) != 0;
+        sum += is_long ? warp_sum(measured.size) : total;
+        if constexpr (kPass == Pass::kOnePass) {
+            const std::int32_t strip = local / kLanes;
+            if (done.gathered_strips < strip || is_long || total > job_.layout.output_room - done.gathered) return;
+            if (measured.size > 0) job_.functor.write(row, measured, WordOutput{output(slot), done.gathered + place});
+            done.gathered += total;
+            done.gathered_strips = strip + 1;
+        }
+    }
+
+    // The sum of the lanes before this one, and of all lanes.
+    __device__ __forceinline__ std::uint32_t sum_before(std::uint32_t size, std::uint32_t& all) const {
+        std::uint32_t sum = size;
+#pragma unroll
+        for (int distance = 1; distance < kLanes; distance *= 2) {
+            const std::uint32_t other = __shfl_up_sync(~0U, sum, static_cast<unsigned>(distance));
+            if (lane_ >= distance) sum += other;
+        }
+        all = __shfl_sync(~0U, sum, kLanes - 1);
+        return sum - size;
+    }
+
+    __device__ __forceinline__ std::uint8_t* output_area(unsigned slot) const {
+        return area_ + job_.layout.output_at + (slot != 0 ? job_.layout.output_size : 0);
+    }
+    __device__ __forceinline__ std::uint32_t* output(unsigned slot) const {
+        return reinterpret_cast<std::uint32_t*>(output_area(slot));
+    }
+    __device__ __forceinline__ std::uint32_t* places(unsigned slot) const {
+        return reinterpret_cast<std::uint32_t*>(output_area(slot) + job_.layout.places_at);
+    }
+
+    __device__ __forceinline__ void clear_output(unsigned slot, std::uint32_t size) const {
+        auto* const words = reinterpret_cast<uint4*>(output(slot));
+#pragma unroll 1
+        for (std::uint32_t i = lane_; i < (size + kStageWord - 1) / kStageWord; i += kLanes) {
+            words[i] = make_uint4(0, 0, 0, 0);
+        }
+        __syncwarp();
+    }
+
+    __device__ __forceinline__ void store_offsets(std::int32_t first, std::uint32_t base, unsigned slot) const {
+#pragma unroll 4
+        for (std::int32_t local = lane_; local < Shape::kWarpRows; local += kLanes) {
+            const std::uint32_t place = places(slot)[local];
+            if (first + local < job_.rows) job_.offsets[first + local] = static_cast<std::int32_t>(base + place);
+        }
+    }
+
+    // Copies `size` bytes of the output, which begin at `lead`, to global memory: single bytes up to a multiple of 16,
+    // words of 16 bytes, single bytes. With kIsAligned both begin at the same remainder modulo 16.
+    template <bool kIsAligned>
+    __device__ __forceinline__ void store(std::uint8_t* to, unsigned slot, std::uint32_t lead,
+                                          std::uint32_t size) const {
+        const auto lane = static_cast<std::uint32_t>(lane_);
+        const std::uint8_t* const from = output_area(slot) + lead;
+        const std::uint32_t gap = (kStageWord - staged_lead(to)) % kStageWord;
+        const std::uint32_t head = gap < size ? gap : size;
+        const std::uint32_t words = (size - head) / kStageWord;
+        const std::uint32_t tail = head + words * kStageWord;
+        if (lane < head) to[lane] = from[lane];
+        if (lane < size - tail) to[tail + lane] = from[tail + lane];
+        auto* const out = reinterpret_cast<uint4*>(to + head);
+        if constexpr (kIsAligned) {
+            const auto* const in = reinterpret_cast<const uint4*>(from + head);
+#pragma unroll 1
+            for (std::uint32_t i = lane; i < words; i += kLanes) out[i] = in[i];
+        } else {
+            const auto* const in = reinterpret_cast<const uint4*>(output(slot));
+            const unsigned shift = head % 4 * 8;
+            switch (head / 4) {
+                case 0: return store_words<0>(out, in, words, shift);
+                case 1: return store_words<1>(out, in, words, shift);
+                case 2: return store_words<2>(out, in, words, shift);
+                default: return store_words<3>(out, in, words, shift);
+            }
+        }
+    }
+
+    // Words of 16 bytes that begin 4 * kSkip + shift / 8 bytes behind the begin of `in`.
+    template <int kSkip>
+    __device__ __forceinline__ void store_words(uint4* out, const uint4* in, std::uint32_t words,
+                                                unsigned shift) const {
+#pragma unroll 1
+        for (std::uint32_t i = lane_; i < words; i += kLanes) {
+            const uint4 low = in[i];
+            const uint4 high = in[i + 1];
+            const std::uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+            out[i] = make_uint4(
+                __funnelshift_r(w[kSkip], w[kSkip + 1], shift), __funnelshift_r(w[kSkip + 1], w[kSkip + 2], shift),
+                __funnelshift_r(w[kSkip + 2], w[kSkip + 3], shift), __funnelshift_r(w[kSkip + 3], w[kSkip + 4], shift));
+        }
+    }
+
+    // Writes the rows of the warp that were not gathered.
+    __device__ __forceinline__ void write_directly(const Done& done, std::uint32_t base, unsigned slot) const {
+#pragma unroll 1
+        for (int strip = done.gathered_strips; strip < kStrips * Shape::kChunks; ++strip) {
+            const std::int32_t local = kLanes * strip;
+            Chunk chunk;
+            load_bounds(chunk.bounds, done.first + local);
+            const auto row = row_at<PlainText>(done.first + local + lane_, chunk, 0);
+            bool is_null = false;
+            const Measured measured = measure(row, is_null);
+            if (measured.size == 0) continue;
+            job_.functor.write(row, measured, ByteOutput{job_.bytes + base + places(slot)[local + lane_]});
+        }
+    }
+
+    // For kWrite. The chunk begins with row `first`.
+    template <class Text>
+    __device__ __forceinline__ void write_chunk(std::int32_t first, Chunk& chunk, int stage_number) const {
+        const std::int32_t begin = begin_of(chunk.bounds, kColumns);
+        const auto total = static_cast<std::uint32_t>(end_of(chunk.bounds, kColumns) - begin);
+        std::uint8_t* const to = job_.bytes + begin;
+        const std::uint32_t lead = staged_lead(to);
+        const bool is_gathered = total <= job_.layout.output_room;
+#pragma unroll 1
+        for (int strip = 0; strip < kStrips; ++strip) {
+            const auto row = row_at<Text>(first + kLanes * strip + lane_, chunk, stage_number);
+            const std::int32_t row_begin = chunk.bounds[0].begin[kColumns];
+            const auto size = static_cast<std::uint32_t>(chunk.bounds[0].end[kColumns] - row_begin);
+            go_on(chunk.bounds);
+            if (size == 0 || row.index >= job_.rows) continue;
+            Measured measured{};
+            if constexpr (sizeof(Measured) == sizeof(size)) {
+                measured.size = size;
+            } else {
+                measured = job_.functor.measure(row);
+            }
+            if (is_gathered) {
+                const auto at = lead + static_cast<std::uint32_t>(row_begin - begin);
+                job_.functor.write(row, measured, WordOutput{output(0), at});
+            } else {
+                job_.functor.write(row, measured, ByteOutput{job_.bytes + row_begin});
+            }
+        }
+        __syncwarp();
+        if (!is_gathered) return;
+        store<true>(to, 0, lead, total);
+        __syncwarp();
+        clear_output(0, lead + total);
+    }
+
+    const RowsJob<Functor>& job_;
+    Header& header_;
+    const std::int32_t warp_;
+    const std::int32_t lane_;
+    std::uint8_t* const area_;  // of the warp
+};
+
+template <class Functor, class Shape, Pass kPass>
+__global__ void __launch_bounds__(kBlockThreads<Shape, kPass>, Shape::kBlocksAtOnce)
+    rows_kernel(const __grid_constant__ RowsJob<Functor> job) {
+    TileWork<Functor, Shape, kPass> work(job);
+    if constexpr (kPass == Pass::kWrite) {
+        work.run_write();
+    } else {
+        work.run_tiles();
+    }
+}
+
+}  // namespace cleave::cuda

@@ -1,0 +1,38 @@
+// A short text that kernels take by value.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+
+namespace cleave::cuda {
+
+struct Scalar {
+    static constexpr std::uint32_t kMaxSize = 60;
+
+    std::uint32_t size = 0;
+    std::uint32_t words[kMaxSize / 4] = {};  // its bytes, the first one lowest, and zeros
+
+    Scalar() = default;
+    // Throws std::invalid_argument if the text is longer than kMaxSize bytes.
+    explicit Scalar(std::string_view text) : size(static_cast<std::uint32_t>(text.size())) {
+        if (text.size() > kMaxSize) throw std::invalid_argument("a text for a device may have 60 bytes");
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            words[i / 4] |= std::uint32_t{static_cast<std::uint8_t>(text[i])} << 8 * (i % 4);
+        }
+    }
+
+    __device__ __forceinline__ std::uint8_t byte(std::uint32_t i) const {
+        return static_cast<std::uint8_t>(words[i / 4] >> 8 * (i % 4));
+    }
+
+    // To an output of output.h.
+    template <class Output>
+    __device__ __forceinline__ void write(Output& out) const {
+        for (std::uint32_t i = 0; i < size; i += 4) out.put(words[i / 4], size - i < 4 ? size - i : 4);
+    }
+};
+
+}  // namespace cleave::cuda

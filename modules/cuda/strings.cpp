@@ -1,0 +1,88 @@
+#include "cuda/strings.h"
+
+#include <cstddef>
+
+#include "cuda/device.h"
+#include "cuda/error.h"
+
+namespace cleave::cuda {
+namespace {
+
+// Copies, and waits: the source is memory of the caller.
+Memory copy_to_device(Device& device, const void* from, std::size_t size) {
+    Memory memory = device.allocate(size);
+    if (size == 0) return memory;
+    check(cudaMemcpyAsync(memory.data(), from, size, cudaMemcpyHostToDevice, device.stream()), "cudaMemcpyAsync");
+    device.wait();
+    return memory;
+}
+
+template <class T>
+std::vector<T> copy_to_host(Device& device, const T* from, std::size_t count) {
+    std::vector<T> result(count);
+    if (count == 0) return result;
+    check(cudaMemcpyAsync(result.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost, device.stream()),
+          "cudaMemcpyAsync");
+    device.wait();
+    return result;
+}
+
+}  // namespace
+
+StringsView DeviceStrings::view() const {
+    StringsView view;
+    view.offsets = reinterpret_cast<const std::int32_t*>(offsets.data());
+    view.bytes = bytes.data();
+    view.validity = validity.size() > 0 ? reinterpret_cast<const std::uint32_t*>(validity.data()) : nullptr;
+    view.rows = rows;
+    view.size = size;
+    return view;
+}
+
+DeviceStrings to_device(Device& device, const std::vector<std::int32_t>& offsets, const std::string& bytes) {
+    DeviceStrings column;
+    column.rows = static_cast<std::int32_t>(offsets.size() - 1);
+    column.size = offsets.back();
+    column.offsets = copy_to_device(device, offsets.data(), offsets.size() * sizeof(std::int32_t));
+    column.bytes = copy_to_device(device, bytes.data(), bytes.size());
+    return column;
+}
+
+DeviceStrings to_device(Device& device, const std::vector<HostValue>& values) {
+    if (values.size() > static_cast<std::size_t>(kMaxRows)) throw ColumnTooLarge("a column of too many rows");
+    std::vector<std::int32_t> offsets{0};
+    std::vector<std::uint32_t> validity((values.size() + 31) / 32);
+    std::string bytes;
+    bool has_nulls = false;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i]) {
+            bytes += *values[i];
+            validity[i / 32] |= 1U << i % 32;
+        }
+        has_nulls = has_nulls || !values[i];
+        if (bytes.size() > kMaxColumnSize) throw ColumnTooLarge("a column of more than 2^31 - 1 bytes");
+        offsets.push_back(static_cast<std::int32_t>(bytes.size()));
+    }
+    DeviceStrings column = to_device(device, offsets, bytes);
+    if (has_nulls) {
+        column.validity = copy_to_device(device, validity.data(), validity.size() * sizeof(std::uint32_t));
+    }
+    return column;
+}
+
+std::vector<HostValue> to_host(Device& device, const StringsView& column) {
+    const auto rows = static_cast<std::size_t>(column.rows);
+    const auto offsets = copy_to_host(device, column.offsets, rows + 1);
+    const auto bytes = copy_to_host(device, column.bytes, static_cast<std::size_t>(column.size));
+    const auto begin = static_cast<std::size_t>(column.validity_begin);
+    const auto validity =
+        copy_to_host(device, column.validity, column.validity != nullptr ? (begin + rows + 31) / 32 : 0);
+    std::vector<HostValue> values(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+        if (!validity.empty() && (validity[(begin + i) / 32] >> (begin + i) % 32 & 1) == 0) continue;
+        values[i].emplace(bytes.begin() + offsets[i], bytes.begin() + offsets[i + 1]);
+    }
+    return values;
+}
+
+}  // namespace cleave::cuda

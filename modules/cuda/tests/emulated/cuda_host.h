@@ -1,0 +1,111 @@
+// Part of cuda_runtime.h of this folder: what the host calls. Included by it.
+//
+// The machine has two cards at first. A stream, an event and memory of a device belong to the card that was current
+// when they were made. Streams do nothing: every call has finished when it returns. Any thread may call; one call is
+// done after another.
+//
+// A test fails by abort() with a message if a stream or an event is used that was destroyed, or whose card is not the
+// current one where a device would refuse that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// NOLINTBEGIN: the names are CUDA's
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+enum cudaLimit { cudaLimitMallocHeapSize = 2 };
+enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+enum cudaMemPoolAttr {
+    cudaMemPoolAttrReleaseThreshold = 4,
+    cudaMemPoolAttrReservedMemCurrent = 5,
+    cudaMemPoolAttrUsedMemCurrent = 7
+};
+using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
+using cudaMemPool_t = struct CUmemPoolHandle_st*;
+struct cudaMemPoolProps {
+    cudaMemAllocationType allocType;
+    struct {
+        cudaMemLocationType type;
+        int id;
+    } location;
+};
+struct cudaUUID_t {
+    char bytes[16];
+};
+struct cudaDeviceProp {
+    char name[256];
+    cudaUUID_t uuid;
+    std::size_t totalGlobalMem;
+};
+constexpr unsigned cudaStreamNonBlocking = 1;
+constexpr unsigned cudaHostAllocDefault = 0;
+constexpr unsigned cudaHostAllocPortable = 1;
+constexpr unsigned cudaHostAllocMapped = 2;
+constexpr unsigned cudaHostAllocWriteCombined = 4;
+
+namespace cleave::cuda::emulator {
+
+// The machine: a driver for CUDA `driver`, 13000 is 13.0 and 0 is none, and so many cards, each with `memory` bytes.
+void set_machine(int driver, int cards, std::size_t memory) noexcept;
+// The n-th allocation from now on fails, counted from 0; -1: none does.
+void fail_allocation(int n) noexcept;
+// The n-th call of the host from now on fails with the error, counted from 0; -1: none does. If the error stays, all
+// calls after it fail too, until the next call of this function. What is freed or destroyed is so all the same.
+void fail_call(int n, cudaError_t error, bool stays) noexcept;
+// Calls of the host since fail_call() was called.
+int calls() noexcept;
+// Allocations that were not freed. Checks the guards of all of them.
+std::size_t live_allocations() noexcept;
+std::size_t live_streams() noexcept;
+std::size_t live_events() noexcept;
+// Kernels that were launched on the legacy default stream so far.
+std::size_t legacy_launches() noexcept;
+// Counts, from now on, memory that is freed and that has these bytes anywhere in it. At most 64 bytes; 0: none.
+void watch(const void* bytes, std::size_t size) noexcept;
+std::size_t watched_frees() noexcept;
+// For launches: what the call returns at once, if it fails.
+cudaError_t begin_launch(cudaStream_t stream) noexcept;
+
+}  // namespace cleave::cuda::emulator
+
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to);
+cudaError_t cudaMalloc(void** memory, std::size_t size);
+cudaError_t cudaFree(void* memory);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t size);
+cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t size, cudaMemPool_t pool, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream);
+cudaError_t cudaHostAlloc(void** memory, std::size_t size, unsigned flags);
+cudaError_t cudaFreeHost(void* memory);
+cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void* at, int byte, std::size_t size, cudaStream_t stream);
+// NOLINTEND

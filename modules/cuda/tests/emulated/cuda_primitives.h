@@ -1,0 +1,32 @@
+// native/cuda_primitives.h for a CPU.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace cleave::cuda {
+
+inline std::uint8_t* block_memory() { return emulator::block_memory(); }
+inline void copy_16_async(std::uint8_t* shared, const std::uint8_t* global) { emulator::copy_16_async(shared, global); }
+inline void end_copy_group() { emulator::end_copy_group(); }
+template <int kPending>
+void wait_for_copies() {
+    emulator::wait_for_copies(kPending);
+}
+
+inline std::uint64_t load_relaxed(const std::uint64_t* word) {
+    emulator::wait_a_turn();
+    return *word;
+}
+
+inline void store_relaxed(std::uint64_t* word, std::uint64_t value) {
+    emulator::pause();
+    *word = value;
+}
+
+inline void store_report(std::uint64_t* word, std::uint64_t value) { *word = value; }
+
+inline void pause_briefly() { emulator::wait_a_turn(); }
+
+}  // namespace cleave::cuda

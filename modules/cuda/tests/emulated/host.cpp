@@ -1,0 +1,383 @@
+// What the host calls: memory, streams, events and cards of cuda_host.h of this folder.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+struct CUstream_st {
+    int card;
+};
+struct CUevent_st {
+    int card;
+    bool was_recorded;
+};
+struct CUmemPoolHandle_st {
+    int card;
+};
+
+namespace cleave::cuda::emulator {
+namespace {
+
+constexpr std::size_t kGuard = 256;
+constexpr std::uint8_t kGuardByte = 0xCB;
+constexpr std::uint8_t kRubbish = 0xA5;
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t kMargin = 0;  // the sanitizer has its own
+#else
+constexpr std::size_t kMargin = kGuard;
+#endif
+constexpr std::size_t kMuchMemory = std::size_t{1} << 36;
+
+struct Allocation {
+    std::size_t size;
+    bool is_pinned;
+    int card;
+};
+
+std::mutex mutex;  // guards the variables below
+std::unordered_map<void*, Allocation> allocations;
+std::unordered_set<CUstream_st*> streams;
+std::unordered_set<CUevent_st*> events;
+int driver_version = 13000;
+int card_count = 2;
+std::size_t card_memory = kMuchMemory;
+int failing_allocation = -1;
+int failing_call = -1;
+cudaError_t failing_error = cudaSuccess;
+bool failure_stays = false;
+cudaError_t lasting_error = cudaSuccess;
+int call_count = 0;
+bool is_busy = false;
+std::size_t legacy_launch_count = 0;
+std::vector<char> watched;
+std::size_t watched_count = 0;
+
+thread_local int current_card = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+
+[[noreturn]] void fail(const char* text) {
+    std::fprintf(stderr, "emulated CUDA: %s\n", text);
+    std::abort();
+}
+
+cudaError_t with_error(cudaError_t error) {
+    if (error != cudaSuccess) last_error = error;
+    return error;
+}
+
+// What a call does first. Anything but success: the call returns it, and does nothing that can be left out.
+cudaError_t begin() {
+    ++call_count;
+    if (lasting_error == cudaSuccess && failing_call >= 0 && failing_call-- == 0) {
+        if (failure_stays) lasting_error = failing_error;
+        return with_error(failing_error);
+    }
+    return with_error(lasting_error);
+}
+
+// Most calls.
+template <class F>
+cudaError_t call(F function) {
+    const std::scoped_lock lock(mutex);
+    const cudaError_t error = begin();
+    return error != cudaSuccess ? error : with_error(function());
+}
+
+// Calls that free: they do it even if they fail.
+template <class F>
+cudaError_t call_always(F function) {
+    const std::scoped_lock lock(mutex);
+    const cudaError_t done = function();
+    const cudaError_t error = begin();
+    return error != cudaSuccess ? error : with_error(done);
+}
+
+// `must_be_current`: its card.
+void check_stream(cudaStream_t stream, bool must_be_current = false) {
+    if (stream == nullptr) return;
+    if (!streams.contains(stream)) fail("a stream that was destroyed");
+    if (must_be_current && stream->card != current_card) fail("a stream of another card than the current one");
+}
+
+void check_event(cudaEvent_t event) {
+    if (!events.contains(event)) fail("an event that was destroyed");
+}
+
+std::size_t used_memory(int card) {
+    std::size_t used = 0;
+    for (const auto& [memory, one] : allocations) used += !one.is_pinned && one.card == card ? one.size : 0;
+    return used;
+}
+
+cudaError_t allocate(void** memory, std::size_t size, bool is_pinned, int card) {
+    if (failing_allocation >= 0 && failing_allocation-- == 0) return cudaErrorMemoryAllocation;
+    if (size == 0) {
+        *memory = nullptr;
+        return cudaSuccess;
+    }
+    if (!is_pinned && size > card_memory - std::min(card_memory, used_memory(card))) return cudaErrorMemoryAllocation;
+    void* whole = nullptr;
+    if (posix_memalign(&whole, 256, size + 2 * kMargin) != 0) return cudaErrorMemoryAllocation;
+    auto* const at = static_cast<std::uint8_t*>(whole);
+    if (kMargin != 0) {
+        std::memset(at, kGuardByte, kMargin);
+        std::memset(at + kMargin + size, kGuardByte, kMargin);
+    }
+    std::memset(at + kMargin, kRubbish, size);
+    *memory = at + kMargin;
+    allocations.emplace(*memory, Allocation{size, is_pinned, card});
+    return cudaSuccess;
+}
+
+void check_guards(const void* memory, std::size_t size) {
+    const auto* const at = static_cast<const std::uint8_t*>(memory);
+    for (std::size_t i = 0; i < kMargin; ++i) {
+        if (at[size + i] != kGuardByte || *(at - i - 1) != kGuardByte) {
+            std::fprintf(stderr, "emulated CUDA: written outside of %zu bytes\n", size);
+            std::abort();
+        }
+    }
+}
+
+cudaError_t release(void* memory) {
+    if (memory == nullptr) return cudaSuccess;
+    const auto found = allocations.find(memory);
+    if (found == allocations.end()) return cudaErrorInvalidValue;
+    const std::size_t size = found->second.size;
+    check_guards(memory, size);
+    const std::string_view text(static_cast<const char*>(memory), size);
+    if (!watched.empty() && text.find({watched.data(), watched.size()}) != std::string_view::npos) ++watched_count;
+    allocations.erase(found);
+    std::free(static_cast<std::uint8_t*>(memory) - kMargin);
+    return cudaSuccess;
+}
+
+}  // namespace
+
+void set_machine(int driver, int cards, std::size_t memory) noexcept {
+    driver_version = driver;
+    card_count = cards;
+    card_memory = memory;
+}
+
+void fail_allocation(int n) noexcept { failing_allocation = n; }
+
+void fail_call(int n, cudaError_t error, bool stays) noexcept {
+    failing_call = n;
+    failing_error = error;
+    failure_stays = stays;
+    lasting_error = cudaSuccess;
+    last_error = cudaSuccess;
+    call_count = 0;
+}
+
+int calls() noexcept { return call_count; }
+
+std::size_t live_allocations() noexcept {
+    for (const auto& [memory, one] : allocations) check_guards(memory, one.size);
+    return allocations.size();
+}
+
+std::size_t live_streams() noexcept { return streams.size(); }
+std::size_t live_events() noexcept { return events.size(); }
+std::size_t legacy_launches() noexcept { return legacy_launch_count; }
+
+void watch(const void* bytes, std::size_t size) noexcept {
+    const auto* const first = static_cast<const char*>(bytes);
+    watched.assign(first, first + size);
+    watched_count = 0;
+}
+
+std::size_t watched_frees() noexcept { return watched_count; }
+
+cudaError_t begin_launch(cudaStream_t stream) noexcept {
+    return call([=] {
+        check_stream(stream, true);
+        legacy_launch_count += stream == nullptr ? 1 : 0;
+        return cudaSuccess;
+    });
+}
+
+}  // namespace cleave::cuda::emulator
+
+// NOLINTBEGIN: the names are CUDA's
+using namespace cleave::cuda::emulator;
+
+const char* cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+        case cudaSuccess: return "no error";
+        case cudaErrorMemoryAllocation: return "out of memory";
+        case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+        case cudaErrorInvalidDevice: return "invalid device ordinal";
+        case cudaErrorNotReady: return "device not ready";
+        case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
+        default: return "invalid value";
+    }
+}
+cudaError_t cudaGetLastError() {
+    const std::scoped_lock lock(mutex);
+    return std::exchange(last_error, lasting_error);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+    return call([=] { return *version = driver_version, cudaSuccess; });
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+    return call([=] { return *version = 13000, cudaSuccess; });
+}
+cudaError_t cudaGetDevice(int* device) {
+    return call([=] { return *device = current_card, cudaSuccess; });
+}
+cudaError_t cudaSetDevice(int device) {
+    return call([=] {
+        if (device < 0 || device >= card_count) return cudaErrorInvalidDevice;
+        current_card = device;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+    return call([=] { return *count = card_count, card_count == 0 ? cudaErrorNoDevice : cudaSuccess; });
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    return call([=] {
+        std::snprintf(properties->name, sizeof properties->name, "emulated card %d", device);
+        for (char i = 0; i < 16; ++i) properties->uuid.bytes[static_cast<int>(i)] = static_cast<char>(i * 17);
+        properties->uuid.bytes[15] = static_cast<char>(device);
+        properties->totalGlobalMem = card_memory;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+    return call([=] {
+        *value = attribute == cudaDevAttrMultiProcessorCount ? processors() : 227 << 10;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) {
+    return call([] { return cudaSuccess; });
+}
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
+    return call([=] { return *value = 1 << 30, cudaSuccess; });
+}
+cudaError_t cudaDeviceSynchronize() {
+    return call([] { return cudaSuccess; });
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+    return call([=] { return streams.insert(*stream = new CUstream_st{current_card}), cudaSuccess; });
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    return call_always([=] {
+        check_stream(stream);
+        streams.erase(stream);
+        delete stream;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    return call([=] { return check_stream(stream), cudaSuccess; });
+}
+// Every other time there is still work to do.
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    return call([=] {
+        check_stream(stream);
+        is_busy = !is_busy;
+        return is_busy ? cudaErrorNotReady : cudaSuccess;
+    });
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    return call([=] { return check_stream(stream), check_event(event), cudaSuccess; });
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return call([=] { return events.insert(*event = new CUevent_st{current_card, false}), cudaSuccess; });
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    return call_always([=] {
+        check_event(event);
+        events.erase(event);
+        delete event;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    return call([=] {
+        check_stream(stream, true);
+        check_event(event);
+        if (event->card != current_card) fail("an event of another card than the current one");
+        event->was_recorded = true;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    return call([=] { return check_event(event), cudaSuccess; });
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    return call([=] {
+        check_event(from);
+        check_event(to);
+        if (!from->was_recorded || !to->was_recorded) return cudaErrorInvalidResourceHandle;
+        *milliseconds = 250;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaMalloc(void** memory, std::size_t size) {
+    return call([=] { return allocate(memory, size, false, current_card); });
+}
+cudaError_t cudaFree(void* memory) {
+    return call_always([=] { return release(memory); });
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+    return call([=] { return *pool = new CUmemPoolHandle_st{properties->location.id}, cudaSuccess; });
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+    return call_always([=] { return delete pool, cudaSuccess; });
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+    return call([] { return cudaSuccess; });
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
+    return call([=] { return *static_cast<std::uint64_t*>(value) = 0, cudaSuccess; });
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
+    return call([] { return cudaSuccess; });
+}
+cudaError_t cudaMallocFromPoolAsync(void** memory, std::size_t size, cudaMemPool_t pool, cudaStream_t stream) {
+    return call([=] { return check_stream(stream), allocate(memory, size, false, pool->card); });
+}
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
+    return call_always([=] { return check_stream(stream), release(memory); });
+}
+cudaError_t cudaHostAlloc(void** memory, std::size_t size, unsigned) {
+    return call([=] { return allocate(memory, size, true, 0); });
+}
+cudaError_t cudaFreeHost(void* memory) {
+    return call_always([=] { return release(memory); });
+}
+cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size) {
+    return call([=] {
+        *total_size = card_memory;
+        *free_size = card_memory - std::min(card_memory, used_memory(current_card));
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind, cudaStream_t stream) {
+    return call([=] {
+        check_stream(stream);
+        if (size != 0) std::memcpy(to, from, size);
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaMemsetAsync(void* at, int byte, std::size_t size, cudaStream_t stream) {
+    return call([=] {
+        check_stream(stream);
+        if (size != 0) std::memset(at, byte, size);
+        return cudaSuccess;
+    });
+}
+// NOLINTEND

@@ -1,0 +1,31 @@
+// Tests run with the emulated CUDA and on a device. What only one of the two has is here.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cleave::cuda {
+
+#ifdef CLEAVE_CUDA_EMULATED
+constexpr bool kIsEmulated = true;
+constexpr std::uint64_t kSeeds = 6;  // orders in which fibers run
+inline void set_seed(std::uint64_t seed) { emulator::set_seed(seed); }
+inline void fail_allocation(int n) { emulator::fail_allocation(n); }
+inline void set_all_at_once(bool is_set) { emulator::set_all_at_once(is_set); }
+inline void set_processors(int count) { emulator::set_processors(count); }
+inline std::size_t live_allocations() { return emulator::live_allocations(); }
+inline std::size_t launches() { return emulator::launches(); }
+#else
+constexpr bool kIsEmulated = false;
+constexpr std::uint64_t kSeeds = 1;
+inline void set_seed(std::uint64_t) {}
+inline void fail_allocation(int) {}
+inline void set_all_at_once(bool) {}
+inline void set_processors(int) {}
+inline std::size_t live_allocations() { return 0; }
+inline std::size_t launches() { return 0; }
+#endif
+
+}  // namespace cleave::cuda
