@@ -262,6 +262,15 @@ public:
             [&sink](const void* result) { sink(offload::as<Result>(result)); });
     }
 
+    // Whether the policy is kAuto.
+    bool has_choice() const noexcept;
+    // Whether stream() is better done on the device, for pages of `bytes` bytes that the host does in `host_seconds`
+    // each. For programs that have a host body of their own, of several threads for instance.
+    template <class Result, class Argument>
+    bool prefers_device(const Annotated<Result(Argument)>& function, std::uint64_t bytes, double host_seconds) {
+        return prefers_device(function.function(), bytes, host_seconds);
+    }
+
     // Of the last evaluation, in the order in which the functions ran.
     std::vector<NodeReport> report() const;
     // The same in a few lines of text, each with a line feed.
@@ -273,6 +282,8 @@ public:
 
 private:
     void evaluate_nodes(std::initializer_list<std::shared_ptr<offload::Node>> nodes);
+    bool prefers_device(const std::shared_ptr<const offload::Function>& function, std::uint64_t bytes,
+                        double host_seconds);
     void stream_values(const std::shared_ptr<const offload::Function>& function,
                        const std::function<offload::Value()>& next, const std::function<void(const void*)>& sink);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <span>
@@ -21,6 +22,7 @@
 #include "cleave/memory.h"
 #include "cleave/names.h"
 #include "cli/completion.h"
+#include "cli/device.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/help.h"
@@ -160,8 +162,18 @@ void permit_making(Permissions& permissions, const std::string& path) {
     permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
 }
 
+// The driver of NVIDIA opens these files again and again, also to get memory.
+void permit_device(Permissions& permissions) {
+    permissions.read.insert(permissions.read.end(), {"/proc", "/sys"});
+    std::error_code error;  // without the folder there is nothing to permit
+    for (const auto& entry : std::filesystem::directory_iterator("/dev", error)) {
+        if (entry.path().filename().string().starts_with("nvidia")) permissions.write.push_back(entry.path());
+    }
+}
+
 Permissions permissions_of(const Arguments& arguments) {
     Permissions permissions{arguments.inputs, {temporary_directory()}};
+    if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
     if (arguments.verb != Verb::kSplit) return permissions;
@@ -198,6 +210,7 @@ void guard_secrets(Context& context) {
     if (arguments.stage.options.is_empty()) return;
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("PR_SET_DUMPABLE");
     choose_memory(arguments);
+    choose_device(arguments);
     context.keys.emplace(arguments.key_sources);
     arguments.stage.keys = &*context.keys;
 }
@@ -220,10 +233,14 @@ int run_verb(Context& context) {
             Cancellation cancellation;
             const SignalGuard guard(cancellation);
             run_split(context, cancellation);
+            explain(context.arguments);
             return kDone;
         }
         case Verb::kOffsets: run_offsets(context); return kDone;
-        case Verb::kCat: run_cat(context); return kDone;
+        case Verb::kCat:
+            run_cat(context);
+            explain(context.arguments);
+            return kDone;
         case Verb::kKey: make_key(context.arguments.key_file); return kDone;
         case Verb::kCount:
         case Verb::kCheck:

@@ -47,10 +47,12 @@ struct Arguments {
     bool shows_template = false;  // check --rules-template
     DialectOptions dialect;
     Execution execution;
-    std::string device;                 // its name, of the verb machine; empty: the default one, if it is there
     bool calibrates = false;            // of the verb machine
     std::string memory_manager;         // its name; with rules
     std::string memory_manager_origin;  // "--memory-manager" or the name of the variable
+    std::string device;                 // with rules, empty for the CPU; of machine, empty for one that is there
+    std::uint64_t device_memory = 0;    // 0: all
+    bool explain = false;
     Format format = Format::kTsv;
     OutputOptions output;  // manifest: "/dev/stdout" for "-"; names: with the suffix of compressed pieces
     std::uint64_t max_listed = kListedRagged;  // ragged records of a report

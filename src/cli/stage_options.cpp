@@ -58,6 +58,21 @@ void take_memory_manager(const Given& given, Arguments& arguments) {
     }
 }
 
+void take_device(const Given& given, Arguments& arguments) {
+    const std::string* name = given.text("device");
+    if (name != nullptr && *name != "cpu") arguments.device = *name;
+    const bool is_gpu = arguments.device == "gpu" || arguments.device.starts_with("gpu:");
+    if (!arguments.device.empty() && arguments.device != "auto" && !is_gpu && !arguments.device.starts_with('/')) {
+        throw UsageError(
+            formatted("--device: '{}' is not cpu, auto, gpu, gpu:N or the absolute path of a module", *name));
+    }
+    if (const auto size = given.size("device-memory")) {
+        if (arguments.device.empty()) throw UsageError("--device-memory needs --device auto or gpu");
+        arguments.device_memory = *size;
+    }
+    arguments.explain = given.has("explain");
+}
+
 // On standard output the report stands alone.
 void refuse_report_on_stdout(const Given& given, const Arguments& arguments) {
     if (arguments.verb == Verb::kCat) {
@@ -105,7 +120,8 @@ void take_stage(const Given& given, Arguments& arguments) {
     }
     if (given.has("report") && given.inputs().size() > 1) throw UsageError("--report takes one input");
     if (options.is_empty()) {
-        for (const char* name : {"key", "null", "report", "spool", "max-record", "memory-manager"}) {
+        for (const char* name :
+             {"key", "null", "report", "spool", "max-record", "memory-manager", "device", "device-memory", "explain"}) {
             if (given.has(name)) {
                 throw UsageError(
                     formatted("{} needs --select, --redact, --rules, --default or --forbid", given.spelling(name)));
@@ -114,6 +130,7 @@ void take_stage(const Given& given, Arguments& arguments) {
         return;
     }
     take_memory_manager(given, arguments);
+    take_device(given, arguments);
     if (arguments.clone && *arguments.clone != CloneMode::kNever) {
         throw UsageError("--clone cannot be combined with options that change records");
     }

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/ordered.h"
-#include "base/too_long.h"
 #include "io/read_ahead.h"
+#include "job/record_blocks.h"
 #include "plan/limits.h"
 #include "scan/contract.h"
 #include "scan/guessed_runs.h"
@@ -35,29 +35,6 @@ constexpr std::size_t kLargeRun = std::size_t{1} << 20;
 
 // Guessing ends after this many doubtful runs.
 constexpr unsigned kMostDoubts = 8;
-
-// Few enough bytes for records, their fields and the changed records to be in the second cache.
-constexpr std::size_t kBlockSize = std::size_t{256} << 10;
-
-// Calls take(block) for the records of the run, in blocks of at least one record each.
-template <class Take>
-void for_each_block(StageWorker& worker, const RecordRun& run, std::uint64_t max_record, const Take& take) {
-    Place place = run.place;
-    std::size_t wanted = kBlockSize;
-    for (auto rest = run.bytes; !rest.empty();) {
-        const auto bytes = rest.first(std::min(wanted, rest.size()));
-        const RecordBlock block = worker.read(bytes, place, bytes.size() == rest.size());
-        if (block.record_count() == 0) {
-            if (bytes.size() > max_record) throw_too_long(max_record, place);
-            wanted *= 2;
-            continue;
-        }
-        take(block);
-        rest = rest.subspan(block.bytes.size());
-        place = {place.offset + block.bytes.size(), place.record + block.record_count()};
-        wanted = kBlockSize;
-    }
-}
 
 // Cuts measured records into pieces.
 class MeasuringCutter {
@@ -170,6 +147,10 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
         worker->write_unchanged(worker->read(head.record(), {head.record_begin, head.records - 1}, true));
     }
     header_.assign(worker->written().begin(), worker->written().end());
+    if (execution.offload) {
+        device_ = std::make_unique<DeviceLane>(stage, kernel_, execution.offload, memory_, execution.threads);
+        if (!device_->is_possible()) device_.reset();
+    }
 }
 
 RecordLane::~RecordLane() = default;
@@ -247,7 +228,7 @@ void RecordLane::Slot::work() {
 // False if the last record has no terminator.
 bool RecordLane::Slot::take_blocks() {
     bool is_terminated = true;
-    for_each_block(*worker_, run_, pass_.lane.stage_.max_record(), [&](const RecordBlock& block) {
+    for_each_block(*worker_, run_.bytes, run_.place, pass_.lane.stage_.max_record(), [&](const RecordBlock& block) {
         is_terminated = block.ends.back() < block.bytes.size();
         if (pass_.consumer.take != nullptr) return worker_->write(block);
         const std::size_t done = sizes_.size();
@@ -294,12 +275,29 @@ RunOptions RecordLane::run_options() const {
     return {std::min(kBlockSize, execution_.block_size), stage_.max_record(), nullptr, memory_};
 }
 
+// False if the CPU is to take the runs that are left.
+bool RecordLane::write_on_device(RecordRuns& runs, Place& at, const Take& take, Meter* meter) {
+    return device_->run(runs, input_.is_mapped(), [&](const DeviceLane::Written& written) {
+        if (!input_.is_stream()) input_.blob().throw_if_lost();
+        take(written.bytes, written.starts);
+        at.record += written.starts.size();
+        at.offset += written.input_size;
+        if (meter != nullptr) meter->scanned += written.input_size;
+        const std::scoped_lock lock(mutex_);
+        counts_ += written.counts;
+    });
+}
+
 // Returns where the range ends, with the number of the record behind it.
 Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer,
                             Meter* meter) {
     Place at{range.offset, record};
     const std::uint64_t end = range.offset + range.size;
     const RunOptions options = run_options();
+    if (device_ && consumer.take != nullptr && at.offset < end) {
+        RecordRuns runs(input_, range, record, stage_.dialect(), kernel_, options);
+        if (write_on_device(runs, at, *consumer.take, meter)) return at;
+    }
     unsigned doubts = 0;
     while (at.offset < end) {
         Pass pass{*this, consumer, at, meter, {}, {}, {}};
@@ -337,6 +335,7 @@ void RecordLane::write_all(const Take& take) {
     options.meter = execution_.meter;
     Pass pass{*this, consumer, at, nullptr, {}, {}, {}};
     pass.in_order.emplace(input_, at, stage_.dialect(), kernel_, options);
+    if (device_ && write_on_device(*pass.in_order, at, take, nullptr)) return;
     pass.run(execution_.threads);
 }
 

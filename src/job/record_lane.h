@@ -15,6 +15,7 @@
 #include "cleave/scan.h"
 #include "cleave/stage.h"
 #include "io/copy.h"
+#include "job/device_lane.h"
 #include "job/input_head.h"
 #include "scan/record_runs.h"
 
@@ -64,6 +65,7 @@ private:
     struct Pass;
 
     Place pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer, Meter* meter);
+    bool write_on_device(RecordRuns& runs, Place& at, const Take& take, Meter* meter);
     RunOptions run_options() const;
     BlobRange body() const;
 
@@ -76,6 +78,7 @@ private:
     std::vector<std::uint8_t> header_;
     std::uint64_t records_ = 0;
     std::unique_ptr<RecordIndex> index_;
+    std::unique_ptr<DeviceLane> device_;  // null: the CPU alone
 
     std::mutex mutex_;
     std::vector<std::unique_ptr<StageWorker>> idle_;  // guarded by mutex_

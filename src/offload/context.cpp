@@ -10,6 +10,20 @@ namespace cleave {
 namespace offload {
 namespace {
 
+// For a page of so many bytes. Copies in, bodies and copies out of different pages overlap, so the slowest of them
+// counts. Nothing if that cannot be predicted.
+std::optional<double> device_seconds(Core& core, const Function& function, std::uint64_t in) {
+    const auto body = core.rates.predict(function, Side::kDevice, static_cast<double>(in));
+    if (!body || !core.options.profile) return std::nullopt;
+    const std::uint64_t out = function.cost.result_bytes ? function.cost.result_bytes({&in, 1}) : in;
+    return std::max({*body + core.options.profile->launch, *core.move_seconds(Side::kDevice, in),
+                     *core.move_seconds(Side::kHost, out)});
+}
+
+bool is_better(const std::optional<double>& device, const std::optional<double>& host) {
+    return host && device && *device * kLeastGain <= *host;
+}
+
 // Applies one function to pages that come one by one.
 class PageStream {
 public:
@@ -43,27 +57,18 @@ public:
     }
 
 private:
-    // By the first page, which is predicted. Copies in, bodies and copies out of different pages overlap, so the
-    // slowest of them counts.
+    // By the first page, which is predicted.
     Side place(const Value& page, std::optional<double>& predicted) {
-        const auto bytes = static_cast<double>(function_.arguments.front()->bytes(page.get()));
-        const auto host = core_.rates.predict(function_, Side::kHost, bytes);
-        const auto body = core_.rates.predict(function_, Side::kDevice, bytes);
+        const std::uint64_t bytes = function_.arguments.front()->bytes(page.get());
+        const auto host = core_.rates.predict(function_, Side::kHost, static_cast<double>(bytes));
         const char* const reason = core_.reason_for_host();
         if (reason != nullptr && core_.options.policy == DevicePolicy::kAuto) {
             core_.remarks.push_back(std::string("the device is not used: ") + reason);
         }
         predicted = host;
         if (reason != nullptr || !function_.device) return Side::kHost;
-        std::optional<double> device;
-        if (body && core_.options.profile) {
-            const std::uint64_t in = function_.arguments.front()->bytes(page.get());
-            const std::uint64_t out = function_.cost.result_bytes ? function_.cost.result_bytes({&in, 1}) : in;
-            device = std::max({*body + core_.options.profile->launch, *core_.move_seconds(Side::kDevice, in),
-                               *core_.move_seconds(Side::kHost, out)});
-        }
-        const bool is_better = host && device && *device * kLeastGain <= *host;
-        if (core_.options.policy == DevicePolicy::kAuto && !is_better) return Side::kHost;
+        const std::optional<double> device = device_seconds(core_, function_, bytes);
+        if (core_.options.policy == DevicePolicy::kAuto && !is_better(device, host)) return Side::kHost;
         predicted = device;
         return Side::kDevice;
     }
@@ -116,6 +121,15 @@ void Context::stream_values(const std::shared_ptr<const offload::Function>& func
     core_->report.clear();
     core_->remarks.clear();
     offload::PageStream(*core_, *function, sink).run(next);
+}
+
+bool Context::has_choice() const noexcept { return core_->options.policy == DevicePolicy::kAuto; }
+
+bool Context::prefers_device(const std::shared_ptr<const offload::Function>& function, std::uint64_t bytes,
+                             double host_seconds) {
+    const offload::Core::Use use(*core_);
+    if (core_->reason_for_host() != nullptr || !function->device) return false;
+    return offload::is_better(offload::device_seconds(*core_, *function, bytes), host_seconds);
 }
 
 std::vector<NodeReport> Context::report() const {

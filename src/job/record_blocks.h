@@ -1,0 +1,38 @@
+// The records of a run, in blocks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/too_long.h"
+#include "cleave/fields.h"
+#include "cleave/stage.h"
+#include "scan/record_runs.h"
+
+namespace cleave {
+
+// Few enough bytes for records, their fields and the changed records to be in the second cache.
+inline constexpr std::size_t kBlockSize = std::size_t{256} << 10;
+
+// Calls take(block) for the records of the run, in blocks of at least one record each.
+template <class Take>
+void for_each_block(StageWorker& worker, std::span<const std::uint8_t> bytes_of_run, Place place,
+                    std::uint64_t max_record, const Take& take) {
+    std::size_t wanted = kBlockSize;
+    for (auto rest = bytes_of_run; !rest.empty();) {
+        const auto bytes = rest.first(std::min(wanted, rest.size()));
+        const RecordBlock block = worker.read(bytes, place, bytes.size() == rest.size());
+        if (block.record_count() == 0) {
+            if (bytes.size() > max_record) throw_too_long(max_record, place);
+            wanted *= 2;
+            continue;
+        }
+        take(block);
+        rest = rest.subspan(block.bytes.size());
+        place = {place.offset + block.bytes.size(), place.record + block.record_count()};
+        wanted = kBlockSize;
+    }
+}
+
+}  // namespace cleave

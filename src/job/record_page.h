@@ -1,0 +1,66 @@
+// Pages of records, and what a stage makes of them, as values of cleave/offload.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cleave/device.h"
+#include "cleave/error.h"
+#include "cleave/memory.h"
+#include "cleave/split_type.h"
+#include "memory/value_buffer.h"
+
+namespace cleave {
+
+// A run of whole records in a page.
+struct PageRun {
+    std::size_t begin = 0;  // in the bytes of the page that was gathered
+    std::uint64_t record = 0;
+};
+
+// Whole records: the runs from `first` to `last`. Copies are views of the same bytes.
+struct RecordPage {
+    std::span<const std::uint8_t> bytes;               // on the host; those of these runs
+    Place place;                                       // of the first record
+    std::shared_ptr<const std::vector<PageRun>> runs;  // of the page that was gathered, and one that begins at its end
+    std::size_t first = 0;
+    std::size_t last = 0;
+    std::shared_ptr<const ValueBuffer> owner;  // of the bytes, unless they are of a mapping
+    std::shared_ptr<const Memory> on_device;   // the same bytes; null on the host
+};
+
+// What a stage wrote. On the device only `page` and `is_for_cpu` may be used.
+struct StagedRecords {
+    RecordPage page;
+    bool is_for_cpu = false;              // nothing was written
+    std::vector<std::uint64_t> counters;  // see stage/device_stage.h
+    std::size_t size = 0;                 // bytes that were written
+    std::size_t records = 0;
+    std::shared_ptr<const Memory> bytes;   // `size` of them
+    std::shared_ptr<const Memory> starts;  // of std::uint32_t: where each record begins in `bytes`
+    Side side = Side::kHost;
+};
+
+template <>
+struct SplitType<RecordPage> {
+    static Side device(const RecordPage& page) { return page.on_device ? Side::kDevice : Side::kHost; }
+    static std::uint64_t bytes(const RecordPage& page) { return page.bytes.size(); }
+    static RecordPage to(const RecordPage& page, Side side, DeviceStream& stream);
+    static std::uint64_t size(const RecordPage& page) { return page.last - page.first; }
+    static RecordPage split(const RecordPage& page, std::uint64_t begin, std::uint64_t end);
+    static RecordPage merge(std::span<const RecordPage* const> parts, MemoryManager& memory);
+};
+
+template <>
+struct SplitType<StagedRecords> {
+    static Side device(const StagedRecords& records) { return records.side; }
+    static std::uint64_t bytes(const StagedRecords& records) {
+        return records.size + records.records * sizeof(std::uint32_t);
+    }
+    static StagedRecords to(const StagedRecords& records, Side side, DeviceStream& stream);
+};
+
+}  // namespace cleave
