@@ -18,27 +18,45 @@ void skip_without_secret(const Subject& subject) {
     if (!subject.can(CLEAVE_MEMORY_CAN_HOST)) skip("it has no host memory");
 }
 
-// What can still be read at an address that may not be mapped any more.
-std::vector<std::uint8_t> left_at(const void* address, std::size_t size) {
-    std::vector<std::uint8_t> bytes(size);
-    const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    expect(memory >= 0, "/proc/self/mem cannot be opened");
-    const ssize_t got =
-        ::pread(memory, bytes.data(), size, static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address)));
-    ::close(memory);
-    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-    return bytes;
-}
-
-// Fails if eight bytes in a row are still what they were. Fewer may be what an allocator notes in free memory.
-void expect_wiped(const void* address, const std::vector<std::uint8_t>& secret) {
-    const std::vector<std::uint8_t> left = left_at(address, secret.size());
-    std::size_t run = 0;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        run = left[i] == secret[i] ? run + 1 : 0;
-        expect(run < 8, "secret memory of " + std::to_string(secret.size()) + " bytes can be read after its release");
+// Memory with a secret. It is made before the release and allocates nothing after it: what an allocation gets could be
+// the memory that was released.
+class Secret {
+public:
+    // The memory is filled already.
+    Secret(const cleave_memory& memory, std::size_t size)
+        : address_(memory.pointer), bytes_(pattern(memory.size, size)), left_(memory.size) {
+        look();
+        expect(left_ == bytes_, "/proc/self/mem shows something else");
     }
-}
+
+    // Fails if eight bytes in a row are still what they were. Fewer may be what an allocator notes in free memory.
+    void expect_wiped() {
+        const std::size_t got = look();
+        std::size_t run = 0;
+        for (std::size_t i = 0; i < got; ++i) {
+            run = left_[i] == bytes_[i] ? run + 1 : 0;
+            if (run == 8) {
+                expect(false,
+                       "secret memory of " + std::to_string(bytes_.size()) + " bytes can be read after its release");
+            }
+        }
+    }
+
+private:
+    // How many bytes can be read at the address, which may not be mapped any more.
+    std::size_t look() {
+        const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+        expect(memory >= 0, "/proc/self/mem cannot be opened");
+        const ssize_t got =
+            ::pread(memory, left_.data(), left_.size(), static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address_)));
+        ::close(memory);
+        return got < 0 ? 0 : static_cast<std::size_t>(got);
+    }
+
+    const void* address_;
+    std::vector<std::uint8_t> bytes_;
+    std::vector<std::uint8_t> left_;
+};
 
 void check_wiped(const Options& options) {
     const Subject subject(options);
@@ -51,11 +69,9 @@ void check_wiped(const Options& options) {
     for (const std::size_t size : kSizes) {
         const cleave_memory memory = subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET});
         subject.fill(CLEAVE_MEMORY_HOST, memory, size);
-        // Made before the release: it could come to lie where the memory was.
-        const std::vector<std::uint8_t> secret = pattern(memory.size, size);
-        expect(left_at(memory.pointer, memory.size) == secret, "/proc/self/mem shows something else");
+        Secret secret(memory, size);
         subject.release(memory);
-        expect_wiped(memory.pointer, secret);
+        secret.expect_wiped();
     }
     subject.release(neighbour);
 }
@@ -63,15 +79,14 @@ void check_wiped(const Options& options) {
 void check_wiped_by_reset(const Options& options) {
     const Subject subject(options);
     skip_without_secret(subject);
-    std::vector<cleave_memory> held;
-    std::vector<std::vector<std::uint8_t>> secrets;
+    std::vector<Secret> secrets;
     for (const std::size_t size : kSizes) {
-        held.push_back(subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET}));
-        subject.fill(CLEAVE_MEMORY_HOST, held.back(), size);
-        secrets.push_back(pattern(held.back().size, size));
+        const cleave_memory memory = subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET});
+        subject.fill(CLEAVE_MEMORY_HOST, memory, size);
+        secrets.emplace_back(memory, size);
     }
     subject.reset();
-    for (std::size_t i = 0; i < held.size(); ++i) expect_wiped(held[i].pointer, secrets[i]);
+    for (Secret& secret : secrets) secret.expect_wiped();
 }
 
 // Whether all bytes lie in mappings with the flag "dd" (no dump) in /proc/self/smaps.
