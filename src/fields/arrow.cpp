@@ -68,7 +68,7 @@ void fill_schema(ArrowSchema& schema, const char* format, std::int64_t flags, st
 // A column's array: bitmap, offsets and bytes; or bitmap, views, the buffers that they name and the sizes of these.
 struct ColumnData {
     StringColumn column;
-    std::shared_ptr<const void> owner;
+    std::shared_ptr<const void> owner = nullptr;
     std::array<std::int64_t, 2> sizes{};
     std::array<const void*, 5> buffers{};
 };
@@ -150,7 +150,7 @@ void export_columns(const RecordBlock& block, const ColumnReader& reader, std::s
         owner = std::move(copy);
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        auto data = std::make_unique<ColumnData>(StringColumn(reader.options().memory));
+        auto data = std::make_unique<ColumnData>(ColumnData{StringColumn(reader.options().memory)});
         reader.read(block, columns[i].number, data->column);
         if (columns[i].is_text) check_text(data->column, block, columns[i]);
         if (reader.options().layout == StringLayout::kViews) data->owner = owner;
