@@ -7,6 +7,7 @@
 #include "cleave/columns.h"
 #include "cleave/compression.h"
 #include "cleave/device.h"
+#include "cleave/device_choice.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
 #include "cleave/examine.h"

@@ -76,10 +76,14 @@ public:
     Memory allocate(std::size_t size, std::uint32_t flags = 0);
     // Memory of the host that copy_out() may write to. It is pinned while pages are worked on.
     Memory allocate_host(std::size_t size);
+    // The same, at least `size` bytes; while pages are worked on, a later page gets the memory when the last pointer is
+    // gone.
+    std::shared_ptr<Memory> borrow_host(std::size_t size);
 
     // The source may be changed or released once copy_in() has returned only if the stream was synchronized; the
-    // runtime keeps arguments of SplitType<T>::to() that long.
-    void copy_in(void* to_device, const void* from_host, std::size_t size);
+    // runtime keeps arguments of SplitType<T>::to() that long. While pages are worked on, a source that is not pinned
+    // is copied to pinned memory first.
+    void copy_in(void* to_device, const void* from_host, std::size_t size, bool is_pinned = false);
     // The bytes are there once the stream was synchronized.
     void copy_out(void* to_host, const void* from_device, std::size_t size);
     void copy_within(void* to_device, const void* from_device, std::size_t size);

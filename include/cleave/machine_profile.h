@@ -39,10 +39,12 @@ struct FunctionRates {
 
 struct MachineProfile {
     MachineIdentity identity;
-    Rate in;                                         // from pinned memory of the host to the device
-    Rate out;                                        // back
-    double launch = 0;                               // seconds from submitting a body to its start
-    Rate host_copy;                                  // from host memory to host memory, one thread
+    Rate in;            // from pinned memory of the host to the device
+    Rate out;           // back
+    double open = 0;    // seconds to open the device, and to make it ready for pages
+    double stage = 0;   // seconds per byte of a stage on the device, all moves included; 0: not measured
+    double launch = 0;  // seconds from submitting a body to its start
+    Rate host_copy;     // from host memory to host memory, one thread
     std::map<std::string, FunctionRates> functions;  // by the name that annotate() was given
 
     bool operator==(const MachineProfile&) const = default;
@@ -54,8 +56,8 @@ std::string processor_model();
 // Of this machine's CPU and the device.
 MachineIdentity machine_identity(Device& device);
 
-// Measures everything but the functions, within 2 seconds of the device's clock. Memory comes from the device's own
-// manager and from `memory`. Throws DeviceError and MemoryError.
+// Measures everything but the functions, `open` and `stage`, within 2 seconds of the device's clock. Memory comes from
+// the device's own manager and from `memory`. Throws DeviceError and MemoryError.
 MachineProfile measure_machine(Device& device, const std::shared_ptr<MemoryManager>& memory);
 
 // $XDG_CACHE_HOME/cleave, or ~/.cache/cleave. Empty if neither variable has an absolute path.
@@ -72,6 +74,10 @@ struct ReadProfile {
 // Looks in `folder` for the profile of the machine. A file that is a link, is not of this user, or can be written by
 // others is not read. Throws std::bad_alloc only.
 ReadProfile read_profile(const std::string& folder, const MachineIdentity& identity);
+
+// The profile that was written last, of a device that may be another one now: to be compared with machine_identity()
+// once the device is open. `path` is that of the folder if there is no file.
+ReadProfile read_newest_profile(const std::string& folder);
 
 // Writes the profile, in one step, readable by this user alone. Makes the last folder of the path if it does not exist,
 // and its parent. Returns the file's path. Throws std::system_error with the path, also if the folder is a link, is not

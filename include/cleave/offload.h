@@ -215,7 +215,8 @@ struct NodeReport {
     std::string name;
     Side side = Side::kHost;
     std::optional<double> predicted;  // seconds, moves of arguments included; nothing if its rate is unknown
-    double taken = 0;                 // seconds; of a device, the time between the start and the end of its body
+    double taken = 0;                 // seconds; of a device, the time between the start and the end of its body; of
+                                      // stream(), from the first page to the last result
     std::uint64_t bytes_in = 0;       // moved to the device, for it
     std::uint64_t bytes_out = 0;      // moved back, for it or from it
     std::uint64_t pages = 0;          // 0: it ran as a whole
@@ -262,14 +263,9 @@ public:
             [&sink](const void* result) { sink(offload::as<Result>(result)); });
     }
 
-    // Whether the policy is kAuto.
-    bool has_choice() const noexcept;
-    // Whether stream() is better done on the device, for pages of `bytes` bytes that the host does in `host_seconds`
-    // each. For programs that have a host body of their own, of several threads for instance.
-    template <class Result, class Argument>
-    bool prefers_device(const Annotated<Result(Argument)>& function, std::uint64_t bytes, double host_seconds) {
-        return prefers_device(function.function(), bytes, host_seconds);
-    }
+    // Pinned memory of the host for at least `size` bytes of a page. It is used again when the last pointer is gone.
+    // Null if there is none. Any time, also during an evaluation.
+    std::shared_ptr<Memory> borrow_pinned(std::size_t size);
 
     // Of the last evaluation, in the order in which the functions ran.
     std::vector<NodeReport> report() const;
@@ -282,8 +278,6 @@ public:
 
 private:
     void evaluate_nodes(std::initializer_list<std::shared_ptr<offload::Node>> nodes);
-    bool prefers_device(const std::shared_ptr<const offload::Function>& function, std::uint64_t bytes,
-                        double host_seconds);
     void stream_values(const std::shared_ptr<const offload::Function>& function,
                        const std::function<offload::Value()>& next, const std::function<void(const void*)>& sink);
 

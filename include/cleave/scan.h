@@ -19,7 +19,7 @@
 namespace cleave {
 
 class BlockSummariser;
-class Context;
+class DeviceChoice;
 class MemoryManager;
 struct BlockReport;
 class Walker;
@@ -34,7 +34,7 @@ struct Execution {
     Meter* meter = nullptr;                           // receives the progress; may be null
     BlockSummariser* summariser = nullptr;            // nullptr: the kernel, over the threads
     std::shared_ptr<MemoryManager> memory = nullptr;  // of the buffers of stages; nullptr: a new manager "system"
-    std::shared_ptr<Context> offload = nullptr;       // where stages may run on a device; nullptr: the CPU alone
+    std::shared_ptr<DeviceChoice> offload = nullptr;  // where stages may run on a device; nullptr: the CPU alone
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 

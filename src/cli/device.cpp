@@ -1,11 +1,22 @@
 #include "cli/device.h"
 
+#include <condition_variable>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "cleave/device.h"
+#include "cleave/device_choice.h"
 #include "cleave/machine_profile.h"
 #include "cleave/memory.h"
 #include "cleave/offload.h"
@@ -23,31 +34,127 @@ std::string reason_of(const DeviceUnavailable& unavailable) {
     return reason;
 }
 
+constexpr const char* kOtherDevice =
+    "device: it is not the one that was measured last; cleave machine --calibrate measures it";
 constexpr const char* kNotMeasured = "this machine was not measured; cleave machine --calibrate does it";
+
+// Bytes per second of a thread that no rule is slower than: with keys, and a dozen columns; and without.
+constexpr double kSlowestKeyed = 20e6;
+constexpr double kSlowest = 150e6;
 
 void say_cpu(const Arguments& arguments, std::string_view reason) {
     if (!arguments.quiet) print_message(formatted("--device auto: the CPU applies all rules: {}", printable(reason)));
+}
+
+ContextOptions options_of(const Arguments& arguments) {
+    ContextOptions options;
+    options.memory = MemoryManager::or_default(arguments.execution.memory);
+    options.policy = DevicePolicy::kGpu;
+    options.device_memory = arguments.device_memory;
+    options.memory_flags = CLEAVE_MEMORY_SECRET;
+    return options;
+}
+
+// Bytes of all inputs. Nothing if that cannot be known before they are read.
+std::optional<std::uint64_t> size_of_inputs(const Arguments& arguments) {
+    std::uint64_t size = 0;
+    for (const std::string& input : arguments.inputs) {
+        std::error_code error;
+        if (!std::filesystem::is_regular_file(input, error)) return std::nullopt;
+        size += std::filesystem::file_size(input, error);
+        if (error) return std::nullopt;
+    }
+    return size;
+}
+
+// Whether the CPU is done, whatever the rules, before a device would be open.
+bool is_too_small(const Arguments& arguments, const MachineProfile& profile) {
+    const std::optional<std::uint64_t> size = size_of_inputs(arguments);
+    const double rate = arguments.key_sources.empty() ? kSlowest : kSlowestKeyed;
+    return size && static_cast<double>(*size) < profile.open * rate * arguments.execution.threads;
+}
+
+// Opens a device in a thread that begins before the sandbox closes, because a driver opens libraries and files of its
+// own. The thread does nothing else, and waits until it is asked.
+class Opener {
+public:
+    using Open = std::function<std::shared_ptr<cleave::Context>()>;
+
+    // Throws std::system_error if the system refuses a thread.
+    explicit Opener(Open open) : open_(std::move(open)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+    // Once.
+    std::shared_ptr<cleave::Context> open() {
+        std::unique_lock lock(mutex_);
+        is_asked_ = true;
+        asked_.notify_all();
+        done_.wait(lock, [this] { return is_done_; });
+        if (failure_) std::rethrow_exception(failure_);
+        return context_;
+    }
+
+private:
+    void run(const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        if (!asked_.wait(lock, stop, [this] { return is_asked_; })) return;
+        try {
+            context_ = open_();
+        } catch (...) {  // carried to the thread that asked
+            failure_ = std::current_exception();
+        }
+        is_done_ = true;
+        done_.notify_all();
+    }
+
+    const Open open_;
+    std::mutex mutex_;
+    std::condition_variable_any asked_;
+    std::condition_variable done_;
+    bool is_asked_ = false;
+    bool is_done_ = false;
+    std::exception_ptr failure_;
+    std::shared_ptr<cleave::Context> context_;
+    std::jthread thread_;  // last: it uses the other members
+};
+
+// The device is opened if the job turns out to be long.
+void consider_device(Arguments& arguments) {
+    const ReadProfile read = read_newest_profile(profile_folder());
+    if (!read.profile) return say_cpu(arguments, kNotMeasured);
+    if (is_too_small(arguments, *read.profile)) return;
+    ContextOptions options = options_of(arguments);
+    options.profile = read.profile;
+    const auto open = [options]() mutable {
+        options.device = open_device("gpu");
+        if (machine_identity(*options.device) != options.profile->identity) {
+            throw DeviceUnavailable(DeviceUnavailable::Missing::kCard, kOtherDevice);
+        }
+        return std::make_shared<cleave::Context>(options);
+    };
+    try {
+        const auto opener = std::make_shared<Opener>(open);
+        arguments.execution.offload = std::make_shared<DeviceChoice>(
+            DeviceProspect{read.profile->open, read.profile->stage, [opener] { return opener->open(); }});
+    } catch (const std::system_error& error) {
+        say_cpu(arguments, error.what());
+    }
 }
 
 }  // namespace
 
 void choose_device(Arguments& arguments) {
     if (arguments.device.empty()) return;
-    const bool is_auto = arguments.device == "auto";
-    ContextOptions options;
+    if (arguments.device == "auto") return consider_device(arguments);
+    ContextOptions options = options_of(arguments);
     try {
-        options.device = open_device(is_auto ? "gpu" : arguments.device);
+        options.device = open_device(arguments.device);
     } catch (const DeviceUnavailable& unavailable) {
-        if (!is_auto) throw std::runtime_error(formatted("--device {}: {}", arguments.device, reason_of(unavailable)));
-        return say_cpu(arguments, reason_of(unavailable));
+        throw std::runtime_error(formatted("--device {}: {}", arguments.device, reason_of(unavailable)));
     }
     options.profile = read_profile(profile_folder(), machine_identity(*options.device)).profile;
-    if (is_auto && !options.profile) return say_cpu(arguments, kNotMeasured);
-    options.memory = MemoryManager::or_default(arguments.execution.memory);
-    options.policy = is_auto ? DevicePolicy::kAuto : DevicePolicy::kGpu;
-    options.device_memory = arguments.device_memory;
-    options.memory_flags = CLEAVE_MEMORY_SECRET;
-    arguments.execution.offload = std::make_shared<cleave::Context>(options);
+    const double seconds_per_byte = options.profile ? options.profile->stage : 0;
+    arguments.execution.offload =
+        std::make_shared<DeviceChoice>(std::make_shared<cleave::Context>(options), seconds_per_byte);
 }
 
 void explain(const Arguments& arguments) {

@@ -1,6 +1,7 @@
 // cleave machine: the processor, the device, and what was measured of them.
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -11,10 +12,13 @@
 #include "cleave/device.h"
 #include "cleave/machine_profile.h"
 #include "cleave/memory.h"
+#include "cleave/offload.h"
+#include "cli/device.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/verbs.h"
 #include "io/page_cache.h"
+#include "job/measure_stage.h"
 #include "offload/device.h"
 #include "offload/explain.h"
 
@@ -43,9 +47,16 @@ std::shared_ptr<Device> open_wanted_device(const Arguments& arguments, std::stri
 constexpr const char* kNoFolder = "no folder for the profile: neither XDG_CACHE_HOME nor HOME is an absolute path";
 
 // Rates of functions that were measured before are kept.
-void calibrate(Device& device, const std::string& folder) {
+void calibrate(const std::shared_ptr<Device>& device, double open_seconds, unsigned threads,
+               const std::string& folder) {
     if (folder.empty()) throw std::runtime_error(kNoFolder);
-    MachineProfile profile = measure_machine(device, MemoryManager::open("system"));
+    MachineProfile profile = measure_machine(*device, MemoryManager::open("system"));
+    ContextOptions options;
+    options.device = device;
+    options.policy = DevicePolicy::kGpu;
+    const MeasuredStage stage = measure_stage(std::make_shared<cleave::Context>(options), threads);
+    profile.open = open_seconds + stage.start_seconds;
+    profile.stage = stage.seconds_per_byte;
     ReadProfile before = read_profile(folder, profile.identity);
     if (before.profile) profile.functions = std::move(before.profile->functions);
     write_profile(folder, profile);
@@ -95,6 +106,8 @@ void print_device(const Device& device, Printer& printer) {
 }
 
 void print_profile(const MachineProfile& profile, Printer& printer) {
+    printer.line("to open it", text_of_seconds(profile.open));
+    if (profile.stage > 0) printer.line("rules", formatted("{:.3g} GB/s, moves included", 1e-9 / profile.stage));
     printer.line("to the device", text_of(profile.in));
     printer.line("from the device", text_of(profile.out));
     printer.line("start of a body", text_of_seconds(profile.launch));
@@ -106,9 +119,11 @@ void print_profile(const MachineProfile& profile, Printer& printer) {
 
 void describe_machine(const Arguments& arguments, StandardOutput& out) {
     std::string reason;
+    const auto start = std::chrono::steady_clock::now();
     const std::shared_ptr<Device> device = open_wanted_device(arguments, reason);
+    const std::chrono::duration<double> open_seconds = std::chrono::steady_clock::now() - start;
     const std::string folder = profile_folder();
-    if (arguments.calibrates) calibrate(*device, folder);
+    if (arguments.calibrates) calibrate(device, open_seconds.count(), arguments.execution.threads, folder);
     Printer printer(out);
     print_processor(arguments, printer);
     if (!device) {

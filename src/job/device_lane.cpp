@@ -1,27 +1,22 @@
 #include "job/device_lane.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <exception>
 #include <utility>
 
 #include "job/record_blocks.h"
 #include "offload/device.h"
 #include "stage/device_stage.h"
-#include "stage/flatten.h"
 
 namespace cleave {
 namespace {
 
-// Large enough for copies at the rate of the link, small enough for several in the memory of a small device.
-constexpr std::size_t kPageSize = std::size_t{32} << 20;
+// A page has 32 MiB, as runs have 256 KiB on the CPU. That is enough for copies at the rate of the link, and little
+// enough for several pages in the memory of a small device. It is cut between its runs where it does not fit.
+constexpr std::size_t kRunsOfCpu = 8;
+constexpr std::size_t kRunsOfPage = 16;
 
-// Runs that the CPU takes to see how fast it is. The first one also reads code and memory for the first time.
-constexpr int kTrials = 3;
-
-// What the device takes for a page and for a byte, until it was measured.
-constexpr Rate kDeviceRate{200e-6, 5e-11};
+// The first pages wait for code to be loaded and memory to be pinned; these are timed.
+constexpr std::uint64_t kWarmPages = 4;
+constexpr std::uint64_t kTimedPages = 12;
 
 void add_rule_counters(std::span<const std::uint64_t> counters, RuleCounts& counts) {
     counts.seen += counters[0];
@@ -31,212 +26,155 @@ void add_rule_counters(std::span<const std::uint64_t> counters, RuleCounts& coun
     counts.condition_false += counters[4];
 }
 
-void throw_if_failed(const DeviceStageStatus& status) {
-    if (status.fault != DeviceFault::kNone) throw DeviceError(status.fault, status.text);
+bool ends_record(const Dialect& dialect, std::uint8_t byte) {
+    if (dialect.terminator == Terminator::kAny) return byte == '\n' || byte == '\r';
+    return byte == (dialect.terminator == Terminator::kCr ? '\r' : '\n');
 }
 
-// Memory that a stage takes of the device, until it is known what of it is the result.
-class StageMemory {
-public:
-    explicit StageMemory(DeviceStream& stream) : stream_(stream) {}
-
-    DeviceStageMemory face() { return {this, &allocate}; }
-    void throw_if_failed() const {
-        if (thrown_) std::rethrow_exception(thrown_);
-    }
-    // The memory that begins there; null for null.
-    std::shared_ptr<const Memory> take(const void* begin) {
-        for (Memory& block : blocks_) {
-            if (block.size() > 0 && block.data() == begin) return std::make_shared<const Memory>(std::move(block));
-        }
-        return nullptr;
-    }
-
-private:
-    static void* allocate(void* owner, std::uint64_t size, std::uint32_t flags) noexcept {
-        auto& self = *static_cast<StageMemory*>(owner);
-        try {
-            self.blocks_.push_back(self.stream_.allocate(size, flags));
-            return self.blocks_.back().data();
-        } catch (...) {
-            self.thrown_ = std::current_exception();
-            return nullptr;
-        }
-    }
-
-    DeviceStream& stream_;
-    std::vector<Memory> blocks_;
-    std::exception_ptr thrown_;
-};
-
-}  // namespace
-
-// A stage that is ready on the device.
-class DeviceLane::Program {
-public:
-    // Null if the stage is for the CPU alone.
-    static std::shared_ptr<Program> make(const Stage& stage);
-    Program(const Program&) = delete;
-    Program& operator=(const Program&) = delete;
-    ~Program() {
-        if (state_ != nullptr) entry_->close(state_);
-    }
-
-    StagedRecords run(DeviceStream& stream, const RecordPage& page);
-
-private:
-    Program(SecretMemory flat, const ParseMarkup& markup) : flat_(std::move(flat)), markup_(markup) {}
-
-    bool open(Device& device);
-
-    SecretMemory flat_;
-    const ParseMarkup markup_;
-    const DeviceStageEntry* entry_ = nullptr;
-    DeviceStageState* state_ = nullptr;
-};
-
-std::shared_ptr<DeviceLane::Program> DeviceLane::Program::make(const Stage& stage) {
-    const std::optional<ParseMarkup> markup = parse_markup(stage.dialect());
-    std::optional<SecretMemory> flat = flatten(stage);
-    if (!markup || !flat) return nullptr;
-    return std::shared_ptr<Program>(new Program(std::move(*flat), *markup));
-}
-
-// False if the device has no stages.
-bool DeviceLane::Program::open(Device& device) {
-    if (state_ != nullptr) return true;
-    entry_ = static_cast<const DeviceStageEntry*>(device.entry(kDeviceStageEntry));
-    if (entry_ == nullptr) return false;
-    const DeviceStageProgram program{flat_.bytes().data(), flat_.bytes().size(), markup_};
-    throw_if_failed(entry_->open(&device, &program, &state_));
-    return true;
-}
-
-StagedRecords DeviceLane::Program::run(DeviceStream& stream, const RecordPage& page) {
+// A page that the device leaves to the CPU.
+StagedRecords left_to_cpu(const RecordPage& page) {
     StagedRecords records;
     records.page = page;
-    records.is_for_cpu = !open(stream.device());
-    if (records.is_for_cpu) return records;
-    StageMemory memory(stream);
-    const DeviceStageMemory face = memory.face();
-    const DeviceStagePage input{page.on_device->data(), page.bytes.size(), stream.native()};
-    DeviceStageStatus status{};
-    DeviceStageResult result{};
-    stream.run({"stage", page.bytes.size()},
-               [&](void* /*native*/) { status = entry_->run(state_, &input, &face, &result); });
-    stream.synchronize();  // the body has been called now
-    memory.throw_if_failed();
-    throw_if_failed(status);
-    records.is_for_cpu = result.is_odd;
-    if (result.is_odd) return records;
-    records.side = Side::kDevice;
-    records.counters.assign(result.counters, result.counters + result.counter_count);
-    records.size = result.size;
-    records.records = result.record_count;
-    records.bytes = memory.take(result.bytes);
-    records.starts = memory.take(result.starts);
+    records.is_for_cpu = true;
     return records;
 }
 
-DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, std::shared_ptr<Context> context,
-                       std::shared_ptr<MemoryManager> memory, unsigned threads)
-    : stage_(stage),
-      context_(std::move(context)),
-      memory_(std::move(memory)),
-      threads_(threads),
-      program_(Program::make(stage)),
-      worker_(stage, kernel, memory_) {}
-
-void DeviceLane::make_function(std::optional<Rate> host) {
+Annotated<StagedRecords(RecordPage)> make_function(const std::shared_ptr<DeviceProgram>& program,
+                                                   double seconds_per_byte) {
     Cost cost;
-    cost.host = host;
-    cost.device = kDeviceRate;
+    if (seconds_per_byte > 0) cost.device = Rate{0, seconds_per_byte};
     cost.by_parts = true;
-    const auto left_to_cpu = [](const RecordPage& page) {
-        StagedRecords records;
-        records.page = page;
-        records.is_for_cpu = true;
-        return records;
-    };
-    const auto on_device = [program = program_](DeviceStream& stream, const RecordPage& page) {
-        return program->run(stream, page);
-    };
-    function_ = annotate<StagedRecords(RecordPage)>("stage", left_to_cpu, on_device, std::move(cost));
+    return annotate<StagedRecords(RecordPage)>(
+        "stage", left_to_cpu,
+        [program](DeviceStream& stream, const RecordPage& page) { return program->run(stream, page); },
+        std::move(cost));
 }
 
-DeviceLane::~DeviceLane() = default;
+}  // namespace
 
-bool DeviceLane::run(RecordRuns& runs, bool are_mapped, const Emit& emit) {
+DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice,
+                       std::shared_ptr<MemoryManager> memory, const Options& options)
+    : stage_(stage),
+      choice_(choice),
+      shape_{kRunsOfCpu * options.run_size * kRunsOfPage, kRunsOfCpu * options.run_size},
+      threads_(options.threads),
+      program_(DeviceProgram::make(stage)),
+      use_(!program_              ? Use::kLeft
+           : choice_.has_choice() ? Use::kUndecided
+                                  : Use::kTaken),
+      worker_(stage, kernel, std::move(memory)) {
+    if (!program_) choice_.remark("stage: the CPU, because no device reads a dialect with escapes");
+}
+
+DeviceLane::Use DeviceLane::use() const {
+    const std::scoped_lock lock(use_mutex_);
+    return use_;
+}
+
+void DeviceLane::decide(const Prospect& prospect) {
+    const std::scoped_lock lock(use_mutex_);
+    if (use_ != Use::kUndecided) return;
+    seconds_per_byte_ = prospect.seconds_per_byte;
+    const double host_seconds = prospect.seconds_per_byte * static_cast<double>(prospect.size);
+    if (choice_.is_better(prospect.size, host_seconds, prospect.reading_per_byte)) {
+        use_ = Use::kTaken;
+    } else if (prospect.is_final) {
+        use_ = Use::kLeft;
+    }
+}
+
+void DeviceLane::give_up(const std::string& reason) {
+    choice_.remark("stage: the CPU goes on, because " + reason);
+    const std::scoped_lock lock(use_mutex_);
+    use_ = Use::kLeft;
+}
+
+bool DeviceLane::run(PageSource& pages, const Emit& emit) {
     const std::scoped_lock lock(mutex_);
-    if (!is_chosen_) is_chosen_ = try_cpu(runs, emit);
-    if (!*is_chosen_) return false;
-    context_->stream<StagedRecords, RecordPage>(
-        *function_, [&] { return next_page(runs, are_mapped); },
+    if (use() != Use::kTaken) return false;
+    const std::shared_ptr<Context> context = choice_.open();
+    if (!context) {
+        give_up("the device cannot be opened");
+        return false;
+    }
+    in_flight_.clear();
+    PagesAhead ahead(pages, *context, threads_);
+    try {
+        if (stream(ahead, *context, emit)) return true;
+        give_up("the device was slower");
+    } catch (const DeviceError& error) {
+        if (!choice_.has_choice()) throw;
+        give_up(error.what());
+    }
+    ahead.stop();
+    while (std::optional<RecordPage> page = ahead.next()) in_flight_.push_back(*std::move(page));
+    while (!in_flight_.empty()) take_by_cpu(RecordPage(in_flight_.front()), emit);
+    return false;
+}
+
+// False if the device was slower than the CPU, and some pages are left.
+bool DeviceLane::stream(PagesAhead& pages, Context& context, const Emit& emit) {
+    if (!function_) function_ = make_function(program_, choice_.seconds_per_byte());
+    bool is_slower = false;
+    context.stream<StagedRecords, RecordPage>(
+        *function_,
+        [&]() -> std::optional<RecordPage> {
+            if (is_slower) return std::nullopt;
+            std::optional<RecordPage> page = pages.next();
+            if (!page) return page;
+            in_flight_.push_back(*page);
+            is_slower = seems_slower(*page);
+            return page;
+        },
         [&](const StagedRecords& records) { take(records, emit); });
-    return true;
+    return !is_slower;
 }
 
-// Whether the device is the faster one.
-bool DeviceLane::try_cpu(RecordRuns& runs, const Emit& emit) {
-    if (!context_->has_choice()) {
-        make_function({});
-        return true;
+// Counts the page, which is about to be moved. True once, when enough pages were timed.
+bool DeviceLane::seems_slower(const RecordPage& page) {
+    if (!choice_.has_choice() || trial_.pages > kWarmPages + kTimedPages) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (++trial_.pages == kWarmPages) trial_.begin = now;
+    if (trial_.pages == kWarmPages + kTimedPages) {
+        const std::chrono::duration<double> taken = now - trial_.begin;
+        const std::scoped_lock lock(use_mutex_);
+        return taken.count() > seconds_per_byte_ * static_cast<double>(trial_.size);
     }
-    double seconds = 0;
-    std::size_t size = 0;
-    RecordRun run(memory_);
-    for (int i = 0; i < kTrials && runs.next(run) && !run.bytes.empty(); ++i) {
-        const auto begin = std::chrono::steady_clock::now();
-        take_by_cpu(run.bytes, run.place, emit);
-        seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        size = run.bytes.size();
-    }
-    if (size == 0) return false;
-    const double per_byte = seconds / static_cast<double>(size) / threads_;
-    make_function(Rate{0, per_byte});
-    return context_->prefers_device(*function_, kPageSize, per_byte * static_cast<double>(kPageSize));
+    if (trial_.pages >= kWarmPages) trial_.size += page.bytes.size();
+    return false;
 }
 
-// Gathers runs until there are enough bytes. Those of a mapping follow one another in memory.
-std::optional<RecordPage> DeviceLane::next_page(RecordRuns& runs, bool are_mapped) {
-    RecordPage page;
-    auto starts = std::make_shared<std::vector<PageRun>>();
-    const auto copy = are_mapped ? nullptr : std::make_shared<ValueBuffer>(memory_);
-    RecordRun run(memory_);
-    std::size_t size = 0;
-    const std::uint8_t* begin = nullptr;
-    while (size < kPageSize && runs.next(run)) {
-        if (run.bytes.empty()) continue;
-        if (starts->empty()) {
-            page.place = run.place;
-            begin = run.bytes.data();
-        }
-        starts->push_back({size, run.place.record});
-        if (copy) {
-            copy->reserve(std::max(size + run.bytes.size(), kPageSize + kPageSize / 8));
-            std::memcpy(copy->data() + size, run.bytes.data(), run.bytes.size());
-            begin = copy->data();
-        }
-        size += run.bytes.size();
-    }
-    if (starts->empty()) return std::nullopt;
-    page.last = starts->size();
-    starts->push_back({size, 0});
-    page.bytes = {begin, size};
-    page.runs = std::move(starts);
-    page.owner = copy;
-    return page;
+// The first page in flight, or a part at its front, was passed on.
+void DeviceLane::note_emitted(std::uint64_t size, std::uint64_t records) {
+    RecordPage& page = in_flight_.front();
+    page.bytes = page.bytes.subspan(size);
+    page.place = {page.place.offset + size, page.place.record + records};
+    if (page.bytes.empty()) in_flight_.pop_front();
 }
 
-void DeviceLane::take_by_cpu(std::span<const std::uint8_t> bytes, Place place, const Emit& emit) {
+void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
+    bool is_terminated = true;
     worker_.clear();
-    for_each_block(worker_, bytes, place, stage_.max_record(), [&](const RecordBlock& block) { worker_.write(block); });
-    emit({worker_.written(), worker_.starts(), worker_.counts(), bytes.size()});
+    try {
+        for_each_block(worker_, page.bytes, page.place, stage_.max_record(), [&](const RecordBlock& block) {
+            is_terminated = block.ends.back() < block.bytes.size();
+            worker_.write(block);
+        });
+    } catch (const InputError&) {
+        if (page.is_guessed) throw DoubtfulRun();
+        throw;
+    }
+    if (page.is_guessed && !page.is_last && !is_terminated) throw DoubtfulRun();
+    emit({worker_.written(), worker_.starts(), worker_.counts(), page.place.offset, page.bytes.size()});
+    note_emitted(page.bytes.size(), worker_.starts().size());
     worker_.release();
 }
 
 void DeviceLane::take(const StagedRecords& records, const Emit& emit) {
-    if (records.is_for_cpu) return take_by_cpu(records.page.bytes, records.page.place, emit);
+    const RecordPage& page = records.page;
+    if (records.is_for_cpu) return take_by_cpu(page, emit);
+    // A page without a fault does not end within quotes.
+    if (page.is_guessed && !page.is_last && !ends_record(stage_.dialect(), page.bytes.back())) throw DoubtfulRun();
     const auto* const starts = reinterpret_cast<const std::uint32_t*>(records.starts->data());
     starts_.assign(starts, starts + records.records);
     const std::span<const std::uint64_t> counters(records.counters);
@@ -248,7 +186,8 @@ void DeviceLane::take(const StagedRecords& records, const Emit& emit) {
         add_rule_counters(counters.subspan(2 + 5 * i, 5), counts_.rules[i]);
     }
     const std::uint8_t* const bytes = records.bytes ? records.bytes->data() : nullptr;
-    emit({{bytes, records.size}, starts_, counts_, records.page.bytes.size()});
+    emit({{bytes, records.size}, starts_, counts_, page.place.offset, page.bytes.size(), true});
+    note_emitted(page.bytes.size(), records.records);
 }
 
 }  // namespace cleave

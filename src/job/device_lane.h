@@ -1,16 +1,19 @@
-// The stage of a job on a device: a function of pages that cleave/offload.h places, moves and pages.
+// The stage of a job on a device: a function of pages that cleave/offload.h moves and pages.
 //
-//   next      gathers runs of whole records to a page of some MiB
-//   offload   moves pages in, runs the stage on them, moves out what it wrote; three pages are in flight
-//   sink      passes the results on, in order
+//   source     pages of some MiB (see job/page_source.h)
+//   offload    moves pages in, runs the stage on them, moves out what it wrote; three pages are in flight
+//   sink       passes the results on, in order
 //
 // The device leaves some pages to the CPU (modules/cuda/stage_rows.h says which ones): they come out as they went in,
 // and are taken by the sink.
 //
-// Whether the device is used is decided once. The CPU takes the first runs, to see how fast it is.
+// If there is a choice the CPU takes records first, to see how fast it is. The device is taken if it is predicted to be
+// faster, and is given up when it fails, or when it is seen to be slower.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,54 +21,87 @@
 #include <span>
 #include <vector>
 
+#include "cleave/device_choice.h"
 #include "cleave/offload.h"
 #include "cleave/stage.h"
+#include "job/device_program.h"
+#include "job/page_source.h"
+#include "job/pages_ahead.h"
 #include "job/record_page.h"
-#include "scan/record_runs.h"
 
 namespace cleave {
 
 class DeviceLane {
 public:
-    // `stage`, `kernel` and `context` must outlive the lane. `threads` is how many the CPU has for the stage.
-    DeviceLane(const Stage& stage, const Kernel& kernel, std::shared_ptr<Context> context,
-               std::shared_ptr<MemoryManager> memory, unsigned threads);
-    ~DeviceLane();
+    struct Options {
+        std::size_t run_size = 0;  // bytes of a run for the CPU
+        unsigned threads = 1;      // that copy a page, at most
+    };
 
-    // Whether the stage can run on the device at all.
-    bool is_possible() const noexcept { return program_ != nullptr; }
+    // `stage`, `kernel` and `choice` must outlive the lane.
+    DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& choice, std::shared_ptr<MemoryManager> memory,
+               const Options& options);
+
+    PageShape shape() const noexcept { return shape_; }
+
+    enum class Use : std::uint8_t { kUndecided, kTaken, kLeft };
+    // kLeft: the CPU takes all records. Any thread.
+    Use use() const;
+    // What is left to do, and how fast that is without the device.
+    struct Prospect {
+        std::uint64_t size = 0;       // bytes
+        double seconds_per_byte = 0;  // of the CPU
+        double reading_per_byte = 0;  // seconds to read a page, if that holds the device up
+        bool is_final = true;         // a decision against the device is not taken back
+    };
+    // Decides, if that was not done. Any thread.
+    void decide(const Prospect& prospect);
 
     // Changed records, in order.
     struct Written {
         std::span<const std::uint8_t> bytes;
         std::span<const std::uint64_t> starts;  // where in `bytes` each begins
         const StageCounts& counts;              // of these
-        std::uint64_t input_size = 0;           // of the records they were made of
+        std::uint64_t offset = 0;               // of the records they were made of, in the input
+        std::uint64_t input_size = 0;           // likewise
+        bool is_by_device = false;              // not by the CPU
     };
     using Emit = std::function<void(const Written& written)>;
 
-    // Passes on runs. Returns false if the CPU is to take those that are left. Any thread; one waits for the other.
-    // Throws what `runs`, StageWorker and `emit` throw, DeviceError and MemoryError.
-    bool run(RecordRuns& runs, bool are_mapped, const Emit& emit);
+    // Passes on pages. Returns false if the CPU is to take those that are left. Any thread; one waits for the other.
+    // Throws what `pages`, StageWorker and `emit` throw, DoubtfulRun, MemoryError, and, without a choice, DeviceError.
+    bool run(PageSource& pages, const Emit& emit);
 
 private:
-    class Program;
+    // What the device was seen to do.
+    struct Trial {
+        std::uint64_t pages = 0;  // that were begun
+        std::uint64_t size = 0;   // of those that count
+        std::chrono::steady_clock::time_point begin;
+    };
 
-    bool try_cpu(RecordRuns& runs, const Emit& emit);
-    void make_function(std::optional<Rate> host);
-    std::optional<RecordPage> next_page(RecordRuns& runs, bool are_mapped);
-    void take_by_cpu(std::span<const std::uint8_t> bytes, Place place, const Emit& emit);
+    bool stream(PagesAhead& pages, Context& context, const Emit& emit);
+    bool seems_slower(const RecordPage& page);
+    void give_up(const std::string& reason);
     void take(const StagedRecords& records, const Emit& emit);
+    void take_by_cpu(const RecordPage& page, const Emit& emit);
+    void note_emitted(std::uint64_t size, std::uint64_t records);
 
     const Stage& stage_;
-    std::shared_ptr<Context> context_;
-    std::shared_ptr<MemoryManager> memory_;
+    DeviceChoice& choice_;
+    const PageShape shape_;
     const unsigned threads_;
-    const std::shared_ptr<Program> program_;  // null: the stage is for the CPU alone
+    const std::shared_ptr<DeviceProgram> program_;  // null: the stage is for the CPU alone
+
+    mutable std::mutex use_mutex_;
+    Use use_;                      // guarded by use_mutex_
+    double seconds_per_byte_ = 0;  // of the CPU; likewise
+
     std::mutex mutex_;
-    StageWorker worker_;             // guarded by mutex_, as all that follows
-    std::optional<bool> is_chosen_;  // nothing until it was decided
-    std::optional<Annotated<StagedRecords(RecordPage)>> function_;
+    std::optional<Annotated<StagedRecords(RecordPage)>> function_;  // guarded by mutex_, as all that follows
+    StageWorker worker_;
+    std::deque<RecordPage> in_flight_;  // pages that were not passed on, the first one perhaps in part
+    Trial trial_;
     StageCounts counts_;
     std::vector<std::uint64_t> starts_;
 };

@@ -10,12 +10,13 @@
 #include "job/record_lane.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/ordered.h"
 #include "io/read_ahead.h"
+#include "job/measuring_cutter.h"
 #include "job/record_blocks.h"
-#include "plan/limits.h"
 #include "scan/contract.h"
 #include "scan/guessed_runs.h"
 #include "scan/record_runs.h"
@@ -33,75 +34,21 @@ std::size_t slots_for(unsigned threads) { return threads == 1 ? 1 : threads * kS
 constexpr std::size_t kMuchWritten = std::size_t{4} << 20;
 constexpr std::size_t kLargeRun = std::size_t{1} << 20;
 
+// Runs that the CPU takes before it is decided whether the device is used. The first ones are not timed: threads start,
+// and buffers are used for the first time.
+constexpr std::uint64_t kWarmRuns = 256;
+constexpr std::uint64_t kTimedRuns = 512;
+constexpr std::uint64_t kLeastTimed = 16;  // are enough to decide
+
+// What one thread takes to read a byte of a stream into a page: 0.9 ns with a pipe, on a server of 2025.
+constexpr double kStreamSeconds = 0.9e-9;
+
 // Guessing ends after this many doubtful runs.
 constexpr unsigned kMostDoubts = 8;
-
-// Cuts measured records into pieces.
-class MeasuringCutter {
-public:
-    // `mark` is the byte order mark, if it is not part of a header: it begins the first piece.
-    MeasuringCutter(const Policy& policy, std::span<const Piece> cuts, std::uint64_t header_size, BlobRange mark,
-                    std::uint64_t record)
-        : policy_(policy), cuts_(cuts), header_size_(header_size) {
-        begin(mark.offset, record);
-        open_.written.length = mark.size;
-    }
-
-    // The next record of the input: where it begins, its number, and the bytes that are written of it.
-    void take(std::uint64_t offset, std::uint64_t record, std::uint64_t size) {
-        if (!cuts_.empty()) {
-            // The open piece is cuts_[pieces_.size()].
-            while (pieces_.size() + 1 < cuts_.size() && offset >= cuts_[pieces_.size() + 1].start) cut(offset, record);
-        } else if (open_.written.records > 0 &&
-                   (open_.written.records == limits_.records || open_.written.length + size > limits_.size)) {
-            cut(offset, record);
-        }
-        ++open_.written.records;
-        open_.written.length += size;
-    }
-
-    // `end` is where the input ends, `record` how many records it has.
-    std::vector<StagedPiece> finish(std::uint64_t end, std::uint64_t record) {
-        while (pieces_.size() + 1 < cuts_.size()) cut(end, record);
-        const bool is_written = open_.written.length > 0 || !cuts_.empty() ||
-                                header_size_in(policy_.header, open_.written.number, header_size_) > 0;
-        if (is_written) close(end);
-        return std::move(pieces_);
-    }
-
-private:
-    void begin(std::uint64_t offset, std::uint64_t record) {
-        const Piece before = pieces_.empty() ? Piece{0, header_size_, 0, 1, 0} : pieces_.back().written;
-        open_ = {{offset, 0}, record, {}};
-        open_.written.number = before.number + 1;
-        open_.written.start = before.start + before.length;
-        open_.written.first_record = before.first_record + before.records;
-        limits_ = limits_of(policy_, open_.written.number, header_size_);
-    }
-    void close(std::uint64_t offset) {
-        open_.range.size = offset - open_.range.offset;
-        open_.written.oversize = open_.written.records == 1 && open_.written.length > limits_.size;
-        pieces_.push_back(open_);
-    }
-    void cut(std::uint64_t offset, std::uint64_t record) {
-        close(offset);
-        begin(offset, record);
-    }
-
-    const Policy& policy_;
-    std::span<const Piece> cuts_;
-    std::uint64_t header_size_;
-    std::vector<StagedPiece> pieces_;
-    StagedPiece open_;
-    Limits limits_{};
-};
 
 // Gets where measured records begin in the input, the number of the first one, and the sizes of what is written.
 using TakeMeasured = std::function<void(std::span<const std::uint64_t> starts, std::uint64_t record,
                                         std::span<const std::uint64_t> sizes)>;
-
-// The bytes of a guessed run are not whole records, or have a fault.
-class DoubtfulRun : public std::exception {};
 
 }  // namespace
 
@@ -148,8 +95,8 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
     }
     header_.assign(worker->written().begin(), worker->written().end());
     if (execution.offload) {
-        device_ = std::make_unique<DeviceLane>(stage, kernel_, execution.offload, memory_, execution.threads);
-        if (!device_->is_possible()) device_.reset();
+        device_ = std::make_unique<DeviceLane>(stage, kernel_, *execution.offload, memory_,
+                                               DeviceLane::Options{run_options().size, execution.threads});
     }
 }
 
@@ -177,7 +124,7 @@ struct RecordLane::Pass {
     std::optional<GuessedRuns> guessed;
     std::optional<ReadAhead> ahead;  // with `guessed`
     std::optional<RecordRuns> in_order;
-    std::uint64_t left = ~std::uint64_t{0};  // runs in order that are still to be taken
+    std::uint64_t left = ~std::uint64_t{0};  // runs that are still to be taken
 
     void run(unsigned threads);
 };
@@ -187,8 +134,9 @@ public:
     explicit Slot(Pass& pass) : pass_(pass), worker_(pass.lane), run_(pass.lane.memory_) {}
 
     bool pull() {
-        if (pass_.guessed) return pass_.guessed->next(number_);
-        return pass_.left-- > 0 && pass_.in_order->next(run_);
+        if (pass_.left == 0) return false;
+        --pass_.left;
+        return pass_.guessed ? pass_.guessed->next(number_) : pass_.in_order->next(run_);
     }
     bool is_large() const { return !pass_.guessed && run_.bytes.size() > kLargeRun; }
     void work();
@@ -275,10 +223,16 @@ RunOptions RecordLane::run_options() const {
     return {std::min(kBlockSize, execution_.block_size), stage_.max_record(), nullptr, memory_};
 }
 
-// False if the CPU is to take the runs that are left.
-bool RecordLane::write_on_device(RecordRuns& runs, Place& at, const Take& take, Meter* meter) {
-    return device_->run(runs, input_.is_mapped(), [&](const DeviceLane::Written& written) {
+// Whether the device is, or may be, used for what the consumer gets.
+bool RecordLane::uses_device(const Consumer& consumer, DeviceLane::Use use) const {
+    return device_ && consumer.take != nullptr && device_->use() == use;
+}
+
+// False if the CPU is to take the pages that are left.
+bool RecordLane::write_on_device(PageSource& pages, Place& at, const Take& take, Meter* meter) {
+    return device_->run(pages, [&](const DeviceLane::Written& written) {
         if (!input_.is_stream()) input_.blob().throw_if_lost();
+        if (written.offset != at.offset) throw InputChangedError();
         take(written.bytes, written.starts);
         at.record += written.starts.size();
         at.offset += written.input_size;
@@ -288,31 +242,66 @@ bool RecordLane::write_on_device(RecordRuns& runs, Place& at, const Take& take, 
     });
 }
 
+// Takes runs by the CPU, `runs` of them timed. Its speed decides whether the device takes the others. `end` is that of
+// the input; of a stream it is unknown, and as much is taken to be left as was read.
+void RecordLane::try_cpu(Pass& pass, unsigned threads, std::uint64_t runs, std::optional<std::uint64_t> end) {
+    pass.left = kWarmRuns;
+    pass.run(threads);
+    pass.left = runs;
+    const std::uint64_t begin = pass.emitted.offset;
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(threads);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const std::uint64_t at = pass.emitted.offset;
+    if (at - begin < kLeastTimed * run_options().size) return;
+    // Others may work on other ranges at the same time.
+    const double share = static_cast<double>(threads) / execution_.threads;
+    const double per_byte = seconds.count() * share / static_cast<double>(at - begin);
+    if (end) {
+        device_->decide({*end - at, per_byte, 0, true});
+    } else {
+        device_->decide({at, per_byte, kStreamSeconds, false});
+    }
+}
+
 // Returns where the range ends, with the number of the record behind it.
 Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer,
                             Meter* meter) {
     Place at{range.offset, record};
     const std::uint64_t end = range.offset + range.size;
     const RunOptions options = run_options();
-    if (device_ && consumer.take != nullptr && at.offset < end) {
-        RecordRuns runs(input_, range, record, stage_.dialect(), kernel_, options);
-        if (write_on_device(runs, at, *consumer.take, meter)) return at;
-    }
     unsigned doubts = 0;
     while (at.offset < end) {
+        const BlobRange rest{at.offset, end - at.offset};
+        const bool is_guessed = input_.is_mapped() && doubts < kMostDoubts;
         Pass pass{*this, consumer, at, meter, {}, {}, {}};
-        if (input_.is_mapped() && doubts < kMostDoubts) {
-            try {
-                pass.guessed.emplace(input_.bytes(), BlobRange{at.offset, end - at.offset}, stage_.dialect(),
-                                     options.size);
-                pass.ahead.emplace(input_.blob(), at.offset, end);
-                pass.run(pass.ahead->readers(threads));
+        try {
+            if (uses_device(consumer, DeviceLane::Use::kTaken)) {
+                if (is_guessed) {
+                    GuessedPages pages(input_, rest, stage_.dialect(), kernel_, device_->shape());
+                    write_on_device(pages, at, *consumer.take, meter);
+                } else {
+                    RecordRuns runs(input_, rest, at.record, stage_.dialect(), kernel_, options);
+                    GatheredPages pages(runs, input_.is_mapped(), device_->shape().size, memory_);
+                    write_on_device(pages, at, *consumer.take, meter);
+                }
                 continue;
-            } catch (const DoubtfulRun&) {
-                ++doubts;
-                pass.ahead.reset();
-                pass.guessed.reset();
             }
+            if (is_guessed) {
+                pass.guessed.emplace(input_.bytes(), rest, stage_.dialect(), options.size);
+                pass.ahead.emplace(input_.blob(), at.offset, end);
+                const unsigned readers = pass.ahead->readers(threads);
+                if (uses_device(consumer, DeviceLane::Use::kUndecided)) {
+                    try_cpu(pass, readers, kTimedRuns, input_.blob().size());
+                } else {
+                    pass.run(readers);
+                }
+                continue;
+            }
+        } catch (const DoubtfulRun&) {
+            ++doubts;
+            pass.ahead.reset();
+            pass.guessed.reset();
         }
         const bool is_guessed_after = input_.is_mapped() && doubts < kMostDoubts;
         if (is_guessed_after) pass.left = 1;
@@ -335,7 +324,16 @@ void RecordLane::write_all(const Take& take) {
     options.meter = execution_.meter;
     Pass pass{*this, consumer, at, nullptr, {}, {}, {}};
     pass.in_order.emplace(input_, at, stage_.dialect(), kernel_, options);
-    if (device_ && write_on_device(*pass.in_order, at, take, nullptr)) return;
+    for (std::uint64_t runs = kTimedRuns; uses_device(consumer, DeviceLane::Use::kUndecided); runs *= 2) {
+        const std::uint64_t begin = at.offset;
+        try_cpu(pass, execution_.threads, runs, {});
+        if (at.offset == begin) return;
+    }
+    if (uses_device(consumer, DeviceLane::Use::kTaken)) {
+        GatheredPages pages(*pass.in_order, false, device_->shape().size, memory_);
+        if (write_on_device(pages, at, take, nullptr)) return;
+    }
+    pass.left = ~std::uint64_t{0};
     pass.run(execution_.threads);
 }
 

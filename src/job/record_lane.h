@@ -17,16 +17,10 @@
 #include "io/copy.h"
 #include "job/device_lane.h"
 #include "job/input_head.h"
+#include "job/measuring_cutter.h"
 #include "scan/record_runs.h"
 
 namespace cleave {
-
-// A piece of the input, and what is written of it.
-struct StagedPiece {
-    BlobRange range;           // of the input
-    std::uint64_t record = 0;  // the first one in the range, from 0, the header counted
-    Piece written;             // offsets and sizes of what is written; unknown ones are 0
-};
 
 // Members may be called from any thread, except where they say otherwise.
 class RecordLane {
@@ -65,7 +59,9 @@ private:
     struct Pass;
 
     Place pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer, Meter* meter);
-    bool write_on_device(RecordRuns& runs, Place& at, const Take& take, Meter* meter);
+    bool uses_device(const Consumer& consumer, DeviceLane::Use use) const;
+    bool write_on_device(PageSource& pages, Place& at, const Take& take, Meter* meter);
+    void try_cpu(Pass& pass, unsigned threads, std::uint64_t runs, std::optional<std::uint64_t> end);
     RunOptions run_options() const;
     BlobRange body() const;
 

@@ -11,7 +11,7 @@ constexpr std::size_t kStep = 64;
 std::shared_ptr<const Memory> moved_out(const std::shared_ptr<const Memory>& from, std::size_t size,
                                         DeviceStream& stream) {
     if (!from || size == 0) return nullptr;
-    auto to = std::make_shared<Memory>(stream.allocate_host(size));
+    std::shared_ptr<Memory> to = stream.borrow_host(size);
     stream.copy_out(to->data(), from->data(), size);
     return to;
 }
@@ -23,7 +23,7 @@ RecordPage SplitType<RecordPage>::to(const RecordPage& page, Side side, DeviceSt
     moved.on_device.reset();
     if (side == Side::kHost) return moved;  // its bytes are on the host too
     auto memory = std::make_shared<Memory>(stream.allocate((page.bytes.size() + kStep - 1) / kStep * kStep));
-    stream.copy_in(memory->data(), page.bytes.data(), page.bytes.size());
+    stream.copy_in(memory->data(), page.bytes.data(), page.bytes.size(), page.is_pinned);
     moved.on_device = std::move(memory);
     return moved;
 }
@@ -35,6 +35,7 @@ RecordPage SplitType<RecordPage>::split(const RecordPage& page, std::uint64_t be
     part.last = page.first + end;
     const std::size_t offset = runs[part.first].begin - runs[page.first].begin;
     part.bytes = page.bytes.subspan(offset, runs[part.last].begin - runs[part.first].begin);
+    part.is_last = page.is_last && part.last == page.last;
     part.place = {page.place.offset + offset, runs[part.first].record};
     return part;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "cleave/error.h"
 #include "cleave/memory.h"
 #include "cleave/split_type.h"
-#include "memory/value_buffer.h"
 
 namespace cleave {
 
@@ -22,15 +22,25 @@ struct PageRun {
 };
 
 // Whole records: the runs from `first` to `last`. Copies are views of the same bytes.
+//
+// The runs of a page may be guessed (see scan/guessed_runs.h). Then records have no numbers, and a fault in the page is
+// a doubt about the guess. If all pages before it were sound it begins with a record; it is sound if it has no fault
+// and, unless the input ends with it, its last record has a terminator.
 struct RecordPage {
-    std::span<const std::uint8_t> bytes;               // on the host; those of these runs
-    Place place;                                       // of the first record
+    std::span<const std::uint8_t> bytes;  // on the host; those of these runs
+    Place place;                          // of the first record
+    bool is_guessed = false;
+    bool is_last = false;                              // of a guessed one: the input ends with it
     std::shared_ptr<const std::vector<PageRun>> runs;  // of the page that was gathered, and one that begins at its end
     std::size_t first = 0;
     std::size_t last = 0;
-    std::shared_ptr<const ValueBuffer> owner;  // of the bytes, unless they are of a mapping
-    std::shared_ptr<const Memory> on_device;   // the same bytes; null on the host
+    std::shared_ptr<const void> owner;        // of the bytes, unless they are of a mapping
+    bool is_pinned = false;                   // the bytes are in pinned memory
+    std::shared_ptr<const Memory> on_device;  // the same bytes; null on the host
 };
+
+// Runs that were guessed are not whole records, or have a fault.
+class DoubtfulRun : public std::exception {};
 
 // What a stage wrote. On the device only `page` and `is_for_cpu` may be used.
 struct StagedRecords {

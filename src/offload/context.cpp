@@ -38,6 +38,7 @@ public:
     void run(const std::function<Value()>& next) {
         Value page = next();
         if (!page) return;
+        const double begin = core_.clock->seconds();
         NodeReport report;
         report.name = function_.name;
         report.side = place(page, report.predicted);
@@ -46,8 +47,8 @@ public:
         } else {
             run_on_host(std::move(page), next, report);
         }
+        report.taken = core_.clock->seconds() - begin;
         for (const StepTimes::Sample& sample : times_.front().samples) {
-            report.taken += sample.seconds;
             core_.rates.add(function_, sample.side, static_cast<double>(sample.bytes), sample.seconds);
         }
         if (report.predicted) *report.predicted *= static_cast<double>(report.pages);
@@ -123,14 +124,7 @@ void Context::stream_values(const std::shared_ptr<const offload::Function>& func
     offload::PageStream(*core_, *function, sink).run(next);
 }
 
-bool Context::has_choice() const noexcept { return core_->options.policy == DevicePolicy::kAuto; }
-
-bool Context::prefers_device(const std::shared_ptr<const offload::Function>& function, std::uint64_t bytes,
-                             double host_seconds) {
-    const offload::Core::Use use(*core_);
-    if (core_->reason_for_host() != nullptr || !function->device) return false;
-    return offload::is_better(offload::device_seconds(*core_, *function, bytes), host_seconds);
-}
+std::shared_ptr<Memory> Context::borrow_pinned(std::size_t size) { return core_->blocks->take(size); }
 
 std::vector<NodeReport> Context::report() const {
     const offload::Core::Use use(*core_);

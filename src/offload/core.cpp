@@ -20,6 +20,7 @@ ContextOptions checked(ContextOptions options) {
 Core::Core(const ContextOptions& given)
     : options(checked(given)),
       memory(make_context_memory(given.device, given.memory, given.device_memory)),
+      blocks(std::make_shared<PinnedBlocks>(memory.manager, given.memory_flags)),
       clock(&clock_of(given.device.get())),
       rates(options.profile ? options.profile->functions : std::map<std::string, FunctionRates>{}) {}
 
@@ -44,7 +45,7 @@ DeviceStream& Core::stream() {
 
 DeviceStream Core::make_page_stream() const {
     DeviceStream made(std::make_unique<DeviceStream::State>(*options.device, memory.manager, options.memory_flags));
-    made.state().is_paging = true;
+    made.state().blocks = blocks;
     return made;
 }
 

@@ -12,6 +12,7 @@
 #include "offload/device.h"
 #include "offload/device_memory.h"
 #include "offload/device_stream.h"
+#include "offload/pinned_blocks.h"
 #include "offload/rates.h"
 
 namespace cleave::offload {
@@ -45,6 +46,7 @@ public:
 
     const ContextOptions options;
     const ContextMemory memory;
+    const std::shared_ptr<PinnedBlocks> blocks;  // for pages
     const Clock* const clock;
     std::mutex mutex;
     Rates rates;

@@ -6,7 +6,6 @@
 #include <utility>
 
 namespace cleave {
-
 void check(const DeviceStatus& status, const char* doing) {
     if (status.is_good()) return;
     const char* const why = status.fault() == DeviceFault::kOutOfMemory ? "out of memory"
@@ -38,21 +37,6 @@ DeviceStream::State::State(Device& used, std::shared_ptr<MemoryManager> manager,
 
 DeviceStream::State::~State() { device.destroy_stream(stream); }
 
-std::optional<Memory> DeviceStream::State::take_pinned(std::size_t size) {
-    const auto found = std::ranges::find_if(spare, [&](const Memory& one) { return one.size() >= size; });
-    if (found != spare.end()) {
-        Memory taken = std::move(*found);
-        spare.erase(found);
-        return taken;
-    }
-    spare.clear();  // all of it is too small
-    try {
-        return memory->allocate({size, MemorySpace::kPinned, 0, memory_flags, nullptr});
-    } catch (const MemoryError&) {  // ordinary memory does too
-        return std::nullopt;
-    }
-}
-
 DeviceStream::DeviceStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DeviceStream::DeviceStream(DeviceStream&&) noexcept = default;
 DeviceStream::~DeviceStream() = default;
@@ -70,20 +54,30 @@ Memory DeviceStream::allocate(std::size_t size, std::uint32_t flags) {
 }
 
 Memory DeviceStream::allocate_host(std::size_t size) {
-    if (state_->is_paging) {
-        if (std::optional<Memory> pinned = state_->take_pinned(size)) return std::move(*pinned);
+    if (state_->blocks) {
+        try {
+            return state_->memory->allocate({size, MemorySpace::kPinned, 0, state_->memory_flags, nullptr});
+        } catch (const MemoryError&) {  // ordinary memory does too
+        }
     }
     return state_->memory->allocate({size, MemorySpace::kHost, 0, state_->memory_flags, nullptr});
 }
 
-void DeviceStream::copy_in(void* to_device, const void* from_host, std::size_t size) {
+std::shared_ptr<Memory> DeviceStream::borrow_host(std::size_t size) {
+    if (state_->blocks) {
+        if (std::shared_ptr<Memory> block = state_->blocks->take(size)) return block;
+    }
+    return std::make_shared<Memory>(allocate_host(size));
+}
+
+void DeviceStream::copy_in(void* to_device, const void* from_host, std::size_t size, bool is_pinned) {
     if (size == 0) return;
     const void* source = from_host;
-    if (state_->is_paging) {
+    if (state_->blocks && !is_pinned) {
         state_->pinned.reserve(state_->pinned.size() + 1);
-        if (std::optional<Memory> block = state_->take_pinned(size)) {
+        if (std::shared_ptr<Memory> block = state_->blocks->take(size)) {
             source = std::memcpy(block->data(), from_host, size);
-            state_->pinned.push_back(std::move(*block));  // kept even if the copy fails: it may have begun
+            state_->pinned.push_back(std::move(block));  // kept even if the copy fails: it may have begun
         }
     }
     check(state_->device.copy_in(to_device, source, size, state_->stream), "copy to the device");

@@ -11,6 +11,7 @@
 
 #include "cleave/device.h"
 #include "offload/device.h"
+#include "offload/pinned_blocks.h"
 
 namespace cleave {
 
@@ -42,13 +43,9 @@ struct DeviceStream::State {
     void* stream = nullptr;
     std::shared_ptr<BodyFailure> failure = std::make_shared<BodyFailure>();
 
-    // Pages are copied from and to pinned memory.
-    bool is_paging = false;
-    std::vector<Memory> pinned;  // that copies read since they were submitted
-    std::vector<Memory> spare;   // pinned memory to use before more is asked for
-
-    // A pinned block of at least `size` bytes; nothing if there is none. Copies work without it, more slowly.
-    std::optional<Memory> take_pinned(std::size_t size);
+    // Pages are copied from and to pinned memory. Copies work without it, more slowly.
+    std::shared_ptr<PinnedBlocks> blocks;         // null if no pages are copied
+    std::vector<std::shared_ptr<Memory>> pinned;  // that copies read since they were submitted
 };
 
 // Waits for a stream after its device ran out of memory. Throws what else has failed on it.

@@ -24,10 +24,10 @@ struct Pager::Flight {
         : page(std::move(its_page)), slots(segment.slots()), run(segment, compute) {}
 
     Page page;
-    std::vector<Value> parts;    // of the page
-    std::vector<Value> slots;    // on the device
-    std::vector<Value> results;  // on the host, once the last copy is done
-    std::vector<Memory> pinned;  // that its copies read
+    std::vector<Value> parts;                     // of the page
+    std::vector<Value> slots;                     // on the device
+    std::vector<Value> results;                   // on the host, once the last copy is done
+    std::vector<std::shared_ptr<Memory>> pinned;  // that its copies read
     SegmentRun run;
     DeviceEvent came_in;
     DeviceEvent computed;
@@ -155,7 +155,7 @@ void Pager::retire() {
     const std::unique_ptr<Flight> done = std::move(flights_.front());
     flights_.pop_front();
     count_moves(*done);
-    for (Memory& block : done->pinned) in_.state().spare.push_back(std::move(block));
+    done->pinned.clear();
     done->slots.clear();
     hand_over(done->results);
 }
@@ -189,7 +189,7 @@ void Pager::hand_over(std::vector<Value>& results) {
 void Pager::put_back() {
     for (DeviceStream* stream : {&in_, &compute_, &out_}) settle(*stream);
     in_.state().pinned.clear();
-    in_.state().spare.clear();
+    core_.blocks->clear();
     for (; !flights_.empty(); flights_.pop_back()) pending_.push_front(std::move(flights_.back()->page));
 }
 

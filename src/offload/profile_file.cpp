@@ -1,4 +1,5 @@
 // The file of a machine's profile: JSON, with the machine's identity.
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +20,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;  // of the format, and of what is measured
+constexpr std::uint64_t kVersion = 2;  // of the format, and of what is measured
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostName = 64;
 
@@ -37,6 +39,8 @@ Json json_of(const MachineProfile& profile) {
     json["driver"] = profile.identity.driver;
     json["in"] = json_of(profile.in);
     json["out"] = json_of(profile.out);
+    json["open"] = profile.open;
+    json["stage"] = profile.stage;
     json["launch"] = profile.launch;
     json["host_copy"] = json_of(profile.host_copy);
     Json& functions = json["functions"] = Json(Json::Object());
@@ -95,6 +99,7 @@ private:
 
 ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
 
+// `identity` is what the machine is; a device and a driver that are empty are not compared.
 ReadProfile parse(const std::string& text, const MachineIdentity& identity) {
     const std::optional<Json> json = parse_json(text);
     if (!json) return unusable("is damaged");
@@ -106,11 +111,14 @@ ReadProfile parse(const std::string& text, const MachineIdentity& identity) {
     profile.identity = {reader.text(*json, "cpu"), reader.text(*json, "device"), reader.text(*json, "driver")};
     profile.in = reader.rate(*json, "in");
     profile.out = reader.rate(*json, "out");
+    profile.open = reader.number(*json, "open");
+    profile.stage = reader.number(*json, "stage");
     profile.launch = reader.number(*json, "launch");
     profile.host_copy = reader.rate(*json, "host_copy");
     profile.functions = reader.functions(*json);
     if (!reader.is_sound()) return unusable("is damaged");
     if (profile.identity.cpu != identity.cpu) return unusable("is of another processor");
+    if (identity.device.empty()) return {std::move(profile), "", ""};
     if (profile.identity.device != identity.device) return unusable("is of another device");
     if (profile.identity.driver != identity.driver) return unusable("is of another driver");
     return {std::move(profile), "", ""};
@@ -159,22 +167,56 @@ Fd make_temporary(int folder, std::string& name, const std::string& path) {
     throw_errno(path);
 }
 
-// The profile or the reason.
-ReadProfile read(const std::string& folder, const MachineIdentity& identity) {
+constexpr const char* kNotMeasured = "not measured yet";
+
+// The profile or the reason. `name_in` finds the name of the file in the open folder; empty: there is none.
+ReadProfile read(const std::string& folder, const MachineIdentity& identity,
+                 const std::function<std::string(int folder)>& name_in) {
     const Fd directory = open_folder(folder);
-    if (!directory.is_open()) return unusable("not measured yet");
+    if (!directory.is_open()) return unusable(kNotMeasured);
     if (!is_ours(directory.get(), S_IFDIR)) return unusable("its folder is not safe");
-    const std::string name = name_of(identity);
+    const std::string name = name_in(directory.get());
+    if (name.empty()) return unusable(kNotMeasured);
     const Fd file(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file.is_open()) return unusable(errno == ENOENT ? "not measured yet" : "cannot be opened");
+    if (!file.is_open()) return unusable(errno == ENOENT ? kNotMeasured : "cannot be opened");
     if (!is_ours(file.get(), S_IFREG)) return unusable("is not safe");
     try {
         const std::string text = read_to_end(file.get(), kMostBytes, folder + "/" + name);
         if (text.size() > kMostBytes) return unusable("is damaged");
-        return parse(text, identity);
+        ReadProfile profile = parse(text, identity);
+        profile.path = folder + "/" + name;
+        return profile;
     } catch (const std::system_error&) {
         return unusable("cannot be read");
     }
+}
+
+bool is_profile_name(const std::string& name) { return name.starts_with("machine-") && name.ends_with(".json"); }
+
+bool is_later(const ::timespec& a, const ::timespec& b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+// Of the profile that was written last; empty if there is none.
+std::string newest_name(int folder) {
+    const int copy = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    ::DIR* const list = copy < 0 ? nullptr : ::fdopendir(copy);
+    if (list == nullptr) {
+        if (copy >= 0) ::close(copy);
+        return "";
+    }
+    std::string newest;
+    ::timespec newest_time{};
+    while (const ::dirent* entry = ::readdir(list)) {
+        const std::string name = entry->d_name;
+        struct stat status {};
+        if (!is_profile_name(name) || ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (!newest.empty() && !is_later(status.st_mtim, newest_time)) continue;
+        newest = name;
+        newest_time = status.st_mtim;
+    }
+    ::closedir(list);
+    return newest;
 }
 
 }  // namespace
@@ -187,8 +229,15 @@ std::string profile_folder() {
 }
 
 ReadProfile read_profile(const std::string& folder, const MachineIdentity& identity) {
-    ReadProfile profile = read(folder, identity);
-    profile.path = folder + "/" + name_of(identity);
+    const std::string name = name_of(identity);
+    ReadProfile profile = read(folder, identity, [&](int) { return name; });
+    profile.path = folder + "/" + name;
+    return profile;
+}
+
+ReadProfile read_newest_profile(const std::string& folder) {
+    ReadProfile profile = read(folder, {processor_model(), "", ""}, newest_name);
+    if (profile.path.empty()) profile.path = folder;
     return profile;
 }
 

@@ -145,8 +145,8 @@ TEST_F(ProfileFile, ThatIsDamagedIsNotUsed) {
     EXPECT_EQ(with("\"launch\":", "\"launch\":1e999,\"x\":"), "is damaged");
     EXPECT_EQ(with("\"cpu\":", "\"cpu\":1,\"x\":"), "is damaged");
     EXPECT_EQ(with("\"functions\":{", "\"functions\":[],\"x\":{"), "is damaged");
-    EXPECT_EQ(with("\"version\":1", "\"version\":2"), "is of another version");
-    EXPECT_EQ(with("\"version\":1", "\"version\":1,\"more\":[1]"), "");
+    EXPECT_EQ(with("\"version\":2", "\"version\":1"), "is of another version");
+    EXPECT_EQ(with("\"version\":2", "\"version\":2,\"more\":[1]"), "");
     std::ofstream(path, std::ios::trunc) << std::string(3 << 20, ' ');
     EXPECT_EQ(reason(), "is damaged");
 }

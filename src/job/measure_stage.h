@@ -1,0 +1,19 @@
+// How fast a stage is on a device, for the profile of the machine.
+#pragma once
+
+#include <memory>
+
+#include "cleave/offload.h"
+
+namespace cleave {
+
+struct MeasuredStage {
+    double start_seconds = 0;     // that the first pages took more than later ones
+    double seconds_per_byte = 0;  // of later ones, with all moves; 0 if the device has no stages
+};
+
+// Masks a column of records that are made for this, with the context's device and `threads` threads. Takes less than a
+// second on a device for which that is fast. Throws DeviceError and MemoryError.
+MeasuredStage measure_stage(const std::shared_ptr<Context>& context, unsigned threads);
+
+}  // namespace cleave

@@ -1,0 +1,42 @@
+#include "cleave/device_choice.h"
+
+#include <algorithm>
+
+namespace cleave {
+
+bool DeviceChoice::is_better(std::uint64_t size, double host_seconds, double reading_per_byte) const {
+    if (!prospect_) return true;
+    if (seconds_per_byte_ <= 0) return false;
+    double seconds = std::max(seconds_per_byte_, reading_per_byte) * static_cast<double>(size);
+    const std::scoped_lock lock(mutex_);
+    if (!is_tried_) seconds += prospect_->open_seconds;
+    return seconds * kLeastGain <= host_seconds;
+}
+
+std::shared_ptr<Context> DeviceChoice::open() {
+    const std::scoped_lock lock(mutex_);
+    if (!prospect_ || is_tried_) return context_;
+    is_tried_ = true;
+    try {
+        context_ = prospect_->open();
+    } catch (const DeviceUnavailable& unavailable) {
+        remarks_.emplace_back(unavailable.what());
+    } catch (const DeviceError& error) {
+        remarks_.emplace_back(error.what());
+    }
+    return context_;
+}
+
+void DeviceChoice::remark(const std::string& line) {
+    const std::scoped_lock lock(mutex_);
+    remarks_.push_back(line);
+}
+
+std::string DeviceChoice::explain() const {
+    const std::scoped_lock lock(mutex_);
+    std::string text = context_ ? context_->explain() : "";
+    for (const std::string& remark : remarks_) text += remark + '\n';
+    return text;
+}
+
+}  // namespace cleave
