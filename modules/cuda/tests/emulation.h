@@ -17,6 +17,9 @@ inline void set_all_at_once(bool is_set) { emulator::set_all_at_once(is_set); }
 inline void set_processors(int count) { emulator::set_processors(count); }
 inline std::size_t live_allocations() { return emulator::live_allocations(); }
 inline std::size_t launches() { return emulator::launches(); }
+inline std::size_t live_events() { return emulator::live_events(); }
+inline std::size_t live_streams() { return emulator::live_streams(); }
+inline std::size_t stream_waits() { return emulator::stream_waits(); }
 #else
 constexpr bool kIsEmulated = false;
 constexpr std::uint64_t kSeeds = 1;
@@ -26,6 +29,9 @@ inline void set_all_at_once(bool) {}
 inline void set_processors(int) {}
 inline std::size_t live_allocations() { return 0; }
 inline std::size_t launches() { return 0; }
+inline std::size_t live_events() { return 0; }
+inline std::size_t live_streams() { return 0; }
+inline std::size_t stream_waits() { return 0; }
 #endif
 
 }  // namespace cleave::cuda

@@ -42,6 +42,7 @@ struct cudaDeviceProp {
     std::size_t totalGlobalMem;
 };
 constexpr unsigned cudaStreamNonBlocking = 1;
+constexpr unsigned cudaEventDisableTiming = 2;
 constexpr unsigned cudaHostAllocDefault = 0;
 constexpr unsigned cudaHostAllocPortable = 1;
 constexpr unsigned cudaHostAllocMapped = 2;
@@ -62,6 +63,8 @@ int calls() noexcept;
 std::size_t live_allocations() noexcept;
 std::size_t live_streams() noexcept;
 std::size_t live_events() noexcept;
+// Times that a stream was told to wait for an event so far.
+std::size_t stream_waits() noexcept;
 // Kernels that were launched on the legacy default stream so far.
 std::size_t legacy_launches() noexcept;
 // Counts, from now on, memory that is freed and that has these bytes anywhere in it. At most 64 bytes; 0: none.
@@ -90,6 +93,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);

@@ -57,6 +57,7 @@ cudaError_t lasting_error = cudaSuccess;
 int call_count = 0;
 bool is_busy = false;
 std::size_t legacy_launch_count = 0;
+std::size_t stream_wait_count = 0;
 std::vector<char> watched;
 std::size_t watched_count = 0;
 
@@ -188,6 +189,7 @@ std::size_t live_allocations() noexcept {
 
 std::size_t live_streams() noexcept { return streams.size(); }
 std::size_t live_events() noexcept { return events.size(); }
+std::size_t stream_waits() noexcept { return stream_wait_count; }
 std::size_t legacy_launches() noexcept { return legacy_launch_count; }
 
 void watch(const void* bytes, std::size_t size) noexcept {
@@ -292,8 +294,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     });
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    return call([=] { return check_stream(stream), check_event(event), cudaSuccess; });
+    return call([=] { return check_stream(stream), check_event(event), ++stream_wait_count, cudaSuccess; });
 }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
     return call([=] { return events.insert(*event = new CUevent_st{current_card, false}), cudaSuccess; });
 }

@@ -1,0 +1,26 @@
+// Makes a card the current device of CUDA for this thread, for as long as the object lives.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace cleave::cuda {
+
+// Reports no errors: what is called next finds them.
+class CurrentCard {
+public:
+    explicit CurrentCard(int card) noexcept {
+        if (cudaGetDevice(&before_) != cudaSuccess) before_ = card;
+        if (before_ != card) cudaSetDevice(card);
+    }
+    CurrentCard(const CurrentCard&) = delete;
+    CurrentCard& operator=(const CurrentCard&) = delete;
+    ~CurrentCard() {
+        int now = -1;
+        if (cudaGetDevice(&now) == cudaSuccess && now != before_) cudaSetDevice(before_);
+    }
+
+private:
+    int before_ = 0;
+};
+
+}  // namespace cleave::cuda
