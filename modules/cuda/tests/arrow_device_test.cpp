@@ -78,7 +78,6 @@ public:
     }
 
     void set_buffer(std::size_t i, const void* buffer) { buffers_.at(i) = buffer; }
-    const void* buffer(std::size_t i) const { return buffers_.at(i); }
 
     ArrowSchema schema{};
     ArrowDeviceArray array{};

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Columns of cleave_cuda.so that cuPy reads, and columns of cuPy that cleave_cuda.so reads, without a copy.
+
+  cupy_test.py /PATH/cleave_cuda.so
+
+Needs a GPU. Prints "skipped: ..." and exits with 0 where cuPy cannot be imported.
+"""
+import ctypes
+import gc
+import sys
+
+try:
+    import cupy
+    import numpy
+except ImportError as missing:
+    print("skipped: cuPy cannot be imported: %s" % missing)
+    sys.exit(0)
+
+CUDA = 2                  # ARROW_DEVICE_CUDA
+ROWS = 100_000
+failures = []
+
+
+class Schema(ctypes.Structure):
+    pass
+
+
+class Array(ctypes.Structure):
+    pass
+
+
+ReleaseSchema = ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))
+ReleaseArray = ctypes.CFUNCTYPE(None, ctypes.POINTER(Array))
+Schema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p),
+                   ("flags", ctypes.c_int64), ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p),
+                   ("dictionary", ctypes.c_void_p), ("release", ReleaseSchema), ("private_data", ctypes.c_void_p)]
+Array._fields_ = [("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64),
+                  ("n_buffers", ctypes.c_int64), ("n_children", ctypes.c_int64),
+                  ("buffers", ctypes.POINTER(ctypes.c_void_p)), ("children", ctypes.c_void_p),
+                  ("dictionary", ctypes.c_void_p), ("release", ReleaseArray), ("private_data", ctypes.c_void_p)]
+
+
+class DeviceArray(ctypes.Structure):
+    _fields_ = [("array", Array), ("device_id", ctypes.c_int64), ("device_type", ctypes.c_int32),
+                ("sync_event", ctypes.POINTER(ctypes.c_void_p)), ("reserved", ctypes.c_int64 * 3)]
+
+
+def check(holds, what):
+    print("%s %s" % ("ok" if holds else "FAIL", what))
+    if not holds:
+        failures.append(what)
+
+
+def layout(values):
+    """The buffers of a column: bitmap, offsets and bytes, as numpy arrays. None is a null."""
+    offsets = numpy.zeros(len(values) + 1, numpy.int32)
+    offsets[1:] = numpy.cumsum([len(value or b"") for value in values])
+    data = numpy.frombuffer(b"".join(value or b"" for value in values), numpy.uint8)
+    bits = numpy.packbits([value is not None for value in values], bitorder="little")
+    return numpy.pad(bits, (0, -len(bits) % 8)), offsets, data
+
+
+def values_of(bitmap, offsets, data, count):
+    bits = numpy.unpackbits(bitmap, bitorder="little")[:count] if bitmap is not None else [1] * count
+    data = data.tobytes()
+    return [data[offsets[i]:offsets[i + 1]] if bits[i] else None for i in range(count)]
+
+
+def redacted(name, visibility):
+    if name is None:
+        return None
+    first, space, last = name.partition(b" ")
+    if visibility != b"public" or not space or not first or not last:
+        return b"X X"
+    return last.decode()[0].encode() + b" " + first
+
+
+class Gpu:
+    """A cleave_gpu."""
+
+    def __init__(self, path, manager):
+        self.library = ctypes.CDLL(path)
+        self.library.cleave_gpu_error.restype = ctypes.c_char_p
+        self.handle = ctypes.c_void_p()
+        error = self.library.cleave_gpu_open(0, manager, ctypes.byref(self.handle))
+        if error:
+            raise RuntimeError("%d: %s" % (error, self.library.cleave_gpu_error(self.handle)))
+
+    def call(self, name, *arguments):
+        error = getattr(self.library, "cleave_gpu_" + name)(self.handle, *arguments)
+        if error:
+            raise RuntimeError("%s: %d: %s" % (name, error, self.library.cleave_gpu_error(self.handle).decode()))
+
+    def make(self, name, *arguments):
+        column = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(column))
+        return column
+
+    def from_host(self, values):
+        bitmap, offsets, data = (ctypes.c_char_p(part.tobytes()) for part in layout(values))
+        return self.make("column_from_host", offsets, data, bitmap, ctypes.c_int64(len(values)))
+
+    def export(self, column):
+        """Frees the column."""
+        schema, array = Schema(), DeviceArray()
+        self.call("column_export", column, b"u", ctypes.byref(schema), ctypes.byref(array))
+        self.library.cleave_gpu_column_free(column)
+        return schema, array
+
+    def free(self, column):
+        self.library.cleave_gpu_column_free(column)
+
+    def close(self):
+        self.library.cleave_gpu_close(self.handle)
+
+
+class Received:
+    """An array of another program, whose memory cuPy reads in place."""
+
+    def __init__(self, schema, array):
+        self.schema, self.array = schema, array
+
+    def view(self, number, size, dtype):
+        """A buffer as an array of cuPy: the same memory, which keeps this object."""
+        memory = cupy.cuda.UnownedMemory(self.array.array.buffers[number], size, self)
+        return cupy.ndarray(size // numpy.dtype(dtype).itemsize, dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+    def columns(self, stream):
+        if self.array.sync_event:
+            cupy.cuda.runtime.streamWaitEvent(stream.ptr, self.array.sync_event[0])
+        count = self.array.array.length
+        offsets = self.view(1, 4 * (count + 1), numpy.int32)
+        with stream:
+            size = int(offsets[-1])
+        data = self.view(2, size, numpy.uint8)
+        has_bitmap = bool(self.array.array.buffers[0])
+        return self.view(0, (count + 7) // 8, numpy.uint8) if has_bitmap else None, offsets, data
+
+    def values(self, stream):
+        parts = self.columns(stream)
+        with stream:
+            bitmap, offsets, data = (part if part is None else part.get() for part in parts)
+        return values_of(bitmap, offsets, data, self.array.array.length)
+
+    def release(self):
+        self.array.array.release(ctypes.byref(self.array.array))
+        self.schema.release(ctypes.byref(self.schema))
+
+
+class Given:
+    """A column in arrays of cuPy, for others. The event is that of the stream on which the arrays are made."""
+
+    def __init__(self, values, stream, skipped=0):
+        self.released = 0
+        with stream:
+            # Copied by a kernel that has not run yet when the column is handed over.
+            self.parts = [cupy.asarray(part) + part.dtype.type(0) for part in layout(values)]
+        self.event = cupy.cuda.Event(disable_timing=True)
+        self.event.record(stream)
+        self.buffers = (ctypes.c_void_p * 3)(*(part.data.ptr for part in self.parts))
+        self.event_pointer = ctypes.c_void_p(self.event.ptr)
+        self.on_release, self.on_schema = ReleaseArray(self.count), ReleaseSchema(lambda schema: None)
+        self.schema = Schema(format=b"u", release=self.on_schema)
+        array = Array(length=len(values) - skipped, null_count=-1, offset=skipped, n_buffers=3,
+                      buffers=ctypes.cast(self.buffers, ctypes.POINTER(ctypes.c_void_p)), release=self.on_release)
+        self.array = DeviceArray(array=array, device_id=0, device_type=CUDA,
+                                 sync_event=ctypes.pointer(self.event_pointer))
+
+    def count(self, array):
+        self.released += 1
+        array.contents.release = ReleaseArray()
+
+    def is_moved(self):
+        return not self.array.array.release
+
+
+def people():
+    names = [[b"John Doe", b"Ada \xc3\x89lan", b"Prince", None, b"", b" x", b"Bo van Berg"][i * 5 % 7]
+             for i in range(ROWS)]
+    return names, [[b"public", b"private", b"", b"publicity", b"public"][i * 3 % 5] for i in range(ROWS)]
+
+
+def cupy_reads(gpu, stream):
+    names, _ = people()
+    schema, array = gpu.export(gpu.from_host(names))
+    received = Received(schema, array)
+    bitmap, offsets, data = received.columns(stream)
+    check(array.device_type == CUDA and schema.format == b"u", "the export says what it is")
+    check((offsets.data.ptr, data.data.ptr, bitmap.data.ptr) ==
+          (array.array.buffers[1], array.array.buffers[2], array.array.buffers[0]), "cuPy reads our memory in place")
+    with stream:
+        lengths = int(cupy.diff(offsets).sum())
+    check(lengths == sum(len(name or b"") for name in names), "a kernel of cuPy adds up the lengths of our values")
+    check(received.values(stream) == names, "cuPy has the values of our column")
+    received.release()
+    check(not array.array.release and not schema.release, "the array is marked as released")
+
+
+def we_read(gpu, stream):
+    names, visibilities = people()
+    wanted = [redacted(*both) for both in zip(names, visibilities)]
+    for skipped in (0, 13):
+        given = [Given([b"skip"] * skipped + column, stream, skipped) for column in (names, visibilities)]
+        columns = [gpu.make("column_import", ctypes.byref(one.schema), ctypes.byref(one.array)) for one in given]
+        check(all(one.is_moved() for one in given), "arrays of cuPy are taken, offset %d" % skipped)
+        made = gpu.make("redact_names", *columns)
+        check([one.released for one in given] == [0, 0], "they are kept while they are used")
+        for column in columns:
+            gpu.free(column)
+        check([one.released for one in given] == [1, 1], "their owner is called once")
+        received = Received(*gpu.export(made))
+        check(received.values(stream) == wanted, "the operation gives the right values")
+        received.release()
+        gc.collect()
+        check([one.released for one in given] == [1, 1], "and not again")
+
+
+def we_refuse(gpu, stream):
+    one = Given([b"a"], stream)
+    one.array.device_id = 7
+    try:
+        gpu.make("column_import", ctypes.byref(one.schema), ctypes.byref(one.array))
+        check(False, "another device is refused")
+    except RuntimeError as error:
+        check("on device 7, not 0" in str(error) and not one.is_moved() and one.released == 0,
+              "another device is refused: %s" % error)
+
+
+def main():
+    for manager in (b"cuda", b"cuda-async", b"cuda-pool"):
+        print("manager %s" % manager.decode())
+        gpu, stream = Gpu(sys.argv[1], manager), cupy.cuda.Stream(non_blocking=True)
+        cupy_reads(gpu, stream)
+        we_read(gpu, stream)
+        we_refuse(gpu, stream)
+        schema, array = gpu.export(gpu.from_host([b"x", None]))
+        gpu.close()
+        received = Received(schema, array)
+        check(received.values(stream) == [b"x", None], "what was exported lives longer than what made it")
+        received.release()
+    print("cupy_test: %d failures" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
