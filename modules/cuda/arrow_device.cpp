@@ -144,7 +144,7 @@ void export_strings(Device& device, DeviceStrings column, StringsType type, Arro
     array->array.release = release_array;
     array->device_id = data->card;
     array->device_type = ARROW_DEVICE_CUDA;
-    array->sync_event = &data->event;
+    array->sync_event = static_cast<void*>(&data->event);
     array->array.private_data = data.release();
 }
 

@@ -64,7 +64,7 @@ public:
 
 private:
     const std::shared_ptr<Streams> streams_;
-    const cudaStream_t stream_;
+    cudaStream_t stream_;
     Device device_;
 };
 
@@ -183,11 +183,8 @@ StringsType type_of(const char* format) {
 }
 
 }  // namespace
-}  // namespace cleave::cuda
 
 // NOLINTBEGIN(readability-identifier-naming): names of C
-using namespace cleave::cuda;
-
 extern "C" {
 
 __attribute__((visibility("default"))) int cleave_gpu_open(int32_t card, const char* manager, cleave_gpu** gpu) {
@@ -261,3 +258,5 @@ __attribute__((visibility("default"))) void cleave_gpu_column_free(cleave_gpu_co
 }
 }
 // NOLINTEND(readability-identifier-naming)
+
+}  // namespace cleave::cuda

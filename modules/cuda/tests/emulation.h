@@ -13,6 +13,7 @@ constexpr bool kIsEmulated = true;
 constexpr std::uint64_t kSeeds = 6;  // orders in which fibers run
 inline void set_seed(std::uint64_t seed) { emulator::set_seed(seed); }
 inline void fail_allocation(int n) { emulator::fail_allocation(n); }
+inline void fail_call(int n) { emulator::fail_call(n, cudaErrorIllegalAddress, false); }
 inline void set_all_at_once(bool is_set) { emulator::set_all_at_once(is_set); }
 inline void set_processors(int count) { emulator::set_processors(count); }
 inline std::size_t live_allocations() { return emulator::live_allocations(); }
@@ -25,6 +26,7 @@ constexpr bool kIsEmulated = false;
 constexpr std::uint64_t kSeeds = 1;
 inline void set_seed(std::uint64_t) {}
 inline void fail_allocation(int) {}
+inline void fail_call(int) {}
 inline void set_all_at_once(bool) {}
 inline void set_processors(int) {}
 inline std::size_t live_allocations() { return 0; }
