@@ -28,7 +28,7 @@ void add_rule_counters(std::span<const std::uint64_t> counters, RuleCounts& coun
 
 bool ends_record(const Dialect& dialect, std::uint8_t byte) {
     if (dialect.terminator == Terminator::kAny) return byte == '\n' || byte == '\r';
-    return byte == (dialect.terminator == Terminator::kCr ? '\r' : '\n');
+    return byte == static_cast<std::uint8_t>(dialect.terminator == Terminator::kCr ? '\r' : '\n');
 }
 
 // A page that the device leaves to the CPU.

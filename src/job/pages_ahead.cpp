@@ -62,10 +62,11 @@ void PagesAhead::run(const std::stop_token& stop) {
             failure = std::current_exception();
         }
         lock.lock();
+        const bool is_last = !page;
         if (page) read_.push_back(*std::move(page));
         failure_ = failure;
         changed_.notify_all();
-        if (failure || !page) break;
+        if (is_last) break;
     }
     is_done_ = true;
     changed_.notify_all();

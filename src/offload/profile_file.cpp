@@ -229,8 +229,8 @@ std::string profile_folder() {
 }
 
 ReadProfile read_profile(const std::string& folder, const MachineIdentity& identity) {
-    const std::string name = name_of(identity);
-    ReadProfile profile = read(folder, identity, [&](int) { return name; });
+    const auto name = name_of(identity);
+    ReadProfile profile = read(folder, identity, [&identity](int) { return name_of(identity); });
     profile.path = folder + "/" + name;
     return profile;
 }
