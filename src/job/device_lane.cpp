@@ -98,18 +98,37 @@ bool DeviceLane::run(PageSource& pages, const Emit& emit) {
         return false;
     }
     in_flight_.clear();
+    failure_ = nullptr;
     PagesAhead ahead(pages, *context, threads_);
+    bool is_done = false;
     try {
-        if (stream(ahead, *context, emit)) return true;
-        give_up("the device was slower");
+        is_done = stream(ahead, *context, emit);
+        if (!is_done) give_up("the device was slower");
     } catch (const DeviceError& error) {
         if (!choice_.has_choice()) throw;
         give_up(error.what());
     }
-    ahead.stop();
-    while (std::optional<RecordPage> page = ahead.next()) in_flight_.push_back(*std::move(page));
-    while (!in_flight_.empty()) take_by_cpu(RecordPage(in_flight_.front()), emit);
-    return false;
+    if (!is_done) {
+        ahead.stop();
+        while (next_page(ahead)) {
+        }
+        while (!in_flight_.empty()) take_by_cpu(RecordPage(in_flight_.front()), emit);
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return is_done;
+}
+
+// The next page, which is in flight from now on. Nothing after a failure of the source.
+std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
+    if (failure_) return std::nullopt;
+    try {
+        std::optional<RecordPage> page = pages.next();
+        if (page) in_flight_.push_back(*page);
+        return page;
+    } catch (...) {  // rethrown by run()
+        failure_ = std::current_exception();
+        return std::nullopt;
+    }
 }
 
 // False if the device was slower than the CPU, and some pages are left.
@@ -120,10 +139,8 @@ bool DeviceLane::stream(PagesAhead& pages, Context& context, const Emit& emit) {
         *function_,
         [&]() -> std::optional<RecordPage> {
             if (is_slower) return std::nullopt;
-            std::optional<RecordPage> page = pages.next();
-            if (!page) return page;
-            in_flight_.push_back(*page);
-            is_slower = seems_slower(*page);
+            std::optional<RecordPage> page = next_page(pages);
+            is_slower = page && seems_slower(*page);
             return page;
         },
         [&](const StagedRecords& records) { take(records, emit); });

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -80,6 +81,7 @@ private:
         std::chrono::steady_clock::time_point begin;
     };
 
+    std::optional<RecordPage> next_page(PagesAhead& pages);
     bool stream(PagesAhead& pages, Context& context, const Emit& emit);
     bool seems_slower(const RecordPage& page);
     void give_up(const std::string& reason);
@@ -101,6 +103,7 @@ private:
     std::optional<Annotated<StagedRecords(RecordPage)>> function_;  // guarded by mutex_, as all that follows
     StageWorker worker_;
     std::deque<RecordPage> in_flight_;  // pages that were not passed on, the first one perhaps in part
+    std::exception_ptr failure_;        // of the source; thrown when all pages before it were passed on
     Trial trial_;
     StageCounts counts_;
     std::vector<std::uint64_t> starts_;

@@ -10,6 +10,18 @@
 
 namespace cleave {
 
+// False at the end of the page. A fault ends the page; it is thrown when nothing comes before it.
+bool GatheredPages::pull(RecordRun& run, bool is_first_of_page) {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+        return runs_.next(run);
+    } catch (...) {  // rethrown by the next call
+        failure_ = std::current_exception();
+    }
+    if (is_first_of_page) std::rethrow_exception(failure_);
+    return false;
+}
+
 std::optional<RecordPage> GatheredPages::next() {
     RecordPage page;
     auto starts = std::make_shared<std::vector<PageRun>>();
@@ -17,7 +29,7 @@ std::optional<RecordPage> GatheredPages::next() {
     RecordRun run(memory_);
     std::size_t size = 0;
     const std::uint8_t* begin = nullptr;
-    while (size < size_ && runs_.next(run)) {
+    while (size < size_ && pull(run, starts->empty())) {
         if (run.bytes.empty()) continue;
         if (starts->empty()) {
             page.place = run.place;
@@ -63,6 +75,8 @@ std::optional<RecordPage> GuessedPages::next() {
             page.place = {run_.place.offset, 0};
             page.bytes = run_.bytes;
         }
+        // Two guesses of one place differ only if the bytes have changed.
+        if (run_.place.offset != page.place.offset + size) throw InputChangedError();
         starts->push_back({size, 0});
         size += run_.bytes.size();
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -41,13 +42,17 @@ public:
     GatheredPages(RecordRuns& runs, bool are_mapped, std::size_t size, std::shared_ptr<MemoryManager> memory)
         : runs_(runs), are_mapped_(are_mapped), size_(size), memory_(std::move(memory)) {}
 
+    // Throws what the runs throw, once the runs before that were passed on.
     std::optional<RecordPage> next() override;
 
 private:
+    bool pull(RecordRun& run, bool is_first_of_page);
+
     RecordRuns& runs_;
     const bool are_mapped_;
     const std::size_t size_;
     const std::shared_ptr<MemoryManager> memory_;
+    std::exception_ptr failure_;  // of the runs
 };
 
 // Pages of a mapped range, which begins and ends with a record. Their runs are guessed. Nobody reads the bytes before
@@ -57,6 +62,7 @@ public:
     // `input` must outlive the source.
     GuessedPages(Input& input, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape);
 
+    // Throws InputChangedError.
     std::optional<RecordPage> next() override;
 
 private:

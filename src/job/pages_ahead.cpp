@@ -54,17 +54,16 @@ void PagesAhead::run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return read_.size() < kAhead; }) && !stop.stop_requested()) {
         lock.unlock();
-        std::optional<RecordPage> page;
-        std::exception_ptr failure;
+        bool is_last = true;
         try {
-            page = read();
+            std::optional<RecordPage> page = read();
+            lock.lock();
+            if (page) read_.push_back(*std::move(page));
+            is_last = !page;
         } catch (...) {  // carried to the thread that asks for the page
-            failure = std::current_exception();
+            if (!lock.owns_lock()) lock.lock();
+            failure_ = std::current_exception();
         }
-        lock.lock();
-        const bool is_last = !page;
-        if (page) read_.push_back(*std::move(page));
-        failure_ = failure;
         changed_.notify_all();
         if (is_last) break;
     }
