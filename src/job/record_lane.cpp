@@ -307,7 +307,13 @@ Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned thre
         if (is_guessed_after) pass.left = 1;
         pass.in_order.emplace(input_, BlobRange{at.offset, end - at.offset}, at.record, stage_.dialect(), kernel_,
                               options);
-        pass.run(is_guessed_after ? 1 : threads);
+        if (is_guessed_after) {
+            pass.run(1);
+        } else if (uses_device(consumer, DeviceLane::Use::kUndecided)) {
+            try_cpu(pass, threads, kTimedRuns, input_.blob().size());
+        } else {
+            pass.run(threads);
+        }
     }
     return at;
 }
