@@ -134,6 +134,8 @@ const DeviceIdentity& SimulatedDevice::identity() const noexcept { return shared
 const Clock* SimulatedDevice::clock() const noexcept { return &shared_->clock; }
 
 void* SimulatedDevice::entry(const char* name) const noexcept {
+    const auto named = shared_->options.entries.find(name);
+    if (named != shared_->options.entries.end()) return const_cast<void*>(named->second);
     return std::string_view(name) == "answer" ? reinterpret_cast<void*>(&answer) : nullptr;
 }
 

@@ -37,8 +37,9 @@ struct SimulatedOptions {
     Rate in{1e-5, 1e-10};
     Rate out{1e-5, 1e-10};
     double launch = 1e-5;
-    Rate body{0, 1e-12};                 // of bodies that are not named here
-    std::map<std::string, Rate> bodies;  // by DeviceWork::name
+    Rate body{0, 1e-12};                         // of bodies that are not named here
+    std::map<std::string, Rate> bodies;          // by DeviceWork::name
+    std::map<std::string, const void*> entries;  // by the name that Device::entry() gets
     std::string uuid = "simulated-0";
     std::string driver_version = "1.0";
 };

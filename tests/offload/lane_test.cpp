@@ -1,0 +1,490 @@
+// Jobs whose rules run on a device, or may run there: whatever the device does, the output is that of the CPU.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "changed_input.h"
+#include "cleave/device_choice.h"
+#include "inputs.h"
+#include "job/staging.h"
+#include "jobs.h"
+#include "offload/device.h"
+#include "pipe_input.h"
+#include "simulated_device.h"
+#include "simulated_stage.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kBlockSize = 128;  // so a page for the device has 16 KiB
+constexpr std::size_t kPageSize = 128 * kBlockSize;
+constexpr std::size_t kTrialSize = 768 * kBlockSize;  // that the CPU takes before it is decided
+
+enum class Source : std::uint8_t { kMapped, kRead, kStream };
+constexpr Source kSources[] = {Source::kMapped, Source::kRead, Source::kStream};
+
+StageOptions rules() {
+    StageOptions options;
+    options.rules = {{"name: mask(first=1)", "--redact"}, {"note: null", "--redact"}};
+    return options;
+}
+
+constexpr const char* kHeader = "id,name,note\n";
+
+// What a run did.
+struct Outcome {
+    std::string text;  // what was written, to the end or to the failure
+    std::string error;
+    std::optional<Place> place;
+    StageCounts counts;
+
+    bool operator==(const Outcome& other) const { return text == other.text && has_same_end(other); }
+    bool has_same_end(const Outcome& other) const {
+        const auto numbers = [](const StageCounts& counted) {
+            std::vector<std::uint64_t> all = {counted.records, counted.empty_records};
+            for (const RuleCounts& rule : counted.rules) {
+                all.insert(all.end(), {rule.seen, rule.changed, rule.kept, rule.empty, rule.condition_false});
+            }
+            return all;
+        };
+        if (error != other.error || place.has_value() != other.place.has_value()) return false;
+        if (place && (place->offset != other.place->offset || place->record != other.place->record)) return false;
+        return !error.empty() || numbers(counts) == numbers(other.counts);
+    }
+};
+
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+    out << outcome.text.size() << " bytes, " << outcome.counts.records << " records";
+    if (!outcome.error.empty()) out << ", " << outcome.error;
+    if (outcome.place) out << " at byte " << outcome.place->offset << ", record " << outcome.place->record;
+    return out;
+}
+
+std::string usual_text(std::size_t size) {
+    std::string text = kHeader;
+    for (std::size_t i = 0; text.size() < size; ++i) {
+        text += std::to_string(i) + ",\"Doe, J" + std::string(i % 20, '.') + (i % 3 == 0 ? "\"\"\n" : "") + "\",note " +
+                std::to_string(i * i) + "\n";
+        if (i % 50 == 0) text += "\n";
+    }
+    return text;
+}
+
+class DeviceLaneTest : public test::FaultTest {
+protected:
+    DeviceLaneTest() {
+        device_options_.memory_size = std::uint64_t{16} << 20;
+        device_options_.entries[kDeviceStageEntry] = SimulatedStage::entry();
+    }
+
+    void TearDown() override {
+        if (!device_) return;
+        choice_.reset();
+        EXPECT_EQ(stage_.states(), 0U);
+        EXPECT_EQ(device_->allocations_alive(), 0U);
+    }
+
+    // In the job, and on the device.
+    void limit_records(std::uint64_t max_record) {
+        max_record_ = max_record;
+        StageOptions options = rules();
+        options.max_record = max_record;
+        stage_.set_stage(Stage(options, Dialect(), test::bytes_of(kHeader), true));
+    }
+
+    // A new device and its context.
+    std::shared_ptr<Context> open() {
+        ContextOptions options;
+        options.device = device_ = std::make_shared<SimulatedDevice>(device_options_);
+        options.policy = DevicePolicy::kGpu;
+        options.device_memory = device_memory_;
+        if (failing_call_ != 0) device_->fail_call(failing_call_, fault_);
+        return std::make_shared<Context>(options);
+    }
+    // A device that seems to be infinitely fast.
+    std::shared_ptr<DeviceChoice> good_prospect() {
+        return std::make_shared<DeviceChoice>(DeviceProspect{0, 1e-30, [this] { return open(); }});
+    }
+
+    // Opens the input in a way, and calls the function.
+    void with_input(Source source, const std::string& text, const std::function<void(Input&)>& call) {
+        if (source == Source::kStream) {
+            test::Pipe pipe(text, {4096});
+            Input input = Input::open(pipe.path());
+            return call(input);
+        }
+        Input input = Input::open(write(text), nullptr, source == Source::kRead ? Access::kRead : Access::kMapped);
+        call(input);
+    }
+
+    // Writes all records, as `cat` does.
+    Outcome cat(Source source, const std::string& text, const std::shared_ptr<DeviceChoice>& choice,
+                unsigned threads = 2) {
+        Outcome outcome;
+        Policy policy;
+        StageJob job;
+        job.options = rules();
+        job.options.max_record = max_record_;
+        Execution execution;
+        execution.threads = threads;
+        execution.block_size = kBlockSize;
+        execution.offload = choice_ = choice;
+        with_input(source, text, [&](Input& input) {
+            Staging staging(input, Dialect(), policy, job, execution);
+            try {
+                staging.write_all([&](std::span<const std::uint8_t> bytes) {
+                    outcome.text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                    if (on_write_) on_write_();
+                });
+            } catch (const InputError& error) {
+                outcome.error = error.what();
+                outcome.place = error.place();
+            } catch (const std::exception& error) {
+                outcome.error = error.what();
+            }
+            outcome.counts = staging.counts();
+        });
+        return outcome;
+    }
+
+    // On the device, which is always taken; and on the CPU.
+    void expect_same(Source source, const std::string& text, const char* what) {
+        const Outcome wanted = cat(source, text, nullptr);
+        const std::uint64_t pages = stage_.pages();
+        EXPECT_EQ(cat(source, text, std::make_shared<DeviceChoice>(open())), wanted)
+            << what << ", device, source " << static_cast<int>(source);
+        EXPECT_EQ(stage_.pages() > pages, text != kHeader) << what;
+        const Outcome chosen = cat(source, text, good_prospect());
+        EXPECT_EQ(chosen, wanted) << what << ", auto, source " << static_cast<int>(source);
+    }
+
+    std::string explain() const { return choice_->explain(); }
+
+    SimulatedStage stage_{Stage(rules(), Dialect(), test::bytes_of(kHeader), true)};
+    SimulatedOptions device_options_;
+    std::uint64_t device_memory_ = 0;
+    std::uint64_t failing_call_ = 0;
+    DeviceFault fault_ = DeviceFault::kFailed;
+    std::uint64_t max_record_ = 1 << 20;
+    std::function<void()> on_write_;
+    std::shared_ptr<SimulatedDevice> device_;
+    std::shared_ptr<DeviceChoice> choice_;
+};
+
+TEST_F(DeviceLaneTest, WritesWhatTheCpuWrites) {
+    for (const Source source : kSources) {
+        for (const std::size_t size : {1UL, 200UL, kPageSize - 50, 3 * kPageSize, kTrialSize + 5 * kPageSize}) {
+            const std::string text = usual_text(size);
+            expect_same(source, text, "terminated");
+            expect_same(source, text + "1,last,one", "not terminated");
+        }
+    }
+}
+
+TEST_F(DeviceLaneTest, TakesTheDeviceWhenItIsPredictedToBeFaster) {
+    const std::string text = usual_text(kTrialSize + 12 * kPageSize);
+    for (const Source source : kSources) {
+        const Outcome wanted = cat(source, text, nullptr);
+        for (const unsigned threads : {1U, 3U}) {
+            const std::uint64_t before = stage_.pages();
+            EXPECT_EQ(cat(source, text, good_prospect(), threads), wanted);
+            EXPECT_GT(stage_.pages(), before + 8);
+            EXPECT_NE(explain().find("stage: device"), std::string::npos) << explain();
+        }
+    }
+}
+
+TEST_F(DeviceLaneTest, DoesNotOpenADeviceThatIsPredictedToBeSlower) {
+    const std::string text = usual_text(kTrialSize + 12 * kPageSize);
+    const auto never = [this](double open_seconds, double seconds_per_byte) {
+        return std::make_shared<DeviceChoice>(DeviceProspect{open_seconds, seconds_per_byte, [this] {
+                                                                 ADD_FAILURE() << "it was opened";
+                                                                 return open();
+                                                             }});
+    };
+    for (const Source source : kSources) {
+        const Outcome wanted = cat(source, text, nullptr);
+        EXPECT_EQ(cat(source, text, never(0, 1)), wanted);
+        EXPECT_EQ(cat(source, text, never(0, 0)), wanted);
+        EXPECT_EQ(cat(source, text, never(1e9, 1e-30)), wanted);
+        EXPECT_EQ(explain(), "");
+    }
+    // There are too few records to time the CPU.
+    for (const Source source : kSources) {
+        const std::string small = usual_text(256 * kBlockSize);
+        EXPECT_EQ(cat(source, small, never(0, 1e-30)), cat(source, small, nullptr));
+    }
+}
+
+TEST_F(DeviceLaneTest, ADeviceThatCannotBeOpenedLeavesAllToTheCpu) {
+    const std::string text = usual_text(kTrialSize + 12 * kPageSize);
+    for (const Source source : kSources) {
+        const auto choice = std::make_shared<DeviceChoice>(
+            DeviceProspect{0, 1e-30, []() -> std::shared_ptr<Context> {
+                               throw DeviceUnavailable(DeviceUnavailable::Missing::kCard, "device: no such card");
+                           }});
+        EXPECT_EQ(cat(source, text, choice), cat(source, text, nullptr));
+        EXPECT_EQ(choice->explain(),
+                  "device: no such card\nstage: the CPU goes on, because the device cannot be opened\n");
+    }
+}
+
+// A device that fails at any of its calls; in each way in which calls fail.
+TEST_F(DeviceLaneTest, TheCpuGoesOnWhereTheDeviceFails) {
+    const std::string text = usual_text(kTrialSize + 5 * kPageSize);
+    for (const Source source : kSources) {
+        const Outcome wanted = cat(source, text, nullptr);
+        for (const DeviceFault fault : {DeviceFault::kFailed, DeviceFault::kLost, DeviceFault::kOutOfMemory}) {
+            fault_ = fault;
+            failing_call_ = 0;
+            EXPECT_EQ(cat(source, text, good_prospect()), wanted);
+            const std::uint64_t calls = device_->calls();
+            const std::uint64_t step = test::kSanitized ? 5 : 1;
+            std::uint64_t remarks = 0;
+            for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += step) {
+                SCOPED_TRACE(failing_call_);
+                ASSERT_EQ(cat(source, text, good_prospect()), wanted) << static_cast<int>(fault);
+                remarks += explain().find("the CPU goes on, because") != std::string::npos ? 1U : 0U;
+                choice_.reset();
+                ASSERT_EQ(device_->allocations_alive(), 0U);
+            }
+            // What runs out of memory once is tried again, and pinned memory is not needed.
+            EXPECT_GE(remarks, fault == DeviceFault::kOutOfMemory ? 0U : calls / step / 2);
+        }
+    }
+}
+
+// Without a choice a failure is an error, and never hidden behind the CPU.
+TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
+    const std::string text = usual_text(5 * kPageSize);
+    for (const Source source : kSources) {
+        failing_call_ = 0;
+        const Outcome wanted = cat(source, text, std::make_shared<DeviceChoice>(open()));
+        const std::uint64_t calls = device_->calls();
+        std::uint64_t thrown = 0;
+        for (std::uint64_t call = 1; call <= calls; call += test::kSanitized ? 5 : 1) {
+            SCOPED_TRACE(call);
+            const std::shared_ptr<Context> context = open();
+            device_->fail_call(device_->calls() + call, DeviceFault::kFailed);
+            const Outcome outcome = cat(source, text, std::make_shared<DeviceChoice>(context));
+            if (outcome.error.empty()) {
+                ASSERT_EQ(outcome, wanted);
+            } else {
+                ASSERT_EQ(wanted.text.substr(0, outcome.text.size()), outcome.text);
+                ASSERT_NE(outcome.error.find("device: "), std::string::npos) << outcome.error;
+                ++thrown;
+            }
+        }
+        EXPECT_GT(thrown, 0U);
+    }
+}
+
+// 100 times the work of the CPU.
+TEST_F(DeviceLaneTest, ADeviceThatIsSlowerLeavesTheRestToTheCpu) {
+    const std::string text = usual_text(kTrialSize + 40 * kPageSize);
+    stage_.repetitions = 100;
+    for (const Source source : kSources) {
+        const Outcome wanted = cat(source, text, nullptr);
+        const std::uint64_t before = stage_.pages();
+        EXPECT_EQ(cat(source, text, good_prospect(), 1), wanted);
+        EXPECT_NE(explain().find("stage: the CPU goes on, because the device was slower\n"), std::string::npos)
+            << explain();
+        EXPECT_EQ(stage_.pages() - before, 16U);  // four to warm up, and twelve that were timed
+    }
+    // Where there is no choice it does all.
+    const std::uint64_t before = stage_.pages();
+    stage_.repetitions = 2;
+    EXPECT_EQ(cat(Source::kMapped, text, std::make_shared<DeviceChoice>(open())), cat(Source::kMapped, text, nullptr));
+    EXPECT_GT(stage_.pages() - before, 40U);
+}
+
+TEST_F(DeviceLaneTest, PagesThatTheDeviceLeavesAreTakenByTheCpu) {
+    const std::string text = usual_text(kTrialSize + 10 * kPageSize);
+    for (const char* odd : {"1,", "77", "note 100489\n"}) {
+        stage_.odd_text = odd;
+        for (const Source source : kSources) expect_same(source, text, odd);
+    }
+}
+
+TEST_F(DeviceLaneTest, PagesAreSplitWhereTheDeviceHasLittleMemory) {
+    const std::string text = usual_text(kTrialSize + 10 * kPageSize);
+    for (const std::uint64_t limit : {100'000U, 20'000U, 10'000U, 4'000U}) {
+        device_memory_ = limit;
+        for (const Source source : kSources) expect_same(source, text, "little memory");
+        EXPECT_LE(device_->device_bytes_peak(), limit);
+    }
+    // Not even a run fits.
+    device_memory_ = 100;
+    for (const Source source : kSources) {
+        const Outcome wanted = cat(source, text, nullptr);
+        EXPECT_EQ(cat(source, text, good_prospect()), wanted);
+        EXPECT_NE(explain().find("the CPU goes on"), std::string::npos);
+        EXPECT_NE(cat(source, text, std::make_shared<DeviceChoice>(open())).error, "");
+    }
+}
+
+TEST_F(DeviceLaneTest, PinnedMemoryIsNotNeeded) {
+    const std::string text = usual_text(kTrialSize + 10 * kPageSize);
+    for (const std::uint64_t size : {0U, 5'000U, 12'000U, 30'000U}) {
+        device_options_.pinned_size = size;
+        for (const Source source : kSources) expect_same(source, text, "pinned memory");
+    }
+}
+
+// A field that hides line feeds from the guess is a doubt; many doubts end guessing.
+TEST_F(DeviceLaneTest, WrongGuessesCostTimeAndNothingElse) {
+    std::string hidden = "9,\"" + std::string(20'000, 'x');
+    for (std::size_t at = 100; at < hidden.size(); at += 97) hidden[at] = '\n';
+    hidden += "\",z\n";
+    for (const std::size_t doubts : {1U, 3U, 20U}) {
+        std::string text = usual_text(kTrialSize);
+        for (std::size_t i = 0; i < doubts; ++i) {
+            text += hidden;
+            for (int k = 0; k < 300; ++k) text += "5,plain,n\n";
+        }
+        for (const Source source : kSources) expect_same(source, text, "doubts");
+        expect_same(Source::kMapped, kHeader + hidden + hidden, "only doubts");
+    }
+}
+
+// A fault at any place is reported as by the CPU, and what comes before it is written.
+TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpu) {
+    limit_records(1'000);
+    const std::pair<const char*, std::string> faults[] = {
+        {"too few fields", "5,6\n"},
+        {"a quote behind a field", "5,\"x\"y,z\n"},
+        {"too long", "5," + std::string(2'000, 'x') + ",z\n"},
+        {"too long, with a fault behind it", "5," + std::string(2'000, 'x') + ",z\n5,6\n"},
+        {"an open quote", "5,\"6,7\n"},
+        {"two", "5,6\n1,\"2\"3,4\n"},
+        {"a fault, and one that the source finds", "5,6\n5," + std::string(2'000, 'x') + ",z\n"},
+    };
+    for (const auto& [what, fault] : faults) {
+        for (const std::size_t before : {0UL, 3'000UL, kPageSize, kTrialSize + 2 * kPageSize + 100}) {
+            const std::string text =
+                usual_text(before) + fault + usual_text(20'000).substr(std::string(kHeader).size());
+            for (const Source source : kSources) {
+                const Outcome wanted = cat(source, text, nullptr);
+                ASSERT_NE(wanted.error, "") << what;
+                const Outcome made = cat(source, text, std::make_shared<DeviceChoice>(open()));
+                EXPECT_TRUE(made.has_same_end(wanted)) << what << ", " << before << ": " << made << " : " << wanted;
+                const Outcome chosen = cat(source, text, good_prospect());
+                EXPECT_TRUE(chosen.has_same_end(wanted)) << what << ", " << before << ": " << chosen << " : " << wanted;
+                for (const Outcome& outcome : {made, chosen}) {
+                    const std::size_t both = std::min(outcome.text.size(), wanted.text.size());
+                    EXPECT_EQ(outcome.text.substr(0, both), wanted.text.substr(0, both));
+                    EXPECT_GE(outcome.text.size() + kPageSize, wanted.text.size());
+                }
+            }
+        }
+    }
+}
+
+// The fault comes from the source while pages before it are on the device, which fails at any call.
+TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpuWhereTheDeviceFailsToo) {
+    limit_records(1'000);
+    const std::string start = usual_text(kTrialSize + 3 * kPageSize);
+    for (const char* before : {"", "5,6\n"}) {
+        const std::string text = start + before + "5," + std::string(2'000, 'x') + ",z\n7,8,9\n";
+        for (const Source source : kSources) {
+            const Outcome wanted = cat(source, text, nullptr);
+            failing_call_ = 0;
+            EXPECT_EQ(cat(source, text, good_prospect()).place->offset, wanted.place->offset);
+            const std::uint64_t calls = device_->calls();
+            for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 7 : 1) {
+                const Outcome made = cat(source, text, good_prospect());
+                ASSERT_TRUE(made.has_same_end(wanted)) << failing_call_ << ": " << made << " : " << wanted;
+            }
+        }
+    }
+}
+
+TEST_F(DeviceLaneTest, WhatTheOutputThrowsEndsTheJob) {
+    const std::string text = usual_text(kTrialSize + 10 * kPageSize);
+    for (const Source source : kSources) {
+        for (const bool has_choice : {false, true}) {
+            unsigned writes = 0;
+            on_write_ = [&] {
+                if (++writes == (has_choice ? 772 : 5)) throw std::runtime_error("the disk is full");
+            };
+            const auto choice = has_choice ? good_prospect() : std::make_shared<DeviceChoice>(open());
+            EXPECT_EQ(cat(source, text, choice).error, "the disk is full");
+            on_write_ = nullptr;
+        }
+    }
+}
+
+TEST_F(DeviceLaneTest, AnInputThatGrowsShorterIsNoticed) {
+    const std::string text = usual_text(40 * kPageSize);
+    bool is_cut = false;
+    stage_.on_next_page = [&] {
+        if (std::exchange(is_cut, true)) return;
+        ASSERT_EQ(::truncate(directory_.path("in.csv").c_str(), 4096), 0);
+    };
+    EXPECT_EQ(cat(Source::kMapped, text, std::make_shared<DeviceChoice>(open())).error, test::kChanged);
+    EXPECT_TRUE(is_cut);
+}
+
+// Pieces, which several threads write, and each of which may use the device.
+class DevicePiecesTest : public DeviceLaneTest {
+protected:
+    // The pieces, the manifest and the report, by name.
+    std::map<std::string, std::string> split(Job job, Source source, const std::string& text,
+                                             const std::shared_ptr<DeviceChoice>& choice, unsigned threads) {
+        const test::TemporaryDirectory out;
+        job.stage.options = rules();
+        job.stage.may_spool = true;
+        job.output.names = out.path("{i:02}");
+        job.execution.threads = threads;
+        job.execution.block_size = kBlockSize;
+        job.execution.offload = choice_ = choice;
+        test::Watcher watcher;
+        watcher.on_concluded = [this](const JobReport& report) { counts_ = report.counts; };
+        with_input(source, text, [&](Input& input) { run_job(input, job, watcher); });
+        return out.files();
+    }
+
+    StageCounts counts_;
+};
+
+TEST_F(DevicePiecesTest, PiecesAreThoseOfTheCpu) {
+    const std::string text = usual_text(4 * kTrialSize);
+    Policy of_size;
+    of_size.size = text.size() / 6;
+    for (const Job& job : {test::by_records(900), test::by_pieces(3), test::job_of(of_size)}) {
+        const auto wanted = split(job, Source::kMapped, text, nullptr, 2);
+        const StageCounts counts = counts_;
+        ASSERT_GT(wanted.size(), 2U);
+        for (const Source source : kSources) {
+            for (const unsigned threads : {1U, 3U}) {
+                const std::uint64_t before = stage_.pages();
+                EXPECT_EQ(split(job, source, text, std::make_shared<DeviceChoice>(open()), threads), wanted);
+                EXPECT_GT(stage_.pages(), before);
+                EXPECT_EQ(counts_.records, counts.records);
+                EXPECT_EQ(counts_.rules.at(0).changed, counts.rules.at(0).changed);
+                EXPECT_EQ(counts_.rules.at(1).seen, counts.rules.at(1).seen);
+                EXPECT_EQ(split(job, source, text, good_prospect(), threads), wanted);
+                EXPECT_EQ(counts_.records, counts.records);
+                EXPECT_EQ(counts_.rules.at(0).changed, counts.rules.at(0).changed);
+            }
+        }
+    }
+}
+
+TEST_F(DevicePiecesTest, TheCpuGoesOnWithAllPiecesWhereTheDeviceFails) {
+    const std::string text = usual_text(3 * kTrialSize);
+    const auto wanted = split(test::by_pieces(2), Source::kMapped, text, nullptr, 2);
+    split(test::by_pieces(2), Source::kMapped, text, good_prospect(), 2);
+    const std::uint64_t calls = device_->calls();
+    for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += test::kSanitized ? 37 : 7) {
+        fault_ = failing_call_ % 2 == 0 ? DeviceFault::kLost : DeviceFault::kFailed;
+        ASSERT_EQ(split(test::by_pieces(2), Source::kMapped, text, good_prospect(), 2), wanted) << failing_call_;
+    }
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,43 @@
+// The stages of a simulated device: a StageWorker of the CPU reads pages from the device's memory and writes to it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cleave/stage.h"
+
+namespace cleave {
+
+// The stage that every simulated device runs. One at a time may exist; the entry is found while it lives, and what was
+// opened through it must be closed before it ends.
+class SimulatedStage {
+public:
+    explicit SimulatedStage(const Stage& stage);
+    SimulatedStage(const SimulatedStage&) = delete;
+    SimulatedStage& operator=(const SimulatedStage&) = delete;
+    ~SimulatedStage();
+
+    // For SimulatedOptions::entries.
+    static const void* entry();
+
+    // Set before the device is used.
+    std::string odd_text;                // pages with this text are left to the CPU; empty: none
+    unsigned repetitions = 1;            // how often the work of a page is done
+    std::function<void()> on_next_page;  // called in front of a page's work
+
+    const Stage& stage() const { return stage_; }
+    void set_stage(const Stage& stage) { stage_ = stage; }   // while nothing is open
+    std::uint64_t pages() const { return pages_.load(); }    // that the device was given
+    std::uint64_t states() const { return states_.load(); }  // that are open
+
+private:
+    friend struct SimulatedStageWork;
+
+    Stage stage_;
+    std::atomic<std::uint64_t> pages_{0};
+    std::atomic<std::uint64_t> states_{0};
+};
+
+}  // namespace cleave
