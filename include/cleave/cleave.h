@@ -14,6 +14,7 @@
 #include "cleave/field_row.h"
 #include "cleave/fields.h"
 #include "cleave/foreign.h"
+#include "cleave/index_file.h"
 #include "cleave/input.h"
 #include "cleave/job.h"
 #include "cleave/kernel.h"

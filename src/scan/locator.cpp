@@ -2,7 +2,8 @@
 //
 //   find the block: by the record in the index's entries, or by the offset
 //   walk the block from its true start state, slice by slice, as far as the question needs; keep a bit for every record
-//       start and, for every 64 words of bits, how many records start before them
+//       start and, for every 64 words of bits, how many records start before them; if the index was read from a file,
+//       walk from the first record start of the block
 //   from record to offset: find those words by their counts, then the word, then the bit
 //   from offset to record: add up the count, the words and the bits before the offset
 #include <algorithm>
@@ -45,7 +46,8 @@ Locator::~Locator() = default;
 void Locator::load(std::size_t block) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
-    walker_->seek(block * index_->block_size_, entry.records_before, static_cast<State>(entry.state));
+    origin_ = index_->block_begin(block) + entry.begin;
+    walker_->seek(origin_, entry.records_before, static_cast<State>(entry.state));
     block_ = block;
     starts_.clear();
     ranks_.clear();
@@ -65,7 +67,7 @@ void Locator::walk_on() {
     }
 }
 
-// Walks the block up to this byte of it.
+// Walks the block up to this byte of it, counted from origin_.
 void Locator::reach(std::size_t byte) {
     while (starts_.size() <= byte / kWordBits) walk_on();
 }
@@ -80,7 +82,7 @@ Boundary Locator::start_of(std::uint64_t record) {
         cursor_.bits = 0;
     }
     if (cursor_.bits == 0) find(record);
-    return {block_ * index_->block_size_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
+    return {origin_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
 }
 
 // Moves the cursor to the record, which exists.
@@ -107,7 +109,8 @@ std::uint64_t Locator::records_before(std::uint64_t offset) {
     if (offset >= index_->findings_.size) return index_->findings_.records;
     const auto block = static_cast<std::size_t>(offset / index_->block_size_);
     load(block);
-    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    if (offset <= origin_) return index_->entries_[block].records_before;
+    const auto bit = static_cast<std::size_t>(offset - origin_);
     reach(bit);
     const std::size_t word = bit / kWordBits;
     std::uint64_t records = index_->entries_[block].records_before + ranks_[word / kRankWords];
@@ -126,7 +129,8 @@ Boundary Locator::at_or_before(std::uint64_t offset) {
 // Whether a record starts at `offset`, which is below the size.
 bool Locator::starts_record(std::uint64_t offset) {
     load(static_cast<std::size_t>(offset / index_->block_size_));
-    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    if (offset < origin_) return false;
+    const auto bit = static_cast<std::size_t>(offset - origin_);
     reach(bit);
     return (starts_[bit / kWordBits] >> (bit % kWordBits) & 1) != 0;
 }
