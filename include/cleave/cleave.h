@@ -29,6 +29,7 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/plan_file.h"
+#include "cleave/sample.h"
 #include "cleave/scan.h"
 #include "cleave/split_type.h"
 #include "cleave/stage.h"
