@@ -187,6 +187,9 @@ private:
     };
 
     void load(std::size_t block);
+    void restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state);
+    void approach(std::uint64_t offset);
+    void go_back();
     void walk_on();
     void reach(std::size_t byte);
     void find(std::uint64_t record);
@@ -196,7 +199,9 @@ private:
     const RecordIndex* index_;
     std::unique_ptr<Walker> walker_;
     std::size_t block_;                  // the current block, or SIZE_MAX
-    std::uint64_t origin_ = 0;           // where its walk began; no record of the block starts before it
+    std::uint64_t origin_ = 0;           // where its walk began
+    std::uint64_t records_ = 0;          // that start before origin_
+    bool is_whole_ = false;              // no record of the block starts before origin_, and none is to be skipped
     std::vector<std::uint8_t> buffer_;   // for Blob::lend()
     std::vector<std::uint64_t> starts_;  // the record starts of the walked bytes, a bit a byte, from origin_ on
     std::vector<std::uint32_t> ranks_;   // how many bits are set before every 64th word
