@@ -79,7 +79,8 @@ private:
 // The path of the index of a file: with the suffix ".cleave".
 std::string index_path(const std::string& input_path);
 
-// Two dialects that read every file alike have the same digest, on every machine and in every version.
+// The same for the same dialect, on every machine and in every version. Throws std::invalid_argument for a dialect with
+// a fault.
 std::uint64_t dialect_digest(const Dialect& dialect);
 
 // XXH3-64 of samples of the bytes: the first and the last 64 KiB, and 64 blocks of 4 KiB between them. Of at most

@@ -190,6 +190,7 @@ private:
     void restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state);
     void approach(std::uint64_t offset);
     void go_back();
+    void visit(std::uint64_t offset);
     void walk_on();
     void reach(std::size_t byte);
     void find(std::uint64_t record);

@@ -72,6 +72,13 @@ void Locator::restart(std::uint64_t offset, std::uint64_t records, std::uint8_t 
     cursor_.bits = 0;
 }
 
+// Makes the block that holds `offset` the current one. If bytes were skipped that the offset lies in, takes that back.
+void Locator::visit(std::uint64_t offset) {
+    load(static_cast<std::size_t>(offset / index_->block_size_));
+    const bool has_skipped = origin_ > index_->block_begin(block_) + index_->entries_[block_].begin;
+    if (has_skipped && offset < origin_) go_back();
+}
+
 // Skips bytes of the current block if `offset`, which lies in it, is far ahead of the walk.
 void Locator::approach(std::uint64_t offset) {
     const std::uint64_t walked = walker_->offset();
@@ -155,9 +162,7 @@ void Locator::find(std::uint64_t record) {
 // How many records start before `offset`, which is at most the size.
 std::uint64_t Locator::records_before(std::uint64_t offset) {
     if (offset >= index_->findings_.size) return index_->findings_.records;
-    const auto block = static_cast<std::size_t>(offset / index_->block_size_);
-    load(block);
-    if (offset < origin_ && origin_ > index_->block_begin(block) + index_->entries_[block].begin) go_back();
+    visit(offset);
     if (offset <= origin_) return records_;
     approach(offset);
     const auto bit = static_cast<std::size_t>(offset - origin_);
@@ -178,8 +183,7 @@ Boundary Locator::at_or_before(std::uint64_t offset) {
 
 // Whether a record starts at `offset`, which is below the size.
 bool Locator::starts_record(std::uint64_t offset) {
-    load(static_cast<std::size_t>(offset / index_->block_size_));
-    if (offset < origin_ && origin_ > index_->block_begin(block_) + index_->entries_[block_].begin) go_back();
+    visit(offset);
     if (offset < origin_) return false;
     approach(offset);
     const auto bit = static_cast<std::size_t>(offset - origin_);
