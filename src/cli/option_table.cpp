@@ -41,7 +41,7 @@ std::vector<OptionRow> cut_rows() {
         {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces, "Header",
          choice_names(kHeaderModes)},
         {"header", 0, "WHERE", "says that there is one: {choices}", kReports, "Header", choice_names(kHeaderModes)},
-        {"header", 0, "WHERE", "was written by split into: repeat (all pieces), first, drop [repeat]", kJoin, "Header",
+        {"header", 0, "WHERE", "where the header is: repeat (all pieces), first, drop [repeat]", kJoin, "Header",
          choice_names(kHeaderModes)},
         {"header", 0, "WHERE", "is printed: repeat, first (both before the records), drop [repeat]", kSample, "Header",
          choice_names(kHeaderModes)},
@@ -52,7 +52,7 @@ std::vector<OptionRow> cut_rows() {
 // The rows of the group "Which records".
 std::vector<OptionRow> choice_rows() {
     return {
-        {"range", 'r', "A-B", "records A to B, from 1; A- to the end, -B from the first", kCat, "Which records"},
+        {"range", 'r', "A-B", "records A to B, from 1; either end may be left out", kCat, "Which records"},
         {"draw", 'k', "K", "print K records, drawn at random, in file order", kSample, "Which records"},
         {"seed", 0, "S", "draw the same records again", kSample, "Which records"},
         {"verify", 0, nullptr, "scan the file, compare it with its index, write nothing", kIndex, "Which records"},
@@ -72,7 +72,7 @@ std::vector<OptionRow> output_rows() {
         {"resume", 0, nullptr, "keep pieces that are the same, make the others", kSplit, "Output"},
         {"sync", 0, nullptr, "wait until everything is on stable storage", kSplit, "Output"},
         {"manifest", 0, "FILE", "a JSON list of the pieces, written after them", kSplit, "Output", kPath},
-        {"manifest", 0, "FILE", "the manifest of split: names, order, sizes of the pieces", kJoin, "Output", kPath},
+        {"manifest", 0, "FILE", "JSON list of the pieces: their names, order and sizes", kJoin, "Output", kPath},
         {"checksum", 0, nullptr, "CRC32C of each piece, in the manifest and the events", kSplit, "Output"},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
         {"print0", '0', nullptr, "print names, each ended by NUL", kSplit, "Output"},
@@ -143,7 +143,7 @@ std::vector<OptionRow> other_rows() {
         {"threads", 'j', "N", "worker threads [the number of cores]", kAll, "Machine"},
         {"kernel", 0, "NAME", "{choices} [fastest]", kAll, "Machine", joined(kernel_names())},
         {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", kAll & ~kIndex, "Machine"},
-        {"index", 0, "WHEN", "use FILE.cleave, see cleave index: {choices} [auto]", kIndexed, "Machine",
+        {"index", 0, "WHEN", "use FILE.cleave: {choices} [auto]", kIndexed, "Machine",
          choice_names(kIndexUses)},
         {"memory-manager", 0, "NAME", "system, huge, pool[:SIZE] or /PATH.so [system]", kStaged, "Machine"},
         {"device", 0, "NAME", "rules run on: cpu, auto, gpu[:N], /PATH.so [cpu]", kSplit | kCat, "Machine"},
