@@ -242,13 +242,15 @@ void take_inputs(const Given& given, Arguments& arguments) {
     arguments.inputs = {"-"};
 }
 
-// Which records are printed.
-void take_choice(const Given& given, Arguments& arguments) {
-    if (const std::string* range = given.text("range")) {
-        given.refuse_both("range", "pieces");
-        if (!arguments.stage.options.is_empty()) throw UsageError("-r cannot be combined with rules");
-        arguments.range = parse_range(given.spelling("range"), *range);
-    }
+void take_range(const Given& given, Arguments& arguments) {
+    const std::string* const range = given.text("range");
+    if (range == nullptr) return;
+    given.refuse_both("range", "pieces");
+    if (!arguments.stage.options.is_empty()) throw UsageError("-r cannot be combined with rules");
+    arguments.range = parse_range(given.spelling("range"), *range);
+}
+
+void take_sample(const Given& given, Arguments& arguments) {
     if (arguments.verb != Verb::kSample) return;
     if (!given.has("draw")) throw UsageError("sample needs -k RECORDS");
     arguments.sample_size = parse_count(given.spelling("draw"), *given.text("draw"), 0);
@@ -334,8 +336,9 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_stage(given, arguments);
     take_inputs(given, arguments);
     take_talk(given, arguments);
-    take_choice(given, arguments);
+    take_range(given, arguments);
     take_index(given, arguments);
+    take_sample(given, arguments);
     arguments.lenient = given.has("lenient");
     arguments.strict = given.has("strict");
     arguments.strict_size = given.has("strict-size");
