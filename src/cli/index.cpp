@@ -3,6 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <system_error>
+
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -29,6 +32,8 @@ void require_file(Context& context, OpenInput& opened) {
     // An empty file is a stream too.
     const bool is_empty = is_regular(context.path) && input.peek(1).empty();
     if (input.compression() != Compression::kNone) refuse("it is compressed");
+    const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
+    if (cannot_be_mapped) throw std::system_error(ENOMEM, std::generic_category(), context.path);
     if (!is_empty) refuse("it is a pipe, a device, or a file without a size");
     spool(context, opened);
 }

@@ -131,8 +131,18 @@ int guarded(const Context& context, const Work& work) noexcept {
     }
 }
 
+// A signal ends the run when the files of this input are in order.
+void index_guarded(Context& context, const std::string& path) {
+    {
+        Cancellation cancellation;
+        const SignalGuard guard(cancellation);
+        index_input(context, path, cancellation);
+    }
+    die_of_caught_signal();
+}
+
 // Several inputs are independent: if one fails, the others are still read. Returns the largest exit code.
-int run_inputs(Context& context, const Cancellation* cancellation = nullptr) {
+int run_inputs(Context& context) {
     StandardOutput out;
     CountTotal total;
     int worst = kDone;
@@ -140,7 +150,7 @@ int run_inputs(Context& context, const Cancellation* cancellation = nullptr) {
         const int code = guarded(context, [&] {
             if (context.arguments.verb == Verb::kCheck) return check_input(context, path, out) ? kDone : kMalformed;
             if (context.arguments.verb == Verb::kIndex) {
-                index_input(context, path, *cancellation);
+                index_guarded(context, path);
             } else {
                 count_input(context, path, out, total);
             }
@@ -255,11 +265,6 @@ int run_verb(Context& context) {
             run_cat(context);
             explain(context.arguments);
             return kDone;
-        case Verb::kIndex: {
-            Cancellation cancellation;
-            const SignalGuard guard(cancellation);
-            return run_inputs(context, &cancellation);
-        }
         case Verb::kSample: run_sample(context); return kDone;
         case Verb::kJoin: {
             Cancellation cancellation;
@@ -270,6 +275,7 @@ int run_verb(Context& context) {
         case Verb::kKey: make_key(context.arguments.key_file); return kDone;
         case Verb::kCount:
         case Verb::kCheck:
+        case Verb::kIndex:
         case Verb::kMachine: break;
     }
     return run_inputs(context);
