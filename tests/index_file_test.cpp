@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 
 #include "cleave/output.h"
 #include "cleave/plan.h"
@@ -168,14 +170,12 @@ TEST_F(IndexFileTest, HasTheDocumentedLayout) {
 TEST(IndexFormat, HasStableHashes) {
     Dialect dialect;
     EXPECT_EQ(dialect_digest(dialect), 0x5612FF1C8C2D9E90U);
-    std::vector<std::uint64_t> digests;
-    for (const Dialect& each : every_dialect_and_rule()) digests.push_back(dialect_digest(each));
+    const std::vector<Dialect> dialects = every_dialect_and_rule();
+    std::set<std::uint64_t> digests;
+    for (const Dialect& each : dialects) digests.insert(dialect_digest(each));
     dialect.header = HeaderRecord::kFirst;
-    digests.push_back(dialect_digest(dialect));
-    std::ranges::sort(digests);
-    const std::size_t count = digests.size();
-    digests.erase(std::ranges::unique(digests).begin(), digests.end());
-    EXPECT_EQ(digests.size(), count - 9);  // without quotes there are no rules for quotes
+    digests.insert(dialect_digest(dialect));
+    EXPECT_EQ(digests.size(), dialects.size() + 1 - 9);  // without quotes there are no rules for quotes
     EXPECT_EQ(content_hash(MemoryBlob(bytes_of(""))), 0x2D06800538D394C2U);  // XXH3-64 of nothing
 }
 

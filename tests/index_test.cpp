@@ -55,14 +55,14 @@ TEST_P(IndexTest, HasRanksInsideLongBlocks) {
 // Blocks long enough that a locator skips most of one, in texts whose records are short, and longer than what it walks
 // before an offset. Some offsets lie before the last one: what was skipped is then asked for.
 TEST_P(IndexTest, SkipsWithinLongBlocks) {
-    constexpr std::size_t size = 600'000;
+    constexpr std::size_t kSize = 600'000;
     for (std::uint64_t seed = 0; seed < 2; ++seed) {
         for (const Dialect& dialect : every_dialect_and_rule()) {
             if (kSanitized && (dialect.escape || dialect.terminator == Terminator::kCr)) continue;
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
             Random random(seed);
-            std::string text = random_csv(random, dialect, size, seed == 1 ? 1 : 0);
-            if (seed % 2 == 1) text.insert(size / 2, 100'000, 'x');
+            std::string text = random_csv(random, dialect, kSize, seed == 1 ? 1 : 0);
+            if (seed % 2 == 1) text.insert(kSize / 2, 100'000, 'x');
             const Reading reading = read_by_rules(text, dialect);
             const RecordIndex index(bytes_of(text), dialect, {GetParam(), 2, 200'000});
             Locator locator(index);

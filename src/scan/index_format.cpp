@@ -27,25 +27,24 @@ constexpr std::size_t kHeadSize = 128;
 constexpr std::size_t kEntrySize = 16;
 constexpr std::size_t kEndSize = 16;
 
-enum Member : std::size_t {
-    kAtMagic = 0,
-    kAtVersion = 8,  // four bytes; so is kAtHeadSize
-    kAtHeadSize = 12,
-    kAtDialect = 16,
-    kAtSize = 24,
-    kAtMtime = 32,
-    kAtCtime = 40,
-    kAtInode = 48,
-    kAtHeaderSize = 56,
-    kAtHeaderRecords = 64,
-    kAtRecords = 72,
-    kAtStep = 80,
-    kAtDivergenceOffset = 88,
-    kAtDivergenceRecord = 96,
-    kAtContent = 104,
-    kAtEntryCount = 112,
-    kAtReserved = 120,
-};
+// Where the members of the head are.
+constexpr std::size_t kAtMagic = 0;
+constexpr std::size_t kAtVersion = 8;  // four bytes; so is kAtHeadSize
+constexpr std::size_t kAtHeadSize = 12;
+constexpr std::size_t kAtDialect = 16;
+constexpr std::size_t kAtSize = 24;
+constexpr std::size_t kAtMtime = 32;
+constexpr std::size_t kAtCtime = 40;
+constexpr std::size_t kAtInode = 48;
+constexpr std::size_t kAtHeaderSize = 56;
+constexpr std::size_t kAtHeaderRecords = 64;
+constexpr std::size_t kAtRecords = 72;
+constexpr std::size_t kAtStep = 80;
+constexpr std::size_t kAtDivergenceOffset = 88;
+constexpr std::size_t kAtDivergenceRecord = 96;
+constexpr std::size_t kAtContent = 104;
+constexpr std::size_t kAtEntryCount = 112;
+constexpr std::size_t kAtReserved = 120;
 
 // In place of an offset and a record, if the quote rules do not part.
 constexpr std::uint64_t kNowhere = UINT64_MAX;
