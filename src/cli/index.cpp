@@ -11,6 +11,7 @@
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
+#include "io/stream_path.h"
 
 namespace cleave::cli {
 namespace {
@@ -26,7 +27,7 @@ void require_file(Context& context, OpenInput& opened) {
         throw UsageError(formatted("{}: {}; only a plain regular file can have an index",  //
                                    display_name(context.path), why));
     };
-    if (context.path == "-") refuse("it is standard input");
+    if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
     Input& input = opened.input;
     if (!input.is_stream()) return;
     // An empty file is a stream too.
