@@ -50,14 +50,8 @@ struct Arguments {
     std::vector<std::string> inputs;  // "-" is standard input
     std::string key_file;             // of the verb key: the file that it makes
     Policy policy;
-    std::uint64_t cat_piece = 0;       // K of cat's K/N; 0 without -n
-    std::optional<RecordRange> range;  // of cat
-    IndexUse index = IndexUse::kNever;
-    bool verifies = false;              // of the verb index
-    std::uint64_t sample_size = 0;      // of the verb sample
-    std::optional<std::uint64_t> seed;  // of the verb sample
-    PieceList pieces;                   // of the verb join
-    StageJob stage;                     // its keys are set when they are loaded
+    std::uint64_t cat_piece = 0;  // K of cat's K/N; 0 without -n
+    StageJob stage;               // its keys are set when they are loaded
     std::vector<std::string> key_sources;
     bool shows_columns = false;   // check --columns
     bool shows_template = false;  // check --rules-template
@@ -82,6 +76,13 @@ struct Arguments {
     bool lenient = false;
     bool strict = false;
     bool strict_size = false;
+    // Of index, cat -r, sample and join.
+    std::optional<RecordRange> range;  // of cat
+    IndexUse index = IndexUse::kNever;
+    bool verifies = false;              // of the verb index
+    std::uint64_t sample_size = 0;      // of the verb sample
+    std::optional<std::uint64_t> seed;  // of the verb sample
+    PieceList pieces;                   // of the verb join
 };
 
 // What ends a line of text on standard output.
