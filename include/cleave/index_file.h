@@ -94,7 +94,8 @@ class IndexFile {
 public:
     // Opens the index of an input that is a blob, and judges it. Returns nullptr if there is no index. Throws
     // IndexError for an index that must not be believed: it is damaged or of another version, others may write it, it
-    // is of another dialect, or the file has changed since. Throws std::system_error.
+    // is of another dialect, or the file has changed since. Throws std::system_error, and std::invalid_argument for a
+    // stream and for a dialect with a fault.
     static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect& dialect);
 
     // For open() alone.
@@ -111,9 +112,9 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// Scans the input, which must be a blob, and makes its index. With `found`, calls it with the findings before the rest
-// is made, and throws what it throws. Throws OpenQuoteError for a quote that is never closed, and what index_records()
-// throws.
+// Scans the input and makes its index. The steps are kIndexStep, whatever the block size of the execution. With
+// `found`, calls it with the findings before the rest is made, and throws what it throws. Throws OpenQuoteError for a
+// quote that is never closed, what index_records() throws, and std::invalid_argument for a stream and a snapshot.
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
                          const std::function<void(const Findings&)>& found = {});
 

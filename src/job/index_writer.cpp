@@ -23,7 +23,9 @@
 #include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "cleave/output.h"
+#include "dialect/contract.h"
 #include "io/fd.h"
+#include "scan/contract.h"
 #include "write/piece_store.h"
 
 namespace cleave {
@@ -93,7 +95,10 @@ void write_bytes(const Input& input, const std::string& path, std::span<const st
 
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
                          const std::function<void(const Findings&)>& found) {
-    if (input.is_stream() || input.is_snapshot()) throw std::invalid_argument("index: the input is no whole file");
+    checked(dialect);
+    checked_kernel(execution);
+    if (input.is_stream()) throw std::invalid_argument("index: the input is a stream");
+    if (input.is_snapshot()) throw std::invalid_argument("index: the input is a snapshot");
     wait_for_next_tick(input);
     Execution by_step = execution;
     by_step.block_size = kIndexStep;

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <stdexcept>
 #include <utility>
 
 #include "cleave/index_file.h"
+#include "dialect/contract.h"
 #include "io/fd.h"
 #include "io/mapping.h"
 
@@ -62,6 +64,8 @@ IndexFile::IndexFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 IndexFile::~IndexFile() = default;
 
 std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Dialect& dialect) {
+    checked(dialect);
+    if (input.is_stream()) throw std::invalid_argument("index: the input is a stream");
     const std::string path = index_path(input.path());
     const Fd fd = open_index(path);
     if (!fd.is_open()) return nullptr;
