@@ -5,11 +5,11 @@
 #include <map>
 #include <string>
 
+#include "base/crc32c.h"
 #include "inputs.h"
 #include "jobs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
-#include "write/checksum.h"
 
 namespace cleave::test {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cleave/examine.h"
+#include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "cleave/plan.h"
 #include "inputs.h"
@@ -157,6 +158,46 @@ TEST(Contract, AFaultyPolicyIsRefused) {
     }
     expect_refused("take", [&] { plan_pieces(index, by_records(1).policy, nullptr); });
     EXPECT_TRUE(directory.files().empty());
+}
+
+TEST(Contract, OnlyAWholeFileHasAnIndex) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", kText);
+    Pipe pipe(kText, {64});
+    Input stream = Input::open(pipe.path());
+    Input snapshot = Input::open_snapshot(path);
+    Input file = Input::open(path);
+    expect_refused("stream", [&] { write_index(stream, {}, {}); });
+    expect_refused("stream", [&] { (void)make_index(stream, {}, {}); });
+    expect_refused("stream", [&] { (void)IndexFile::open(stream, {}); });
+    expect_refused("snapshot", [&] { write_index(snapshot, {}, {}); });
+    Dialect dialect;
+    dialect.quote = dialect.delimiter;
+    expect_refused("same byte", [&] { write_index(file, dialect, {}); });
+    expect_refused("same byte", [&] { (void)IndexFile::open(file, dialect); });
+    expect_refused("same byte", [&] { (void)dialect_digest(dialect); });
+    Execution execution;
+    execution.block_size = 0;
+    expect_refused("block size", [&] { write_index(file, {}, execution); });
+    expect_refused("no file", [&] { (void)encode_index({{}, {Boundary{}}}); });
+    EXPECT_EQ(directory.files().size(), 1U);
+}
+
+// The bytes of an index are trusted as far as the file that it was opened for.
+TEST(Contract, AnIndexOfAnotherInputIsNotUsed) {
+    const TemporaryDirectory directory;
+    Input file = Input::open(directory.write("in.csv", kText));
+    Input other = Input::open(directory.write("other.csv", kText + "5,6\n"));
+    write_index(file, {}, {});
+    const auto index = IndexFile::open(file, {});
+    ASSERT_TRUE(index);
+    Execution execution;
+    execution.index = index.get();
+    EXPECT_EQ(index_records(file, {}, execution).findings().records, 3U);
+    EXPECT_THROW(index_records(other, {}, execution), InputChangedError);
+    Dialect dialect;
+    dialect.delimiter = ';';
+    EXPECT_THROW(index_records(file, dialect, execution), InputChangedError);
 }
 
 TEST(Contract, APolicyThatNeedsTheWholeInputIsRefusedByStreams) {

@@ -27,6 +27,16 @@ void IndexCheck::expect_index(const Execution& execution) const {
                                     << execution.block_size << ", " << execution.threads << " threads, "
                                     << (text_.size() > 2000 ? "a long text" : shown(text_)));
     const RecordIndex index(bytes_of(text_), dialect_, execution);
+    expect_answers(index);
+    std::uint64_t block = 0;
+    for (const Boundary& first : index.first_boundaries()) {
+        ASSERT_EQ(first, reading_.at_or_after(block)) << "block at byte " << block;
+        block += execution.block_size;
+    }
+    EXPECT_GE(block, text_.size());
+}
+
+void IndexCheck::expect_answers(const RecordIndex& index) const {
     expect_findings(index.findings());
     EXPECT_EQ(index.end(), reading_.end());
     expect_locations(index);

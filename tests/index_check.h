@@ -17,6 +17,10 @@ public:
 
     // The execution names its kernel.
     void expect_index(const Execution& execution) const;
+    // An index of the text, wherever it comes from.
+    void expect_answers(const RecordIndex& index) const;
+
+    const Reading& reading() const { return reading_; }
 
 private:
     void expect_findings(const Findings& findings) const;

@@ -52,6 +52,40 @@ TEST_P(IndexTest, HasRanksInsideLongBlocks) {
     }
 }
 
+// Blocks long enough that a locator skips most of one, in texts whose records are short, and longer than what it walks
+// before an offset. Some offsets lie before the last one: what was skipped is then asked for.
+TEST_P(IndexTest, SkipsWithinLongBlocks) {
+    constexpr std::size_t kSize = 600'000;
+    for (std::uint64_t seed = 0; seed < 2; ++seed) {
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            if (kSanitized && (dialect.escape || dialect.terminator == Terminator::kCr)) continue;
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
+            Random random(seed);
+            std::string text = random_csv(random, dialect, kSize, seed == 1 ? 1 : 0);
+            if (seed % 2 == 1) text.insert(kSize / 2, 100'000, 'x');
+            const Reading reading = read_by_rules(text, dialect);
+            const RecordIndex index(bytes_of(text), dialect, {GetParam(), 2, 200'000});
+            Locator locator(index);
+            for (unsigned i = 0; i < 200; ++i) {
+                const std::uint64_t offset = i < 100 ? text.size() / 100 * i : random.below(text.size());
+                ASSERT_EQ(locator.at_or_after(offset), reading.at_or_after(offset)) << "byte " << offset;
+                ASSERT_EQ(locator.at_or_before(offset), reading.at_or_before(offset)) << "byte " << offset;
+                const std::uint64_t record = reading.at_or_after(random.below(text.size())).record;
+                if (i % 5 == 0) {
+                    ASSERT_EQ(locator.start_of(record), reading.start_of(record)) << record;
+                }
+                const Grid grid{4096, random.below(4096)};
+                const std::uint64_t from = offset > 150'000 ? offset - 150'000 : 0;
+                std::optional<Boundary> last;
+                for (std::uint64_t at = grid.phase; at <= offset && at < text.size(); at += grid.step) {
+                    if (at >= from && reading.at_or_after(at).offset == at) last = reading.at_or_after(at);
+                }
+                ASSERT_EQ(locator.last_on(grid, from, offset + 1), last) << "byte " << offset;
+            }
+        }
+    }
+}
+
 // Blocks long enough that a worker's walk ahead counts beyond its first part. Most records have two stray quotes, so
 // that the rules part and agree again; in some texts one has a single one, after which they cut differently.
 TEST_P(IndexTest, TakesOverWhatWorkersWalkedAhead) {

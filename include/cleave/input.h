@@ -24,6 +24,8 @@ struct FileIdentity {
     // The lower nine bits of the mode of a regular file: no set-id bits, no sticky bit. 0666 for pipes, devices, and
     // files in /proc. Only Input::identity() sets it.
     std::uint32_t permissions = 0666;
+    std::int64_t ctime_ns = 0;  // of the last status change
+    std::uint32_t owner = 0;    // the number of the user
 
     bool is_same_file(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
 };

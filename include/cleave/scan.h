@@ -20,6 +20,7 @@ namespace cleave {
 
 class BlockSummariser;
 class DeviceChoice;
+class IndexFile;
 class MemoryManager;
 struct BlockReport;
 class Walker;
@@ -35,6 +36,8 @@ struct Execution {
     BlockSummariser* summariser = nullptr;            // nullptr: the kernel, over the threads
     std::shared_ptr<MemoryManager> memory = nullptr;  // of the buffers of stages; nullptr: a new manager "system"
     std::shared_ptr<DeviceChoice> offload = nullptr;  // where stages may run on a device; nullptr: the CPU alone
+    const IndexFile* index = nullptr;                 // of the input, see index_file.h: index_records() and what calls
+                                                      // it read it in place of a scan; nullptr: there is none
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 
@@ -91,18 +94,24 @@ public:
 
     const Findings& findings() const noexcept { return findings_; }
     // Whether the other index, with the same block size, has the same findings, and in every block the same number of
-    // records and the same state.
-    bool has_same_records(const RecordIndex& other) const noexcept {
-        return findings_ == other.findings_ && entries_ == other.entries_;
-    }
+    // records and the same state. If one of them was read from a file: the same number of records before the first
+    // record of each block, and the same start of that record. Throws what Blob::lend() throws.
+    bool has_same_records(const RecordIndex& other) const;
     Boundary end() const noexcept { return {findings_.size, findings_.records}; }
+    std::size_t block_size() const noexcept { return block_size_; }
+    // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
+    std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr) const;
 
 private:
     friend class Locator;
+    friend RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
-    // A block's start: how many records start before it, and the state there.
+    // Where a walk of the block begins: how many records start before that place, and the state there.
     struct Entry {
         std::uint64_t records_before;
+        // In bytes from the start of the block: 0, or in an index that was read from a file the first record start. The
+        // size of the block if no record starts in it.
+        std::uint32_t begin;
         std::uint8_t state;
 
         bool operator==(const Entry&) const = default;
@@ -110,8 +119,11 @@ private:
 
     RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation, LastRecord last);
+    // Reads the index of the blob. Throws InputChangedError if it is not that of the blob.
+    RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution);
 
     std::size_t block_count() const;
+    std::uint64_t block_begin(std::size_t number) const { return number * std::uint64_t{block_size_}; }
     std::uint64_t block_end(std::size_t number) const;
     std::span<const std::uint8_t> block(std::size_t number, std::vector<std::uint8_t>& buffer) const;
     void summarise(std::size_t first, std::span<BlockReport> out, const Execution& execution,
@@ -131,10 +143,12 @@ private:
     std::size_t block_size_;
     std::vector<Entry> entries_;
     Findings findings_;
+    bool is_read_ = false;  // from a file
 };
 
-// Indexes the records of a blob. An incomplete last record of a snapshot is left out of the index and of input.blob():
-// see Input::left_out(). Throws as RecordIndex and rescan_if_touched(), and std::invalid_argument for a stream.
+// Indexes the records of a blob, or reads Execution::index. An incomplete last record of a snapshot is left out of the
+// index and of input.blob(): see Input::left_out(); a snapshot is always scanned. Throws as RecordIndex and
+// rescan_if_touched(), IndexError, and std::invalid_argument for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
 // Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
@@ -173,6 +187,10 @@ private:
     };
 
     void load(std::size_t block);
+    void restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state);
+    void approach(std::uint64_t offset);
+    void go_back();
+    void visit(std::uint64_t offset);
     void walk_on();
     void reach(std::size_t byte);
     void find(std::uint64_t record);
@@ -182,8 +200,11 @@ private:
     const RecordIndex* index_;
     std::unique_ptr<Walker> walker_;
     std::size_t block_;                  // the current block, or SIZE_MAX
+    std::uint64_t origin_ = 0;           // where its walk began
+    std::uint64_t records_ = 0;          // that start before origin_
+    bool is_whole_ = false;              // no record of the block starts before origin_, and none is to be skipped
     std::vector<std::uint8_t> buffer_;   // for Blob::lend()
-    std::vector<std::uint64_t> starts_;  // the record starts of the walked bytes, a bit a byte
+    std::vector<std::uint64_t> starts_;  // the record starts of the walked bytes, a bit a byte, from origin_ on
     std::vector<std::uint32_t> ranks_;   // how many bits are set before every 64th word
     Cursor cursor_;
 };

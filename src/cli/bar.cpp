@@ -29,13 +29,16 @@ constexpr std::size_t kDefaultWidth = 80;
 bool prints(const Arguments& arguments) {
     switch (arguments.verb) {
         case Verb::kOffsets:
-        case Verb::kCat: return true;
+        case Verb::kCat:
+        case Verb::kSample: return true;
         case Verb::kSplit:
             return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kKey:
-        case Verb::kMachine: break;
+        case Verb::kMachine:
+        case Verb::kIndex:
+        case Verb::kJoin: break;
     }
     return false;
 }

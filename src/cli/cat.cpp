@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/diagnostics.h"
+#include "cli/range_printer.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "io/copy.h"
@@ -30,6 +31,28 @@ void print_piece(Context& context, OpenInput& opened) {
     const Input& input = opened.input;
     copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, kTarget, input.cancellation());
     copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, kTarget, input.cancellation());
+    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+}
+
+// -r: records of the body, and the header. Of a header that goes first, the first record decides.
+void print_range(Context& context, OpenInput& opened) {
+    const Arguments& arguments = context.arguments;
+    spool(context, opened);
+    const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
+    Diagnostics(context).take(index.findings());
+    Locator locator(index);
+    const std::uint64_t header_records = context.header_records;
+    const std::uint64_t records = index.findings().records - header_records;
+    const RecordRange range{std::min(arguments.range->first - 1, records), std::min(arguments.range->last, records)};
+    const std::uint64_t header_size = locator.start_of(header_records).offset;
+    const std::uint64_t begin = locator.start_of(header_records + range.first).offset;
+    const std::uint64_t end = locator.start_of(header_records + range.last).offset;
+    if (end < begin) throw InputChangedError();
+    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+    RangePrinter printer(opened.input);
+    printer.print({0, header_size_in(arguments.policy.header, arguments.range->first, header_size)});
+    printer.print({begin, end - begin});
+    printer.flush();
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
 }
 
@@ -93,7 +116,9 @@ bool print_staged(Context& context, OpenInput& opened) {
 void run_cat(Context& context) {
     with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
         if (!context.arguments.stage.options.is_empty() && print_staged(context, opened)) return;
-        if (context.arguments.cat_piece != 0) {
+        if (context.arguments.range) {
+            print_range(context, opened);
+        } else if (context.arguments.cat_piece != 0) {
             print_piece(context, opened);
         } else {
             print_all(context, opened);

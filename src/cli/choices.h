@@ -14,6 +14,8 @@ inline constexpr Choice<Format> kFormats[] = {{"tsv", Format::kTsv},   {"csv", F
                                               {"json", Format::kJson}, {"u64", Format::kU64}, {"http", Format::kHttp}};
 inline constexpr Choice<CloneMode> kCloneModes[] = {
     {"never", CloneMode::kNever}, {"auto", CloneMode::kAuto}, {"always", CloneMode::kAlways}};
+inline constexpr Choice<IndexUse> kIndexUses[] = {
+    {"auto", IndexUse::kAuto}, {"require", IndexUse::kRequire}, {"never", IndexUse::kNever}};
 inline constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldStart},
                                                 {"anywhere", Quoting::kAnywhere}};
 inline constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeScope::kEverywhere},

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cleave/dialect.h"
+#include "cleave/index_file.h"
 #include "cleave/input.h"
 #include "cleave/keys.h"
 #include "cleave/meter.h"
@@ -37,6 +39,7 @@ struct OpenInput {
     Dialect dialect;
     SniffedDialect sniffed;  // the dialect, and why
     Bar& bar;
+    std::shared_ptr<const IndexFile> index;  // that the verb uses, or nullptr
 };
 
 }  // namespace cleave::cli

@@ -22,11 +22,14 @@ struct VerbRow {
 constexpr VerbRow kVerbs[kVerbCount] = {
     {"split HOW [options] [FILE|-]", "cut into piece files"},
     {"offsets HOW [options] FILE|-", "print where the pieces are"},
-    {"cat [-n K/N] [options] FILE|-", "all records or one piece to standard output"},
+    {"cat [-n K/N|-r A-B] [options] FILE|-", "all records, some, or one piece to standard output"},
     {"count [options] [FILE...|-]", "records, the header not counted"},
     {"check [options] [FILE...|-]", "describe a file, and what in it is odd"},
     {"key new FILE", "make a key for tokens, in a new file"},
     {"machine [options]", "describe this machine and its GPU"},
+    {"index [options] FILE...", "write FILE.cleave, so that FILE is not scanned again"},
+    {"sample -k K [options] FILE|-", "some records, drawn at random"},
+    {"join [options] PIECE...", "the way back: one file from pieces"},
 };
 
 std::string option_spelling(const OptionRow& row) {

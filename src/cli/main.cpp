@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/suggest.h"
+#include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
 #include "cleave/memory.h"
 #include "cleave/names.h"
@@ -94,6 +95,8 @@ int described(const Context& context, const Work& work) {
                     about_input(std::string("--snapshot needs a plain regular file: ") + error.what()));
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
+    } catch (const IndexError& error) {
+        return fail(context, kChanged, error.what());
     } catch (const RuleError& error) {
         return fail(context, error);
     } catch (const SpoolError& error) {
@@ -128,6 +131,16 @@ int guarded(const Context& context, const Work& work) noexcept {
     }
 }
 
+// A signal ends the run when the files of this input are in order.
+void index_guarded(Context& context, const std::string& path) {
+    {
+        Cancellation cancellation;
+        const SignalGuard guard(cancellation);
+        index_input(context, path, cancellation);
+    }
+    die_of_caught_signal();
+}
+
 // Several inputs are independent: if one fails, the others are still read. Returns the largest exit code.
 int run_inputs(Context& context) {
     StandardOutput out;
@@ -136,7 +149,11 @@ int run_inputs(Context& context) {
     for (const std::string& path : context.arguments.inputs) {
         const int code = guarded(context, [&] {
             if (context.arguments.verb == Verb::kCheck) return check_input(context, path, out) ? kDone : kMalformed;
-            count_input(context, path, out, total);
+            if (context.arguments.verb == Verb::kIndex) {
+                index_guarded(context, path);
+            } else {
+                count_input(context, path, out, total);
+            }
             return kDone;
         });
         worst = std::max(worst, code);
@@ -176,6 +193,12 @@ Permissions permissions_of(const Arguments& arguments) {
     if (arguments.execution.offload) permit_device(permissions);
     if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
     if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
+    for (const std::string& input : arguments.inputs) {
+        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
+        const bool writes_index = arguments.verb == Verb::kIndex && !arguments.verifies;
+        if (writes_index) permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
+    }
+    if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
     if (arguments.output.dry_run) {
         permissions.read.push_back(arguments.output.manifest);  // --resume compares it
@@ -226,6 +249,7 @@ int run_machine(const Context& context) {
 int run_verb(Context& context) {
     if (context.arguments.verb == Verb::kMachine) return run_machine(context);
     guard_secrets(context);
+    if (context.arguments.verb == Verb::kJoin) list_pieces(context);
     // A filter command keeps the rights of its user.
     if (context.arguments.output.filter.empty()) confine(permissions_of(context.arguments));
     switch (context.arguments.verb) {
@@ -241,9 +265,17 @@ int run_verb(Context& context) {
             run_cat(context);
             explain(context.arguments);
             return kDone;
+        case Verb::kSample: run_sample(context); return kDone;
+        case Verb::kJoin: {
+            Cancellation cancellation;
+            const SignalGuard guard(cancellation);
+            run_join(context, cancellation);
+            return kDone;
+        }
         case Verb::kKey: make_key(context.arguments.key_file); return kDone;
         case Verb::kCount:
         case Verb::kCheck:
+        case Verb::kIndex:
         case Verb::kMachine: break;
     }
     return run_inputs(context);

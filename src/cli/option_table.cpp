@@ -12,19 +12,23 @@ namespace {
 
 constexpr unsigned kKey = bit(Verb::kKey);
 constexpr unsigned kMachine = bit(Verb::kMachine);
-constexpr unsigned kAll = kAllVerbs & ~kKey & ~kMachine;  // that read inputs
+constexpr unsigned kJoin = bit(Verb::kJoin);
+constexpr unsigned kAll = kAllVerbs & ~kKey & ~kMachine & ~kJoin;  // that read inputs
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kOffsets = bit(Verb::kOffsets);
 constexpr unsigned kCat = bit(Verb::kCat);
 constexpr unsigned kCount = bit(Verb::kCount);
 constexpr unsigned kCheck = bit(Verb::kCheck);
+constexpr unsigned kIndex = bit(Verb::kIndex);
+constexpr unsigned kSample = bit(Verb::kSample);
 constexpr unsigned kPlans = kSplit | kOffsets;
 constexpr unsigned kPieces = kPlans | kCat;
 constexpr unsigned kStaged = kSplit | kCat | kCheck;
-constexpr unsigned kReports = kAll & ~kPieces;
+constexpr unsigned kReports = kAll & ~kPieces & ~kSample;
+constexpr unsigned kIndexed = kPieces | kCount | kSample;  // that can use an index
 
-constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat",    "count",
-                                                            "check", "key",     "machine"};
+constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat",   "count",  "check",
+                                                            "key",   "machine", "index", "sample", "join"};
 
 // The rows of the groups "How to cut" and "Header".
 std::vector<OptionRow> cut_rows() {
@@ -37,7 +41,21 @@ std::vector<OptionRow> cut_rows() {
         {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces, "Header",
          choice_names(kHeaderModes)},
         {"header", 0, "WHERE", "says that there is one: {choices}", kReports, "Header", choice_names(kHeaderModes)},
-        {"no-header", 'H', nullptr, "the first record is like any other", kAll, "Header"},
+        {"header", 0, "WHERE", "where the header is: repeat (all pieces), first, drop [repeat]", kJoin, "Header",
+         choice_names(kHeaderModes)},
+        {"header", 0, "WHERE", "is printed: repeat, first (both before the records), drop [repeat]", kSample, "Header",
+         choice_names(kHeaderModes)},
+        {"no-header", 'H', nullptr, "the first record is like any other", kAll | kJoin, "Header"},
+    };
+}
+
+// The rows of the group "Which records".
+std::vector<OptionRow> choice_rows() {
+    return {
+        {"range", 'r', "A-B", "records A to B, from 1; either end may be left out", kCat, "Which records"},
+        {"draw", 'k', "K", "print K records, drawn at random, in file order", kSample, "Which records"},
+        {"seed", 0, "S", "draw the same records again", kSample, "Which records"},
+        {"verify", 0, nullptr, "scan the file, compare it with its index, write nothing", kIndex, "Which records"},
     };
 }
 
@@ -46,12 +64,15 @@ std::vector<OptionRow> output_rows() {
     return {
         {"output", 'o', "TEMPLATE", "names: {stem} {ext} {i} {i:05} {n} {start} {record} [{stem}.{i}{ext}]", kSplit,
          "Output", kPath},
+        {"output", 'o', "FILE", "write to FILE instead of standard output", kJoin, "Output", kPath},
         {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
         {"mkdir", 0, nullptr, "make missing directories", kSplit, "Output"},
         {"force", 'f', nullptr, "replace existing pieces", kSplit, "Output"},
+        {"force", 'f', nullptr, "replace FILE of -o", kJoin, "Output"},
         {"resume", 0, nullptr, "keep pieces that are the same, make the others", kSplit, "Output"},
         {"sync", 0, nullptr, "wait until everything is on stable storage", kSplit, "Output"},
         {"manifest", 0, "FILE", "a JSON list of the pieces, written after them", kSplit, "Output", kPath},
+        {"manifest", 0, "FILE", "JSON list of the pieces: their names, order and sizes", kJoin, "Output", kPath},
         {"checksum", 0, nullptr, "CRC32C of each piece, in the manifest and the events", kSplit, "Output"},
         {"print", 0, nullptr, "print the names of finished pieces, one a line", kSplit, "Output"},
         {"print0", '0', nullptr, "print names, each ended by NUL", kSplit, "Output"},
@@ -95,17 +116,20 @@ std::vector<OptionRow> record_rows() {
 // The rows of the groups "Dialect" and "Malformed input".
 std::vector<OptionRow> dialect_rows() {
     return {
-        {"dialect", 0, "NAME", "read as a known program does: {choices}", kAll, "Dialect", joined(dialect_presets())},
-        {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll, "Dialect"},
-        {"quote", 'q', "BYTE", "around fields [\"]", kAll, "Dialect"},
-        {"no-quote", 0, nullptr, "there are no quotes", kAll, "Dialect"},
-        {"quoting", 0, "RULE", "quotes open at: {choices} [field-start]", kAll, "Dialect", choice_names(kQuotings)},
-        {"escape", 'e', "BYTE", "makes the next byte plain data [none]", kAll, "Dialect"},
-        {"escape-scope", 0, "WHERE", "acts: everywhere, quoted (in quotes) [everywhere]", kAll, "Dialect",
+        {"dialect", 0, "NAME", "read as a known program does: {choices}", kAll | kJoin, "Dialect",
+         joined(dialect_presets())},
+        {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll | kJoin, "Dialect"},
+        {"quote", 'q', "BYTE", "around fields [\"]", kAll | kJoin, "Dialect"},
+        {"no-quote", 0, nullptr, "there are no quotes", kAll | kJoin, "Dialect"},
+        {"quoting", 0, "RULE", "quotes open at: {choices} [field-start]", kAll | kJoin, "Dialect",
+         choice_names(kQuotings)},
+        {"escape", 'e', "BYTE", "makes the next byte plain data [none]", kAll | kJoin, "Dialect"},
+        {"escape-scope", 0, "WHERE", "acts: everywhere, quoted (in quotes) [everywhere]", kAll | kJoin, "Dialect",
          choice_names(kEscapeScopes)},
-        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kAll, "Dialect",
+        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kAll | kJoin, "Dialect",
          choice_names(kTerminators)},
-        {"lenient", 0, nullptr, "a quote that is never closed is a warning", kAll & ~kCheck, "Malformed input"},
+        {"lenient", 0, nullptr, "a quote that is never closed is a warning", kAll & ~kCheck & ~kIndex,
+         "Malformed input"},
         {"lenient", 0, nullptr, "a quote that is never closed and ragged records are sound", kCheck, "Malformed input"},
         {"strict", 0, nullptr, "an error if the two quote rules cut differently", kAll & ~kCheck, "Malformed input"},
         {"strict", 0, nullptr, "not sound if the two quote rules cut differently", kCheck, "Malformed input"},
@@ -118,17 +142,19 @@ std::vector<OptionRow> other_rows() {
     return {
         {"threads", 'j', "N", "worker threads [the number of cores]", kAll, "Machine"},
         {"kernel", 0, "NAME", "{choices} [fastest]", kAll, "Machine", joined(kernel_names())},
-        {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", kAll, "Machine"},
+        {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", kAll & ~kIndex, "Machine"},
+        {"index", 0, "WHEN", "use FILE.cleave: {choices} [auto]", kIndexed, "Machine",
+         choice_names(kIndexUses)},
         {"memory-manager", 0, "NAME", "system, huge, pool[:SIZE] or /PATH.so [system]", kStaged, "Machine"},
         {"device", 0, "NAME", "rules run on: cpu, auto, gpu[:N], /PATH.so [cpu]", kSplit | kCat, "Machine"},
         {"device", 0, "NAME", "gpu, gpu:N for card N, or /PATH.so[:CONFIG] [gpu]", kMachine, "Machine"},
         {"calibrate", 0, nullptr, "measure the device, and keep what was measured", kMachine, "Machine"},
         {"device-memory", 0, "SIZE", "at most so much memory of the device [all]", kSplit | kCat, "Machine"},
         {"explain", 0, nullptr, "say on standard error what ran where", kSplit | kCat, "Machine"},
-        {"snapshot", 0, nullptr, "read a growing file as it is when it is opened", kAll, "Other"},
+        {"snapshot", 0, nullptr, "read a growing file as it is when it is opened", kAll & ~kIndex, "Other"},
         {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll, "Other", choice_names(kWhens)},
         {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},
-        {"quiet", 0, nullptr, "no warnings and no bar", kAll, "Other"},
+        {"quiet", 0, nullptr, "no warnings and no bar", kAll | kJoin, "Other"},
         {"help", 'h', nullptr, "this text", kAllVerbs | kGeneral, "Other"},
         {"version", 'V', nullptr, "the version and the kernels", kGeneral, "Other"},
         {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},
@@ -140,7 +166,8 @@ std::vector<OptionRow> other_rows() {
 const std::vector<OptionRow>& option_table() {
     static const std::vector<OptionRow> kRows = [] {
         std::vector<OptionRow> rows;
-        for (const auto& part : {cut_rows(), record_rows(), output_rows(), dialect_rows(), other_rows()}) {
+        for (const auto& part :
+             {cut_rows(), choice_rows(), record_rows(), output_rows(), dialect_rows(), other_rows()}) {
             rows.insert(rows.end(), part.begin(), part.end());
         }
         return rows;

@@ -51,7 +51,10 @@ void take_policy(const Given& given, Arguments& arguments) {
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kKey:
-        case Verb::kMachine: break;
+        case Verb::kMachine:
+        case Verb::kIndex:
+        case Verb::kSample:
+        case Verb::kJoin: break;
     }
 }
 
@@ -226,15 +229,49 @@ void take_talk(const Given& given, Arguments& arguments) {
 void take_inputs(const Given& given, Arguments& arguments) {
     arguments.inputs = given.inputs();
     arguments.snapshot = given.has("snapshot");
-    const bool many = arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck;
+    const bool many =
+        arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
     if (!many && arguments.inputs.size() > 1) {
         throw UsageError(
             formatted("{} takes one input, and '{}' is a second one", verb_name(arguments.verb), arguments.inputs[1]));
     }
     if (!arguments.inputs.empty()) return;
-    if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat)
+    if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
+    if (arguments.verb == Verb::kOffsets || arguments.verb == Verb::kCat || arguments.verb == Verb::kSample)
         throw UsageError(formatted("{} needs a FILE; - is standard input", verb_name(arguments.verb)));
     arguments.inputs = {"-"};
+}
+
+void take_range(const Given& given, Arguments& arguments) {
+    const std::string* const range = given.text("range");
+    if (range == nullptr) return;
+    given.refuse_both("range", "pieces");
+    if (!arguments.stage.options.is_empty()) throw UsageError("-r cannot be combined with rules");
+    arguments.range = parse_range(given.spelling("range"), *range);
+}
+
+void take_sample(const Given& given, Arguments& arguments) {
+    if (arguments.verb != Verb::kSample) return;
+    if (!given.has("draw")) throw UsageError("sample needs -k RECORDS");
+    arguments.sample_size = parse_count(given.spelling("draw"), *given.text("draw"), 0);
+    arguments.seed = given.count("seed", 0);
+}
+
+// To be called when all that decides whether there is a scan is known.
+void take_index(const Given& given, Arguments& arguments) {
+    arguments.verifies = given.has("verify");
+    const Verb verb = arguments.verb;
+    const bool has_option = verb == Verb::kSplit || verb == Verb::kOffsets || verb == Verb::kCat ||
+                            verb == Verb::kCount || verb == Verb::kSample;
+    if (!has_option) return;
+    const IndexUse use = given.choice("index", kIndexUses).value_or(IndexUse::kAuto);
+    const bool is_required = use == IndexUse::kRequire;
+    if (is_required && arguments.snapshot) throw UsageError("--index require and --snapshot exclude each other");
+    if (is_required && !arguments.stage.options.is_empty())
+        throw UsageError("--index require cannot be combined with rules, which read the whole input");
+    const bool scans = verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range;
+    const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (scans || is_required);
+    arguments.index = can_use ? use : IndexUse::kNever;
 }
 
 void take_key(const Given& given, Arguments& arguments) {
@@ -249,6 +286,21 @@ void take_machine(const Given& given, Arguments& arguments) {
     arguments.execution.threads = usable_cores();
     arguments.calibrates = given.has("calibrate");
     if (const std::string* const device = given.text("device")) arguments.device = *device;
+}
+
+void take_join(const Given& given, Arguments& arguments) {
+    take_header(given, arguments);
+    take_dialect(given, arguments);
+    take_talk(given, arguments);
+    const std::string* const output = given.text("output");
+    arguments.output.names = output != nullptr && *output != "-" ? *output : "";
+    arguments.output.replace = given.has("force");
+    if (arguments.output.replace && arguments.output.names.empty()) throw UsageError("-f needs -o FILE");
+    if (const std::string* manifest = given.text("manifest")) arguments.output.manifest = *manifest;
+    arguments.inputs = given.inputs();
+    for (const char* other : {"header", "no-header"}) given.refuse_both("manifest", other);
+    if (arguments.inputs.empty() && arguments.output.manifest.empty())
+        throw UsageError("join needs PIECEs, or --manifest FILE");
 }
 
 }  // namespace
@@ -269,6 +321,10 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
         take_machine(given, arguments);
         return arguments;
     }
+    if (verb == Verb::kJoin) {
+        take_join(given, arguments);
+        return arguments;
+    }
     take_policy(given, arguments);
     take_clone(given, arguments);
     take_header(given, arguments);
@@ -280,6 +336,9 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_stage(given, arguments);
     take_inputs(given, arguments);
     take_talk(given, arguments);
+    take_range(given, arguments);
+    take_index(given, arguments);
+    take_sample(given, arguments);
     arguments.lenient = given.has("lenient");
     arguments.strict = given.has("strict");
     arguments.strict_size = given.has("strict-size");

@@ -13,6 +13,7 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
+#include "job/piece_list.h"
 
 namespace cleave::cli {
 
@@ -22,8 +23,17 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck, kKey, kMachine };
-constexpr unsigned kVerbCount = 7;
+enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck, kKey, kMachine, kIndex, kSample, kJoin };
+constexpr unsigned kVerbCount = 10;
+
+// Whether the index beside a file is looked for, and used if it is good.
+enum class IndexUse : std::uint8_t { kNever, kAuto, kRequire };
+
+// Records from 1, the header not counted; both ends belong to it.
+struct RecordRange {
+    std::uint64_t first = 1;
+    std::uint64_t last = UINT64_MAX;
+};
 
 enum class When : std::uint8_t { kNever, kAuto, kAlways };
 
@@ -66,6 +76,13 @@ struct Arguments {
     bool lenient = false;
     bool strict = false;
     bool strict_size = false;
+    // Of index, cat -r, sample and join.
+    std::optional<RecordRange> range;  // of cat
+    IndexUse index = IndexUse::kNever;
+    bool verifies = false;              // of the verb index
+    std::uint64_t sample_size = 0;      // of the verb sample
+    std::optional<std::uint64_t> seed;  // of the verb sample
+    PieceList pieces;                   // of the verb join
 };
 
 // What ends a line of text on standard output.

@@ -9,6 +9,7 @@
 #include "cleave/foreign.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
+#include "cli/index_use.h"
 #include "cli/option_table.h"
 
 namespace cleave::cli {
@@ -87,13 +88,18 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     Input input =
         context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
-    OpenInput opened{std::move(input), {}, {}, bar};
+    OpenInput opened{std::move(input), {}, {}, bar, nullptr};
     context.opened = &opened;
-    const auto close = [&context](const OpenInput*) { context.opened = nullptr; };
+    const auto close = [&context](const OpenInput*) {
+        context.opened = nullptr;
+        context.arguments.execution.index = nullptr;
+    };
     const std::unique_ptr<const OpenInput, decltype(close)> guard(&opened, close);
     try {
         opened.sniffed = settle(context, opened.input);
         opened.dialect = opened.sniffed.dialect;
+        opened.index = find_index(context, opened);
+        context.arguments.execution.index = opened.index.get();
         work(opened);
     } catch (const HeaderSizeError& error) {
         bar.end();

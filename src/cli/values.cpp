@@ -98,6 +98,18 @@ Share parse_share(const std::string& option, const std::string& text) {
     return share;
 }
 
+RecordRange parse_range(const std::string& option, const std::string& text) {
+    RecordRange range;
+    const std::size_t dash = text.find('-');
+    const std::string first = text.substr(0, dash);
+    const std::string last = dash == std::string::npos ? first : text.substr(dash + 1);
+    if (first.empty() && last.empty()) throw UsageError(formatted("{}: '{}' is no range A-B, A- or -B", option, text));
+    if (!first.empty()) range.first = parse_count(option, first, 1);
+    if (!last.empty()) range.last = parse_count(option, last, 1);
+    if (range.last < range.first) throw UsageError(formatted("{}: '{}' ends before it begins", option, text));
+    return range;
+}
+
 std::uint8_t parse_byte(const std::string& option, const std::string& text) {
     struct Row {
         std::string_view text;

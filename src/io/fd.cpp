@@ -40,8 +40,11 @@ struct stat stat_of(int descriptor, const std::string& name) {
 
 FileIdentity identity_of(const struct stat& status) {
     constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-    return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-            status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
+    FileIdentity identity{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                          status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
+    identity.ctime_ns = status.st_ctim.tv_sec * kNsPerSecond + status.st_ctim.tv_nsec;
+    identity.owner = status.st_uid;
+    return identity;
 }
 
 void wait_for(int descriptor, int events, const Cancellation* cancellation, const std::string& name) {

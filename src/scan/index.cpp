@@ -82,7 +82,7 @@ void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancella
         before.inside = inside;
         const State local = state_of(before, dialect_.escape_scope);
         const State state = walked.value_or(local);
-        entries_.push_back({records, static_cast<std::uint8_t>(state)});
+        entries_.push_back({records, 0, static_cast<std::uint8_t>(state)});
         const bool suspect = block.summary.suspect[inside] != 0 && walker.heeds_suspects();
         if (block.well_known && state == local && !suspect && !walker.apart()) {
             records += block.summary.records[inside];
@@ -153,25 +153,6 @@ std::optional<Place> RecordIndex::find_open_quote() const {
     std::vector<std::uint8_t> buffer;
     for (; number < entries_.size(); ++number) walker.pass(block(number, buffer));
     return walker.open_quote();
-}
-
-RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution) {
-    const Blob& blob = input.blob();
-    const std::uint64_t size = blob.size();
-    const LastRecord last = input.is_snapshot() ? LastRecord::kLeftOut : LastRecord::kKept;
-    RecordIndex index(blob, dialect, execution, input.cancellation(), last);
-    if (input.is_snapshot()) input.leave_out(size - index.findings().size);
-    rescan_if_touched(input, index, dialect, execution);
-    return index;
-}
-
-void rescan_if_touched(const Input& input, const RecordIndex& index, const Dialect& dialect,
-                       const Execution& execution) {
-    if (input.accept_touch()) {
-        const RecordIndex again(input.blob(), dialect, execution, input.cancellation());
-        if (!again.has_same_records(index)) throw InputChangedError();
-    }
-    input.throw_if_changed();
 }
 
 }  // namespace cleave

@@ -2,15 +2,22 @@
 //
 //   find the block: by the record in the index's entries, or by the offset
 //   walk the block from its true start state, slice by slice, as far as the question needs; keep a bit for every record
-//       start and, for every 64 words of bits, how many records start before them
+//       start and, for every 64 words of bits, how many records start before them; if the index was read from a file,
+//       walk from the first record start of the block
+//   if the question is about an offset far ahead in the block: summarise the bytes up to shortly before the offset, and
+//       walk from there. A summary takes a quarter of the time of a walk. If it is suspect, the walk goes on as ever.
+//       A later question about what was skipped starts again at the start of the block, and skips nothing
 //   from record to offset: find those words by their counts, then the word, then the bit
 //   from offset to record: add up the count, the words and the bits before the offset
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/bits.h"
 #include "cleave/scan.h"
+#include "scan/carry.h"
+#include "scan/summarise.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -21,6 +28,11 @@ constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kRankWords = 64;  // words between two ranks
 constexpr std::size_t kSliceSize = std::size_t{64} << 10;
 static_assert(kSliceSize % (kRankWords * kWordBits) == 0);
+
+// What is walked before an offset, so that the record before it is likely to start there too.
+constexpr std::uint64_t kMargin = std::uint64_t{32} << 10;
+// Fewer bytes are not worth a summary.
+constexpr std::uint64_t kLeastSkip = std::uint64_t{64} << 10;
 
 void check(const Grid& grid) {
     if (grid.step == 0 || grid.step > kMaxGridStep || grid.phase >= grid.step) {
@@ -45,11 +57,55 @@ Locator::~Locator() = default;
 void Locator::load(std::size_t block) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
-    walker_->seek(block * index_->block_size_, entry.records_before, static_cast<State>(entry.state));
     block_ = block;
+    is_whole_ = false;
+    restart(index_->block_begin(block) + entry.begin, entry.records_before, entry.state);
+}
+
+// Lets the walk of the block begin here.
+void Locator::restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state) {
+    origin_ = offset;
+    records_ = records;
+    walker_->seek(offset, records, static_cast<State>(state));
     starts_.clear();
     ranks_.clear();
     cursor_.bits = 0;
+}
+
+// Makes the block that holds `offset` the current one. If bytes were skipped that the offset lies in, takes that back.
+void Locator::visit(std::uint64_t offset) {
+    load(static_cast<std::size_t>(offset / index_->block_size_));
+    const bool has_skipped = origin_ > index_->block_begin(block_) + index_->entries_[block_].begin;
+    if (has_skipped && offset < origin_) go_back();
+}
+
+// Skips bytes of the current block if `offset`, which lies in it, is far ahead of the walk.
+void Locator::approach(std::uint64_t offset) {
+    const std::uint64_t walked = walker_->offset();
+    if (is_whole_ || offset < walked + kMargin + kLeastSkip || walked < index_->bom_) return;
+    const std::uint64_t end = offset - kMargin;
+    const std::uint64_t from = walked - std::min(walked, kLookBack);
+    const auto bytes = index_->blob_->lend(from, static_cast<std::size_t>(end - from), buffer_);
+    const std::uint64_t bom = from < index_->bom_ ? index_->bom_ - from : 0;
+    const SummarisedBlock block =
+        summarise_block(bytes, bom, walked - from, bytes.size(), index_->dialect_, *index_->kernel_);
+    auto at_end = local_carry(bytes, bom, bytes.size(), index_->dialect_);
+    const State state = walker_->state();
+    const std::size_t inside = is_quoted(state) ? 1 : 0;
+    Carry before = block.before;
+    before.inside = static_cast<std::uint8_t>(inside);
+    const bool is_known = block.well_known && at_end && state_of(before, index_->dialect_.escape_scope) == state;
+    if (!is_known || block.summary.suspect[inside] != 0) return;
+    at_end->inside = static_cast<std::uint8_t>(inside ^ block.summary.flips);
+    restart(end, walker_->records() + block.summary.records[inside],
+            static_cast<std::uint8_t>(state_of(*at_end, index_->dialect_.escape_scope)));
+}
+
+// After bytes were skipped that a question is about.
+void Locator::go_back() {
+    const std::size_t block = std::exchange(block_, kNoBlock);
+    load(block);
+    is_whole_ = true;
 }
 
 // Walks the next slice of the block. If nothing is left of the block, the bytes have changed.
@@ -57,7 +113,7 @@ void Locator::walk_on() {
     const std::uint64_t offset = walker_->offset();
     const std::size_t size = std::min<std::uint64_t>(index_->block_end(block_) - offset, kSliceSize);
     if (size == 0) throw InputChangedError();
-    auto rank = static_cast<std::uint32_t>(walker_->records() - index_->entries_[block_].records_before);
+    auto rank = static_cast<std::uint32_t>(walker_->records() - records_);
     for (const std::uint64_t word : walker_->walk(index_->blob_->lend(offset, size, buffer_))) {
         if (starts_.size() % kRankWords == 0) ranks_.push_back(rank);
         starts_.push_back(word);
@@ -65,7 +121,7 @@ void Locator::walk_on() {
     }
 }
 
-// Walks the block up to this byte of it.
+// Walks the block up to this byte of it, counted from origin_.
 void Locator::reach(std::size_t byte) {
     while (starts_.size() <= byte / kWordBits) walk_on();
 }
@@ -80,7 +136,7 @@ Boundary Locator::start_of(std::uint64_t record) {
         cursor_.bits = 0;
     }
     if (cursor_.bits == 0) find(record);
-    return {block_ * index_->block_size_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
+    return {origin_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
 }
 
 // Moves the cursor to the record, which exists.
@@ -88,8 +144,9 @@ void Locator::find(std::uint64_t record) {
     const auto& entries = index_->entries_;
     const auto after = std::ranges::upper_bound(entries, record, {}, &RecordIndex::Entry::records_before);
     load(static_cast<std::size_t>(after - entries.begin()) - 1);
+    if (record < records_) go_back();
     while (walker_->records() <= record) walk_on();
-    auto left = static_cast<std::uint32_t>(record - entries[block_].records_before);
+    auto left = static_cast<std::uint32_t>(record - records_);
     const auto rank = std::ranges::upper_bound(ranks_, left) - 1;
     left -= *rank;
     auto word = static_cast<std::size_t>(rank - ranks_.begin()) * kRankWords;
@@ -105,12 +162,13 @@ void Locator::find(std::uint64_t record) {
 // How many records start before `offset`, which is at most the size.
 std::uint64_t Locator::records_before(std::uint64_t offset) {
     if (offset >= index_->findings_.size) return index_->findings_.records;
-    const auto block = static_cast<std::size_t>(offset / index_->block_size_);
-    load(block);
-    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    visit(offset);
+    if (offset <= origin_) return records_;
+    approach(offset);
+    const auto bit = static_cast<std::size_t>(offset - origin_);
     reach(bit);
     const std::size_t word = bit / kWordBits;
-    std::uint64_t records = index_->entries_[block].records_before + ranks_[word / kRankWords];
+    std::uint64_t records = records_ + ranks_[word / kRankWords];
     for (std::size_t i = word / kRankWords * kRankWords; i < word; ++i) records += count_bits(starts_[i]);
     const std::uint64_t below = (std::uint64_t{1} << (bit % kWordBits)) - 1;
     return records + count_bits(starts_[word] & below);
@@ -125,8 +183,10 @@ Boundary Locator::at_or_before(std::uint64_t offset) {
 
 // Whether a record starts at `offset`, which is below the size.
 bool Locator::starts_record(std::uint64_t offset) {
-    load(static_cast<std::size_t>(offset / index_->block_size_));
-    const auto bit = static_cast<std::size_t>(offset % index_->block_size_);
+    visit(offset);
+    if (offset < origin_) return false;
+    approach(offset);
+    const auto bit = static_cast<std::size_t>(offset - origin_);
     reach(bit);
     return (starts_[bit / kWordBits] >> (bit % kWordBits) & 1) != 0;
 }

@@ -1,18 +1,14 @@
 #include "write/checksum.h"
 
 #include <algorithm>
-#include <boost/crc.hpp>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "io/copy.h"
 #include "io/read_ahead.h"
 
 namespace cleave {
 namespace {
-
-// Polynomial, first remainder, final XOR, and whether input and output are reflected. The constructor gets the first
-// remainder and value() does the final XOR, so that the state is one number.
-using BoostCrc = boost::crc_optimal<32, 0x1EDC6F41, 0, 0, true, true>;
 
 // Bytes of a body that are read, and then written, at a time.
 constexpr std::uint64_t kPartSize = std::uint64_t{16} << 20;
@@ -56,17 +52,6 @@ private:
 };
 
 }  // namespace
-
-void Crc32c::add(std::span<const std::uint8_t> bytes) noexcept {
-    BoostCrc crc(remainder_);
-    crc.process_bytes(bytes.data(), bytes.size());
-    remainder_ = crc.get_interim_remainder();
-}
-
-std::uint32_t Crc32c::value() const noexcept {
-    BoostCrc crc(remainder_);
-    return crc.checksum() ^ 0xFFFFFFFF;
-}
 
 std::unique_ptr<PieceOutput> with_checksum(std::unique_ptr<PieceOutput> output) {
     return std::make_unique<SummedOutput>(std::move(output));

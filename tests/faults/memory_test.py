@@ -22,8 +22,8 @@ import sys
 import threading
 import time
 
-from harness import (RULE_WORDS, Failure, Job, Place, Redacted, expect_clean, expect_only_whole, expect_whole, finish,
-                     is_hidden, is_marker, main, need, snapshot, write)
+from harness import (RULE_WORDS, Failure, Job, Place, Redacted, expect_clean, expect_exit, expect_only_whole, expect_whole,
+                     finish, is_hidden, is_marker, main, need, snapshot, write)
 
 PICKED = 20   # requests of each check and way, with --rounds 1
 MOST_REPORTED = 5
@@ -109,6 +109,30 @@ class Subject:
 
     def judge_failed(self, place, before):
         expect_clean(before, place.out)
+
+
+class Indexed(Subject):
+    """It finds an index beside its input."""
+
+    def new_place(self):
+        place = super().new_place()
+        expect_exit(self.bench.run(["index", "--quiet", place.input]), 0)
+        return place
+
+
+class Writing(Subject):
+    """It writes one file: the index of a file, or what was joined. An index holds times and an inode."""
+
+    def prepare(self, place):
+        super().prepare(place)
+        write(place.path("f.csv"), self.job.data)
+        return snapshot(place.out)
+
+    def tree(self, place):
+        return {name: len(data) if name.endswith(".cleave") else data for name, data in super().tree(place).items()}
+
+    def judge_learned(self, place):
+        need(len(self.wanted) == 3, "it writes no file, or several")
 
 
 class Split(Subject):
@@ -282,6 +306,14 @@ def printing():
         yield row("offsets --format " + form, "offsets", "-C", "4K", "--format", form, *THREADS)
     yield row("offsets of a pipe", "offsets", "-l", "50", "--format", "json", piped=True)
     yield row("offsets --every", "offsets", "--every", "10")
+    for words in (["cat", "-r", "5-9"], ["sample", "-k", "20", "--seed", "1"]):
+        yield row(" ".join(words), *words, *THREADS)
+        yield row(" ".join(words) + " of a pipe", *words, piped=True)
+    yield row("join", "join", "@in", "@in")
+    for words in (["count"], ["cat", "-r", "5-9"], ["sample", "-k", "20", "--seed", "1"], ["offsets", "-n", "9"]):
+        yield " ".join(words) + " by an index", lambda bench, words=words: Indexed(bench, small(), [*words, "@in"])
+    for name, words in (("index", ["index", "--quiet", "@out/f.csv"]), ("join -o", ["join", "-o", "@out/j", "@in"])):
+        yield name, lambda bench, words=words: Writing(bench, small(), words)
     yield row("cat", "cat", "-n", "2/4", *THREADS)
     yield row("cat of a pipe", "cat", "-n", "4/4", piped=True)
     yield row("cat with a bar", "cat", "-n", "2/4", "--progress", "always", "-v")

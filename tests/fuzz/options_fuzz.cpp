@@ -11,6 +11,7 @@ namespace cleave::test {
 namespace {
 
 using cli::Arguments;
+using cli::RecordRange;
 using cli::UsageError;
 using cli::Verb;
 
@@ -51,10 +52,15 @@ void expect_usable(const Arguments& arguments) {
     EXPECT_GE(arguments.execution.threads, 1U);
     EXPECT_GE(arguments.execution.block_size, 64U);
     EXPECT_LE(arguments.execution.block_size, kMaxBlockSize);
-    EXPECT_FALSE(arguments.inputs.empty());
-    if (arguments.verb != Verb::kCount && arguments.verb != Verb::kCheck) {
+    EXPECT_FALSE(arguments.inputs.empty() && arguments.output.manifest.empty());
+    const bool has_one =
+        arguments.verb <= Verb::kCat || arguments.verb == Verb::kSample;  // the others take several inputs
+    if (has_one) {
         EXPECT_EQ(arguments.inputs.size(), 1U);
     }
+    const RecordRange range = arguments.range.value_or(RecordRange{});
+    EXPECT_LE(range.first, range.last);
+    EXPECT_GE(range.first, 1U);
 }
 
 void fuzz(Choices choices) {

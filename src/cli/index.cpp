@@ -1,0 +1,91 @@
+// cleave index: writes the index of a file, or compares it with the file.
+#include "cleave/index_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "cli/diagnostics.h"
+#include "cli/formatted.h"
+#include "cli/messages.h"
+#include "cli/session.h"
+#include "cli/verbs.h"
+#include "io/stream_path.h"
+
+namespace cleave::cli {
+namespace {
+
+bool is_regular(const std::string& path) {
+    struct stat status;
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Throws UsageError unless the input is a plain file.
+void require_file(Context& context, OpenInput& opened) {
+    const auto refuse = [&](const char* why) {
+        throw UsageError(formatted("{}: {}; only a plain regular file can have an index",  //
+                                   display_name(context.path), why));
+    };
+    if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
+    Input& input = opened.input;
+    if (!input.is_stream()) return;
+    // An empty file is a stream too.
+    const bool is_empty = is_regular(context.path) && input.peek(1).empty();
+    if (input.compression() != Compression::kNone) refuse("it is compressed");
+    const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
+    if (cannot_be_mapped) throw std::system_error(ENOMEM, std::generic_category(), context.path);
+    if (!is_empty) refuse("it is a pipe, a device, or a file without a size");
+    spool(context, opened);
+}
+
+// The first difference between an index and the file, in words.
+std::string difference(const IndexContents& wanted, const IndexView& there) {
+    const IndexHead& head = there.head();
+    if (head.records != wanted.head.records) {
+        return formatted("it counts {} records, and the file has {}", head.records, wanted.head.records);
+    }
+    if (head.header_records != wanted.head.header_records || head.header_size != wanted.head.header_size)
+        return "its header is another one";
+    if (head.divergence != wanted.head.divergence) return "the quote rules part elsewhere";
+    if (head.content != wanted.head.content) return "the file has changed since";
+    if (head.step != wanted.head.step) return "its entries are not a MiB apart";
+    for (std::size_t i = 0; i < wanted.entries.size(); ++i) {
+        if (there.entry(i) == wanted.entries[i]) continue;
+        return formatted("entry {} is byte {}, record {}, and in the file it is byte {}, record {}", i + 1,
+                         there.entry(i).offset, there.entry(i).record, wanted.entries[i].offset,
+                         wanted.entries[i].record);
+    }
+    return "";
+}
+
+void verify(Context& context, OpenInput& opened, const std::function<void(const Findings&)>& found) {
+    const std::string path = index_path(context.path);
+    std::string fault;
+    try {
+        const auto index = IndexFile::open(opened.input, opened.dialect);
+        if (!index) throw std::system_error(ENOENT, std::generic_category(), path);
+        const IndexContents wanted = make_index(opened.input, opened.dialect, context.arguments.execution, found);
+        fault = difference(wanted, index->view());
+        index->throw_if_lost();
+    } catch (const IndexError& error) {
+        fault = error.what();
+    }
+    if (!fault.empty()) throw IndexError(formatted("{}: not good: {}", display_name(path), fault));
+}
+
+}  // namespace
+
+void index_input(Context& context, const std::string& path, const Cancellation& cancellation) {
+    with_input(context, path, &cancellation, [&](OpenInput& opened) {
+        require_file(context, opened);
+        const auto found = [&](const Findings& findings) { Diagnostics(context).take(findings); };
+        if (context.arguments.verifies) {
+            verify(context, opened, found);
+        } else {
+            write_index(opened.input, opened.dialect, context.arguments.execution, found);
+        }
+    });
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,37 @@
+#include "cli/index_use.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include "cli/formatted.h"
+#include "cli/messages.h"
+
+namespace cleave::cli {
+
+std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& opened) {
+    const Arguments& arguments = context.arguments;
+    const bool is_required = arguments.index == IndexUse::kRequire;
+    if (arguments.index == IndexUse::kNever) return nullptr;
+    if (context.path == "-" || opened.input.is_stream()) {
+        // There is nothing to scan in an empty file.
+        if (!is_required || (context.path != "-" && opened.input.peek(1).empty())) return nullptr;
+        throw UsageError(formatted("{}: --index require needs a plain regular file", display_name(context.path)));
+    }
+    const std::string path = index_path(context.path);
+    std::string fault;
+    try {
+        auto index = IndexFile::open(opened.input, opened.dialect);
+        if (!index && is_required) throw std::system_error(ENOENT, std::generic_category(), path);
+        return index;
+    } catch (const IndexError& error) {
+        if (is_required) throw IndexError(formatted("{}: not used: {}", display_name(path), error.what()));
+        fault = error.what();
+    } catch (const std::system_error& error) {
+        if (is_required) throw;
+        fault = error.code().message();
+    }
+    if (!arguments.quiet) print_message(formatted("{}: not used: {}", display_name(path), fault));
+    return nullptr;
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,243 @@
+// cleave join: one file from pieces, the way back from split.
+//
+//   for each piece, in order
+//       the first one: print its header; another one: it must begin with the same bytes, which are left out
+//       print the rest; if a manifest is given, compare size and checksum
+//       if more follows, the piece must end where a record ends
+//
+// With -o the file appears when it is complete. On standard output, what was printed before an error stays.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/crc32c.h"
+#include "cleave/names.h"
+#include "cli/formatted.h"
+#include "cli/messages.h"
+#include "cli/verbs.h"
+#include "io/copy.h"
+#include "io/fd.h"
+#include "io/stream_path.h"
+#include "job/input_head.h"
+#include "job/plan_json.h"
+#include "job/staging.h"
+#include "write/piece_store.h"
+
+namespace cleave::cli {
+namespace {
+
+// Standard output, a stream, or a file that appears when it is complete.
+class JoinedOutput {
+public:
+    // Throws OutputError if the file is one of the pieces, and as PieceStore.
+    JoinedOutput(const Arguments& arguments, const Input& first, const std::vector<ListedPiece>& pieces)
+        : path_(arguments.output.names), cancellation_(first.cancellation()) {
+        if (path_.empty()) return;
+        if (leads_to_stream(path_)) {
+            stream_ = open_stream(path_, cancellation_);
+            return;
+        }
+        require_other_file(pieces);
+        options_.replace = arguments.output.replace;
+        std::string text;
+        for (const char c : path_) text.append(c == '{' || c == '}' ? 2 : 1, c);
+        namer_.emplace(text, first.path(), 1, 1);
+        store_.emplace(first, *namer_, options_);
+        store_->begin();
+        store_->check(path_);
+        file_.emplace(store_->create(path_));
+    }
+
+    int descriptor() const {
+        if (file_) return file_->descriptor();
+        return stream_.is_open() ? stream_.get() : STDOUT_FILENO;
+    }
+    std::string name() const { return path_.empty() ? "write error" : path_; }
+
+    void commit() {
+        if (stream_.is_open()) stream_.close(path_);
+        if (!store_) return;
+        store_->publish(Piece{}, std::move(*file_), false);
+        store_->seal("", "");
+        store_->commit();
+    }
+
+private:
+    void require_other_file(const std::vector<ListedPiece>& pieces) const {
+        struct stat there;
+        if (::stat(path_.c_str(), &there) != 0) return;
+        for (const ListedPiece& piece : pieces) {
+            struct stat status;
+            if (::stat(piece.path.c_str(), &status) != 0) continue;
+            if (identity_of(status).is_same_file(identity_of(there))) {
+                throw OutputError(path_, "would overwrite a piece");
+            }
+        }
+    }
+
+    std::string path_;
+    const Cancellation* cancellation_;
+    Fd stream_;
+    OutputOptions options_;
+    std::optional<PieceNamer> namer_;
+    std::optional<PieceStore> store_;
+    std::optional<TemporaryFile> file_;
+};
+
+// Bytes of a piece that are not written yet.
+class PieceReader {
+public:
+    PieceReader(Input& input, bool sums) : input_(input), sums_(sums) {}
+
+    // Reads the first `size` bytes, which are there. To be called first.
+    void skip(std::size_t size) {
+        if (sums_) sum_.add(input_.peek(size).first(size));
+        skipped_ = size;
+    }
+
+    // Calls take(bytes) with the rest.
+    template <class Take>
+    void for_rest(const Take& take) {
+        const auto take_part = [&](std::span<const std::uint8_t> bytes) {
+            if (bytes.empty()) return;
+            if (sums_) sum_.add(bytes);
+            size_ += bytes.size();
+            last_ = bytes.back();
+            take(bytes);
+        };
+        if (!input_.is_stream()) {
+            const Blob& blob = input_.blob();
+            for_each_part(blob, {skipped_, blob.size() - skipped_}, input_.cancellation(), take_part);
+        } else {
+            std::size_t left = skipped_;
+            for (auto bytes = input_.read(); !bytes.empty(); bytes = input_.read()) {
+                const std::size_t here = std::min(left, bytes.size());
+                left -= here;
+                take_part(bytes.subspan(here));
+            }
+        }
+        input_.throw_if_changed();
+    }
+
+    std::uint64_t size() const { return skipped_ + size_; }
+    std::optional<std::uint8_t> last() const { return last_; }
+    std::uint32_t checksum() const { return sum_.value(); }
+
+private:
+    Input& input_;
+    bool sums_;
+    Crc32c sum_;
+    std::size_t skipped_ = 0;
+    std::uint64_t size_ = 0;  // after what was skipped
+    std::optional<std::uint8_t> last_;
+};
+
+class Join {
+public:
+    Join(Context& context, const Cancellation& cancellation) : context_(context), cancellation_(cancellation) {}
+
+    void run() {
+        const std::vector<ListedPiece>& pieces = context_.arguments.pieces.pieces;
+        if (pieces.empty()) return;
+        require_files(pieces);
+        // Open to the end: what is written gets its permissions.
+        context_.path = pieces.front().path;
+        Input first = Input::open(context_.path, &cancellation_);
+        output_.emplace(context_.arguments, first, pieces);
+        append(first, pieces.front());
+        for (const ListedPiece& piece : std::span(pieces).subspan(1)) {
+            context_.path = piece.path;
+            Input input = Input::open(piece.path, &cancellation_);
+            append(input, piece);
+        }
+        output_->commit();
+    }
+
+private:
+    // Before anything is printed.
+    void require_files(const std::vector<ListedPiece>& pieces) {
+        for (const ListedPiece& piece : pieces) {
+            if (piece.path == "-" || ::access(piece.path.c_str(), R_OK) == 0) continue;
+            context_.path = piece.path;
+            throw_errno(piece.path);
+        }
+    }
+
+    void append(Input& input, const ListedPiece& piece) {
+        try {
+            append_opened(input, piece);
+        } catch (const std::exception&) {
+            input.rethrow();
+        }
+    }
+
+    void append_opened(Input& input, const ListedPiece& piece) {
+        PieceReader reader(input, piece.crc32c.string() != nullptr);
+        if (!dialect_ && !input.peek(1).empty()) dialect_ = settle_dialect(context_.arguments.dialect, input).dialect;
+        const bool has_header = context_.arguments.pieces.header == HeaderMode::kRepeat && !input.peek(1).empty();
+        if (has_header && !header_) {
+            header_ = read_head(input, *dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes;
+        } else if (has_header) {
+            const auto head = input.peek(header_->size());
+            if (!std::ranges::equal(head, *header_)) {
+                throw InputError("it does not begin with the header of the first piece; see --header");
+            }
+            reader.skip(header_->size());
+        }
+        reader.for_rest([&](std::span<const std::uint8_t> bytes) {
+            if (is_cut_short_) {
+                context_.path = last_path_;
+                throw InputError("it does not end where a record ends, and more follows");
+            }
+            write_all(output_->descriptor(), bytes, output_->name(), &cancellation_);
+        });
+        if (const auto last = reader.last()) {
+            is_cut_short_ = !ends_record(*last);
+            last_path_ = piece.path;
+        }
+        compare(piece, reader);
+    }
+
+    bool ends_record(std::uint8_t byte) const {
+        const Terminator terminator = dialect_->terminator;
+        return (byte == '\n' && terminator != Terminator::kCr) || (byte == '\r' && terminator != Terminator::kLf);
+    }
+
+    static void compare(const ListedPiece& piece, const PieceReader& reader) {
+        if (piece.size.number() && piece.size != Json(reader.size())) {
+            throw InputError(formatted("it has {} bytes, and the manifest says {}", reader.size(), piece.size.text()));
+        }
+        if (piece.crc32c.string() != nullptr && *piece.crc32c.string() != formatted("{:08x}", reader.checksum())) {
+            throw InputError("its checksum is not that of the manifest");
+        }
+    }
+
+    Context& context_;
+    const Cancellation& cancellation_;
+    std::optional<JoinedOutput> output_;
+    std::optional<Dialect> dialect_;  // by the first piece that is not empty
+    std::optional<std::vector<std::uint8_t>> header_;
+    bool is_cut_short_ = false;  // what was written ends within a record
+    std::string last_path_;      // of the piece that was written last
+};
+
+}  // namespace
+
+void list_pieces(Context& context) {
+    Arguments& arguments = context.arguments;
+    if (!arguments.output.manifest.empty()) {
+        context.path = arguments.output.manifest;
+        arguments.pieces = read_piece_list(arguments.output.manifest, arguments.inputs);
+        arguments.inputs.clear();
+        for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.path);
+        return;
+    }
+    arguments.pieces.header = arguments.policy.header;
+    for (const std::string& path : arguments.inputs) arguments.pieces.pieces.push_back({path, {}, {}});
+}
+
+void run_join(Context& context, const Cancellation& cancellation) { Join(context, cancellation).run(); }
+
+}  // namespace cleave::cli

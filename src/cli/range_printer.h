@@ -1,0 +1,30 @@
+// Ranges of an input on standard output: small ones are gathered, large ones go from the input as they are.
+#pragma once
+
+#include "cleave/input.h"
+#include "cli/standard_output.h"
+#include "io/copy.h"
+
+namespace cleave::cli {
+
+// For one thread.
+class RangePrinter {
+public:
+    // The input must be a blob, and outlive the printer.
+    explicit RangePrinter(const Input& input) : input_(input), out_(input.cancellation()) {}
+
+    // Ranges that touch are printed as one. Throws what Blob::lend() throws, std::system_error, Cancelled.
+    void print(BlobRange range);
+    // Prints what is left.
+    void flush();
+
+private:
+    void put();
+
+    const Input& input_;
+    StandardOutput out_;
+    BlobRange waiting_{0, 0};
+    std::vector<std::uint8_t> buffer_;
+};
+
+}  // namespace cleave::cli

@@ -1,0 +1,136 @@
+// Makes the index of a file and writes it beside the file.
+//
+//   wait until the clock has passed the time of the file's last change
+//   scan the file; walk from the start of each MiB to the first record start
+//   write the bytes to a file without a name; give it the name, in exchange for an older index
+//
+// The wait is for edits that come right after the scan. A file's times move in ticks of some milliseconds. Within the
+// tick of the last change a further change leaves the times as they are, and an index of the bytes before it would look
+// good. After that tick every change sets another time.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "cleave/error.h"
+#include "cleave/index_file.h"
+#include "cleave/names.h"
+#include "cleave/output.h"
+#include "dialect/contract.h"
+#include "io/fd.h"
+#include "scan/contract.h"
+#include "write/piece_store.h"
+
+namespace cleave {
+namespace {
+
+// The time that a file would get if it was changed now, in nanoseconds since 1970.
+std::int64_t file_time() {
+    constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now.tv_sec * kNsPerSecond + now.tv_nsec;
+}
+
+// A time in the future is not waited for: the clock of a server differs, or somebody has set the time.
+void wait_for_next_tick(const Input& input) {
+    constexpr int kMostWaits = 50;
+    for (int i = 0; i < kMostWaits && file_time() <= input.identity().ctime_ns; ++i) {
+        if (input.cancellation() != nullptr) input.cancellation()->throw_if_requested();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+// Whether an index has the name, so that it may be replaced. Throws OutputError if anything else has it.
+bool is_index_there(const std::string& path) {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.is_open() && errno == ENOENT) return false;
+    if (!fd.is_open() && errno != ELOOP) throw_errno(path);
+    std::array<std::uint8_t, 8> bytes{};
+    if (fd.is_open() && S_ISREG(stat_of(fd.get(), path).st_mode)) {
+        const std::size_t size = read_at(fd.get(), 0, bytes, path);
+        if (IndexView::begins_as_index(std::span(bytes).first(size))) return true;
+    }
+    throw OutputError(path, "exists, and is no index of cleave");
+}
+
+// The template that makes this path.
+std::string literal(const std::string& path) {
+    std::string text;
+    for (const char c : path) text.append(c == '{' || c == '}' ? 2 : 1, c);
+    return text;
+}
+
+// As those of the file, but nobody else may write: such an index is not believed.
+void set_permissions(const TemporaryFile& file) {
+    constexpr mode_t kMost = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+    const mode_t mode = stat_of(file.descriptor(), file.path()).st_mode & kMost;
+    if (::fchmod(file.descriptor(), mode) != 0) throw_errno(file.path());
+}
+
+void write_bytes(const Input& input, const std::string& path, std::span<const std::uint8_t> bytes) {
+    const Piece whole;
+    const PieceNamer namer(literal(path), input.path(), 1, 1);
+    OutputOptions options;
+    options.replace = is_index_there(path);
+    PieceStore store(input, namer, options);
+    store.begin();
+    store.check(path);
+    TemporaryFile file = store.create(path);
+    set_permissions(file);
+    write_all(file.descriptor(), bytes, path, input.cancellation());
+    store.publish(whole, std::move(file), false);
+    store.seal("", "");
+    store.commit();
+}
+
+}  // namespace
+
+IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
+                         const std::function<void(const Findings&)>& found) {
+    checked(dialect);
+    checked_kernel(execution);
+    if (input.is_stream()) throw std::invalid_argument("index: the input is a stream");
+    if (input.is_snapshot()) throw std::invalid_argument("index: the input is a snapshot");
+    wait_for_next_tick(input);
+    Execution by_step = execution;
+    by_step.block_size = kIndexStep;
+    by_step.index = nullptr;
+    const RecordIndex index = index_records(input, dialect, by_step);
+    const Findings& findings = index.findings();
+    if (found) found(findings);
+    if (findings.open_quote) throw OpenQuoteError(*findings.open_quote);
+
+    IndexContents contents;
+    const FileIdentity file = input.identity();
+    IndexHead& head = contents.head;
+    head.dialect_digest = dialect_digest(dialect);
+    head.size = findings.size;
+    head.mtime_ns = file.mtime_ns;
+    head.ctime_ns = file.ctime_ns;
+    head.inode = file.inode;
+    head.header_size = Locator(index).start_of(findings.header_records).offset;
+    head.header_records = findings.header_records;
+    head.records = findings.records;
+    head.divergence = findings.divergence;
+    head.content = content_hash(input.blob());
+    contents.entries = index.first_boundaries(input.cancellation());
+    rescan_if_touched(input, index, dialect, by_step);
+    return contents;
+}
+
+void write_index(Input& input, const Dialect& dialect, const Execution& execution,
+                 const std::function<void(const Findings&)>& found) {
+    const std::string path = index_path(input.path());
+    is_index_there(path);  // rather than after the scan
+    write_bytes(input, path, encode_index(make_index(input, dialect, execution, found)));
+}
+
+}  // namespace cleave

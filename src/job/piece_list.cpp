@@ -1,0 +1,79 @@
+#include "job/piece_list.h"
+
+#include <fcntl.h>
+
+#include <map>
+#include <stdexcept>
+#include <string_view>
+
+#include "cleave/error.h"
+#include "io/fd.h"
+#include "job/plan_json.h"
+
+namespace cleave {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw InputError("it is no manifest of cleave split: " + why); }
+
+const Json& member(const Json& object, const char* name) {
+    const Json* value = object.find(name);
+    if (value == nullptr) refuse("it has no '" + std::string(name) + "'");
+    return *value;
+}
+
+Json member_or_null(const Json& object, const char* name) {
+    const Json* value = object.find(name);
+    return value == nullptr ? Json() : *value;
+}
+
+HeaderMode mode_of(const Json& header) {
+    const Json& mode = member(header, "mode");
+    for (const HeaderMode known : {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone}) {
+        if (mode == Json(name_of(known))) return known;
+    }
+    refuse("its header mode is not known");
+}
+
+std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Replaces the names of the manifest by the paths.
+void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
+    std::map<std::string_view, const std::string*> by_name;
+    for (const std::string& path : paths) {
+        if (!by_name.emplace(last_component(path), &path).second) {
+            throw std::invalid_argument("join: two pieces have the name '" + std::string(last_component(path)) + "'");
+        }
+    }
+    for (ListedPiece& piece : pieces) {
+        const auto found = by_name.find(last_component(piece.path));
+        if (found == by_name.end()) {
+            throw std::invalid_argument("join: the piece '" + piece.path + "' of the manifest is missing");
+        }
+        piece.path = *found->second;
+        by_name.erase(found);
+    }
+    if (by_name.empty()) return;
+    throw std::invalid_argument("join: '" + *by_name.begin()->second + "' is no piece of the manifest");
+}
+
+}  // namespace
+
+PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths) {
+    const Fd file(::open(manifest.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(manifest);
+    const auto json = parse_json(read_to_end(file.get(), std::string::npos, manifest));
+    if (!json || json->find("cleave") == nullptr) refuse("it has no 'cleave'");
+    PieceList list;
+    list.header = mode_of(member(*json, "header"));
+    const Json::Array* pieces = member(*json, "pieces").array();
+    if (pieces == nullptr) refuse("its 'pieces' are no list");
+    for (const Json& piece : *pieces) {
+        const std::string* name = member(piece, "name").string();
+        if (name == nullptr) refuse("the name of a piece is no text");
+        list.pieces.push_back({*name, member(piece, "size"), member_or_null(piece, "crc32c")});
+    }
+    if (!paths.empty()) find_pieces(list.pieces, paths);
+    return list;
+}
+
+}  // namespace cleave

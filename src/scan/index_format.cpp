@@ -1,0 +1,233 @@
+// The bytes of an index: doc/index.md. Offsets of members are named here and nowhere else.
+//
+//   128 bytes    head
+//   16 each      entries: offset, record
+//   16 bytes     end: size of all of it, zero, CRC32C of everything before
+//
+// Everything is little-endian. The CRC finds every damaged byte, and the size every missing one.
+#define XXH_INLINE_ALL  // the code of the hash, not a library
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/crc32c.h"
+#include "cleave/index_file.h"
+#include "dialect/contract.h"
+
+namespace cleave {
+namespace {
+
+// A byte that is no text, the name, and the line breaks that transfers as text change.
+constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'C', 'L', 'V', '\r', '\n', 0x1A, '\n'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeadSize = 128;
+constexpr std::size_t kEntrySize = 16;
+constexpr std::size_t kEndSize = 16;
+
+// Where the members of the head are.
+constexpr std::size_t kAtMagic = 0;
+constexpr std::size_t kAtVersion = 8;  // four bytes; so is kAtHeadSize
+constexpr std::size_t kAtHeadSize = 12;
+constexpr std::size_t kAtDialect = 16;
+constexpr std::size_t kAtSize = 24;
+constexpr std::size_t kAtMtime = 32;
+constexpr std::size_t kAtCtime = 40;
+constexpr std::size_t kAtInode = 48;
+constexpr std::size_t kAtHeaderSize = 56;
+constexpr std::size_t kAtHeaderRecords = 64;
+constexpr std::size_t kAtRecords = 72;
+constexpr std::size_t kAtStep = 80;
+constexpr std::size_t kAtDivergenceOffset = 88;
+constexpr std::size_t kAtDivergenceRecord = 96;
+constexpr std::size_t kAtContent = 104;
+constexpr std::size_t kAtEntryCount = 112;
+constexpr std::size_t kAtReserved = 120;
+
+// In place of an offset and a record, if the quote rules do not part.
+constexpr std::uint64_t kNowhere = UINT64_MAX;
+
+template <class Number>
+Number load(std::span<const std::uint8_t> bytes, std::size_t at) {
+    Number number = 0;
+    for (std::size_t i = sizeof number; i-- > 0;) number = static_cast<Number>(number << 8U | bytes[at + i]);
+    return number;
+}
+
+std::uint64_t load_64(std::span<const std::uint8_t> bytes, std::size_t at) { return load<std::uint64_t>(bytes, at); }
+
+template <class Number>
+void store(std::span<std::uint8_t> bytes, std::size_t at, Number number) {
+    for (std::size_t i = 0; i < sizeof number; ++i) bytes[at + i] = static_cast<std::uint8_t>(number >> (8 * i));
+}
+
+std::uint64_t count_of_entries(const IndexHead& head) { return head.size / head.step + (head.size % head.step != 0); }
+
+// Whether a file can have this head.
+bool is_sound(const IndexHead& head) {
+    if (head.step == 0 || head.step > kMaxBlockSize) return false;
+    if (head.records > head.size || head.header_records > head.records || head.header_size > head.size) return false;
+    if ((head.size == 0) != (head.records == 0)) return false;
+    const auto& divergence = head.divergence;
+    return !divergence || (divergence->offset < head.size && divergence->record < head.records);
+}
+
+// Whether the entry can be the one of this number, after the entry `before`.
+bool is_sound(const IndexHead& head, std::uint64_t number, Boundary entry, Boundary before) {
+    if (entry.offset < number * head.step || entry.offset > head.size || entry.record > head.records) return false;
+    if ((entry.offset == head.size) != (entry.record == head.records)) return false;
+    if (number == 0) return entry == Boundary{};
+    return entry.offset == before.offset
+               ? entry.record == before.record
+               : entry.offset > before.offset && entry.record > before.record &&
+                     before.offset < number * head.step;  // or it would be the first boundary of this entry, too
+}
+
+std::uint32_t crc_of(std::span<const std::uint8_t> bytes) {
+    Crc32c crc;
+    crc.add(bytes);
+    return crc.value();
+}
+
+[[noreturn]] void throw_damaged() { throw IndexError("it is damaged or not complete"); }
+
+IndexHead load_head(std::span<const std::uint8_t> bytes) {
+    IndexHead head;
+    head.dialect_digest = load_64(bytes, kAtDialect);
+    head.size = load_64(bytes, kAtSize);
+    head.mtime_ns = static_cast<std::int64_t>(load_64(bytes, kAtMtime));
+    head.ctime_ns = static_cast<std::int64_t>(load_64(bytes, kAtCtime));
+    head.inode = load_64(bytes, kAtInode);
+    head.header_size = load_64(bytes, kAtHeaderSize);
+    head.header_records = load_64(bytes, kAtHeaderRecords);
+    head.records = load_64(bytes, kAtRecords);
+    head.step = load_64(bytes, kAtStep);
+    head.content = load_64(bytes, kAtContent);
+    const Place divergence{load_64(bytes, kAtDivergenceOffset), load_64(bytes, kAtDivergenceRecord)};
+    if (divergence != Place{kNowhere, kNowhere}) head.divergence = divergence;
+    return head;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> encode_index(const IndexContents& contents) {
+    const IndexHead& head = contents.head;
+    if (!is_sound(head) || contents.entries.size() != count_of_entries(head)) {
+        throw std::invalid_argument("index: no file has these contents");
+    }
+    std::vector<std::uint8_t> bytes(kHeadSize + contents.entries.size() * kEntrySize + kEndSize);
+    const Place divergence = head.divergence.value_or(Place{kNowhere, kNowhere});
+    std::ranges::copy(kMagic, bytes.begin() + kAtMagic);
+    store(bytes, kAtVersion, kVersion);
+    store(bytes, kAtHeadSize, static_cast<std::uint32_t>(kHeadSize));
+    store(bytes, kAtDialect, head.dialect_digest);
+    store(bytes, kAtSize, head.size);
+    store(bytes, kAtMtime, static_cast<std::uint64_t>(head.mtime_ns));
+    store(bytes, kAtCtime, static_cast<std::uint64_t>(head.ctime_ns));
+    store(bytes, kAtInode, head.inode);
+    store(bytes, kAtHeaderSize, head.header_size);
+    store(bytes, kAtHeaderRecords, head.header_records);
+    store(bytes, kAtRecords, head.records);
+    store(bytes, kAtStep, head.step);
+    store(bytes, kAtDivergenceOffset, divergence.offset);
+    store(bytes, kAtDivergenceRecord, divergence.record);
+    store(bytes, kAtContent, head.content);
+    store(bytes, kAtEntryCount, std::uint64_t{contents.entries.size()});
+    Boundary before;
+    for (std::size_t i = 0; i < contents.entries.size(); ++i) {
+        const Boundary& entry = contents.entries[i];
+        if (!is_sound(head, i, entry, before)) throw std::invalid_argument("index: no file has these entries");
+        store(bytes, kHeadSize + i * kEntrySize, entry.offset);
+        store(bytes, kHeadSize + i * kEntrySize + 8, entry.record);
+        before = entry;
+    }
+    const std::size_t end = bytes.size() - kEndSize;
+    store(bytes, end, std::uint64_t{bytes.size()});
+    store(bytes, end + 12, crc_of(std::span(bytes).first(end + 12)));
+    return bytes;
+}
+
+bool IndexView::begins_as_index(std::span<const std::uint8_t> bytes) noexcept {
+    return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+}
+
+IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
+    if (!begins_as_index(bytes)) throw IndexError("it is no index of cleave");
+    // The version comes first: another one may have another layout. If a damaged byte makes it another one, it is
+    // refused too.
+    if (bytes.size() < kHeadSize + kEndSize) throw_damaged();
+    const auto version = load<std::uint32_t>(bytes, kAtVersion);
+    if (version != kVersion) throw IndexError("it is of version " + std::to_string(version) + " of the format");
+    const std::size_t end = bytes.size() - kEndSize;
+    if (load_64(bytes, end) != bytes.size() || load<std::uint32_t>(bytes, end + 8) != 0) throw_damaged();
+    if (load<std::uint32_t>(bytes, end + 12) != crc_of(bytes.first(end + 12))) throw_damaged();
+
+    // A file with the right CRC may still be nonsense that somebody has made.
+    head_ = load_head(bytes);
+    if (load<std::uint32_t>(bytes, kAtHeadSize) != kHeadSize || load_64(bytes, kAtReserved) != 0) throw_damaged();
+    if (!is_sound(head_) || load_64(bytes, kAtEntryCount) != count_of_entries(head_)) throw_damaged();
+    entry_count_ = (end - kHeadSize) / kEntrySize;
+    if (entry_count_ != count_of_entries(head_) || (end - kHeadSize) % kEntrySize != 0) throw_damaged();
+    Boundary before;
+    for (std::size_t i = 0; i < entry_count_; ++i) {
+        const Boundary here = entry(i);
+        if (!is_sound(head_, i, here, before)) throw_damaged();
+        before = here;
+    }
+}
+
+Boundary IndexView::entry(std::size_t number) const noexcept {
+    const std::size_t at = kHeadSize + number * kEntrySize;
+    return {load_64(bytes_, at), load_64(bytes_, at + 8)};
+}
+
+std::uint64_t dialect_digest(const Dialect& dialect) {
+    checked(dialect);
+    // Members that mean nothing are 0. doc/index.md lists the bytes.
+    std::array<std::uint8_t, 16> bytes{};
+    bytes[0] = dialect.delimiter;
+    bytes[1] = dialect.quote ? 1 : 0;
+    bytes[2] = dialect.quote.value_or(0);
+    bytes[3] = dialect.escape ? 1 : 0;
+    bytes[4] = dialect.escape.value_or(0);
+    bytes[5] = dialect.escape && dialect.escape_scope == EscapeScope::kQuoted ? 1 : 0;
+    bytes[6] = dialect.quote && dialect.quoting == Quoting::kAnywhere ? 1 : 0;
+    bytes[7] = dialect.terminator == Terminator::kLf ? 0 : dialect.terminator == Terminator::kCr ? 1 : 2;
+    bytes[8] = dialect.header == HeaderRecord::kFirst ? 1 : 0;
+    return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+// The samples lie where their numbers put them, so every version reads the same ones.
+std::uint64_t content_hash(const Blob& blob) {
+    constexpr std::uint64_t kEdgeSize = std::uint64_t{64} << 10;
+    constexpr std::uint64_t kBlockSize = std::uint64_t{4} << 10;
+    constexpr std::uint64_t kBlockCount = 64;
+    constexpr std::uint64_t kWholeSize = 2 * kEdgeSize + kBlockCount * kBlockSize;
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    std::vector<std::uint8_t> buffer;
+    const auto add = [&](std::uint64_t offset, std::uint64_t size) {
+        const auto bytes = blob.lend(offset, static_cast<std::size_t>(size), buffer);
+        XXH3_64bits_update(&state, bytes.data(), bytes.size());
+        blob.throw_if_lost();
+    };
+    const std::uint64_t size = blob.size();
+    if (size <= kWholeSize) {
+        add(0, size);
+        return XXH3_64bits_digest(&state);
+    }
+    add(0, kEdgeSize);
+    for (std::uint64_t i = 1; i <= kBlockCount; ++i) {
+        // floor(size * i / 65), which does not overflow; never within the last 4 KiB
+        const std::uint64_t parts = kBlockCount + 1;
+        add(size / parts * i + size % parts * i / parts, kBlockSize);
+    }
+    add(size - kEdgeSize, kEdgeSize);
+    return XXH3_64bits_digest(&state);
+}
+
+std::string index_path(const std::string& input_path) { return input_path + ".cleave"; }
+
+}  // namespace cleave
