@@ -38,6 +38,13 @@ constexpr const char* kOtherDevice =
     "device: it is not the one that was measured last; cleave machine --calibrate measures it";
 constexpr const char* kNotMeasured = "this machine was not measured; cleave machine --calibrate does it";
 
+// Why there is no profile of this machine.
+std::string reason_of(const ReadProfile& read) {
+    const bool is_of_this_machine = read.reason != "not measured yet" && read.reason != "is of another processor";
+    if (!is_of_this_machine) return kNotMeasured;
+    return formatted("{}: {}; cleave machine --calibrate makes it", read.path, read.reason);
+}
+
 // Bytes per second of a thread that no rule is slower than: with keys, and a dozen columns; and without.
 constexpr double kSlowestKeyed = 20e6;
 constexpr double kSlowest = 150e6;
@@ -120,7 +127,7 @@ private:
 // The device is opened if the job turns out to be long.
 void consider_device(Arguments& arguments) {
     const ReadProfile read = read_newest_profile(profile_folder());
-    if (!read.profile) return say_cpu(arguments, kNotMeasured);
+    if (!read.profile) return say_cpu(arguments, reason_of(read));
     if (is_too_small(arguments, *read.profile)) return;
     ContextOptions options = options_of(arguments);
     options.profile = read.profile;

@@ -33,9 +33,16 @@ void DeviceChoice::remark(const std::string& line) {
 }
 
 std::string DeviceChoice::explain() const {
-    const std::scoped_lock lock(mutex_);
-    std::string text = context_ ? context_->explain() : "";
-    for (const std::string& remark : remarks_) text += remark + '\n';
+    std::shared_ptr<Context> context;
+    std::vector<std::string> remarks;
+    {
+        // Not held while the context is asked: a thread that uses the context may wait for this lock.
+        const std::scoped_lock lock(mutex_);
+        context = context_;
+        remarks = remarks_;
+    }
+    std::string text = context ? context->explain() : "";
+    for (const std::string& remark : remarks) text += remark + '\n';
     return text;
 }
 

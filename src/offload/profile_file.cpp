@@ -169,6 +169,20 @@ Fd make_temporary(int folder, std::string& name, const std::string& path) {
 
 constexpr const char* kNotMeasured = "not measured yet";
 
+// The same as below, without the path, of a file in an open folder.
+ReadProfile read_file(int folder, const std::string& name, const MachineIdentity& identity) {
+    const Fd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) return unusable(errno == ENOENT ? kNotMeasured : "cannot be opened");
+    if (!is_ours(file.get(), S_IFREG)) return unusable("is not safe");
+    try {
+        const std::string text = read_to_end(file.get(), kMostBytes, name);
+        if (text.size() > kMostBytes) return unusable("is damaged");
+        return parse(text, identity);
+    } catch (const std::system_error&) {
+        return unusable("cannot be read");
+    }
+}
+
 // The profile or the reason. `name_in` finds the name of the file in the open folder; empty: there is none.
 ReadProfile read(const std::string& folder, const MachineIdentity& identity,
                  const std::function<std::string(int folder)>& name_in) {
@@ -177,18 +191,9 @@ ReadProfile read(const std::string& folder, const MachineIdentity& identity,
     if (!is_ours(directory.get(), S_IFDIR)) return unusable("its folder is not safe");
     const std::string name = name_in(directory.get());
     if (name.empty()) return unusable(kNotMeasured);
-    const Fd file(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file.is_open()) return unusable(errno == ENOENT ? kNotMeasured : "cannot be opened");
-    if (!is_ours(file.get(), S_IFREG)) return unusable("is not safe");
-    try {
-        const std::string text = read_to_end(file.get(), kMostBytes, folder + "/" + name);
-        if (text.size() > kMostBytes) return unusable("is damaged");
-        ReadProfile profile = parse(text, identity);
-        profile.path = folder + "/" + name;
-        return profile;
-    } catch (const std::system_error&) {
-        return unusable("cannot be read");
-    }
+    ReadProfile profile = read_file(directory.get(), name, identity);
+    profile.path = folder + "/" + name;
+    return profile;
 }
 
 bool is_profile_name(const std::string& name) { return name.starts_with("machine-") && name.ends_with(".json"); }

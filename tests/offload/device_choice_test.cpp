@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "simulated_device.h"
@@ -107,6 +108,30 @@ TEST(DeviceChoice, WhatElseIsThrownComesOut) {
     DeviceChoice choice(failing);
     EXPECT_THROW(choice.open(), std::bad_alloc);
     EXPECT_FALSE(choice.open());
+}
+
+// While a body of the context runs, which holds the context, the choice may be used.
+TEST(DeviceChoice, IsNotHeldWhileTheContextIsAsked) {
+    const auto context = make_context();
+    DeviceChoice choice(context);
+    std::atomic<bool> is_asking = false;
+    std::jthread asking;
+    const auto function = annotate<std::uint64_t(std::uint64_t)>(
+        "wait",
+        [&](std::uint64_t x) {
+            asking = std::jthread([&choice, &is_asking] {
+                is_asking = true;
+                is_asking.notify_one();
+                choice.explain();  // waits for the context
+            });
+            is_asking.wait(false);
+            for (int i = 0; i < 1000; ++i) choice.remark("one");
+            return x;
+        },
+        nullptr);
+    EXPECT_EQ(context->get(function(7)), 7U);
+    asking.join();
+    EXPECT_NE(choice.explain().find("one\none\n"), std::string::npos);
 }
 
 TEST(DeviceChoice, RemarksComeInOrderBehindWhatWasDone) {

@@ -243,7 +243,7 @@ TEST_F(DeviceLaneTest, TheCpuGoesOnWhereTheDeviceFails) {
             failing_call_ = 0;
             EXPECT_EQ(cat(source, text, good_prospect()), wanted);
             const std::uint64_t calls = device_->calls();
-            const std::uint64_t step = test::kSanitized ? 5 : 1;
+            const std::uint64_t step = test::kSanitized ? 11 : 1;
             std::uint64_t remarks = 0;
             for (failing_call_ = 1; failing_call_ <= calls; failing_call_ += step) {
                 SCOPED_TRACE(failing_call_);
@@ -266,7 +266,7 @@ TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
         const Outcome wanted = cat(source, text, std::make_shared<DeviceChoice>(open()));
         const std::uint64_t calls = device_->calls();
         std::uint64_t thrown = 0;
-        for (std::uint64_t call = 1; call <= calls; call += test::kSanitized ? 5 : 1) {
+        for (std::uint64_t call = 1; call <= calls; call += test::kSanitized ? 11 : 1) {
             SCOPED_TRACE(call);
             const std::shared_ptr<Context> context = open();
             device_->fail_call(device_->calls() + call, DeviceFault::kFailed);
@@ -283,10 +283,10 @@ TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
     }
 }
 
-// 100 times the work of the CPU.
+// Many times the work of the CPU.
 TEST_F(DeviceLaneTest, ADeviceThatIsSlowerLeavesTheRestToTheCpu) {
     const std::string text = usual_text(kTrialSize + 40 * kPageSize);
-    stage_.repetitions = 100;
+    stage_.repetitions = test::kSanitized ? 30 : 100;
     for (const Source source : kSources) {
         const Outcome wanted = cat(source, text, nullptr);
         const std::uint64_t before = stage_.pages();

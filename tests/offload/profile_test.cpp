@@ -1,4 +1,5 @@
 // Measuring a machine, and the file of what was measured.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,6 +183,80 @@ TEST_F(ProfileFile, WhatOthersCanWriteIsNotUsed) {
     fs::remove(path);
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
     EXPECT_EQ(reason(), "is not safe");
+}
+
+// The profile that is read before a device is open.
+class NewestProfile : public ProfileFile {
+protected:
+    NewestProfile() { profile.identity.cpu = processor_model(); }
+
+    ReadProfile read() const { return read_newest_profile(folder); }
+    // Writes a profile of the device, `age` seconds ago.
+    fs::path write_of(const std::string& device, int age) {
+        profile.identity.device = device;
+        const fs::path path = write();
+        const ::timespec then{::time(nullptr) - age, 0};
+        const ::timespec times[] = {then, then};
+        EXPECT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+        return path;
+    }
+};
+
+TEST_F(NewestProfile, IsTheOneThatWasWrittenLast) {
+    EXPECT_EQ(read().reason, "not measured yet");
+    EXPECT_EQ(read().path, folder);
+    EXPECT_EQ(read_newest_profile("").reason, "not measured yet");
+    for (const auto& [device, age] : {std::pair("b", 100), std::pair("c", 10), std::pair("a", 50)}) {
+        write_of(device, age);
+    }
+    ASSERT_TRUE(read().profile) << read().reason;
+    EXPECT_EQ(read().profile->identity.device, "c");
+    EXPECT_EQ(read().path, folder / "machine-c.json");
+    profile.identity.driver = "another";  // that is found out once the device is open
+    write_of("a", 0);
+    EXPECT_EQ(*read().profile, profile);
+}
+
+TEST_F(NewestProfile, OtherFilesAreNoProfiles) {
+    write_of("a", 100);
+    for (const char* name : {"machine-.json~", "machine-b.jso", "xmachine-b.json", ".machine-b.json.123"}) {
+        std::ofstream(folder / name) << "{";
+    }
+    EXPECT_EQ(read().path, folder / "machine-a.json");
+    EXPECT_TRUE(read().profile);
+}
+
+// It says which file it is. An older profile is not used in its place.
+TEST_F(NewestProfile, ThatMayNotBeUsedIsNamed) {
+    write_of("a", 100);
+    const fs::path path = write_of("b", 10);
+    EXPECT_TRUE(read().profile);
+    const auto expect = [&](const char* reason) {
+        EXPECT_EQ(read().reason, reason);
+        EXPECT_EQ(read().path, path);
+        EXPECT_FALSE(read().profile);
+    };
+    std::ofstream(path, std::ios::trunc) << "{";
+    expect("is damaged");
+    profile.identity.cpu = "another";
+    write();
+    expect("is of another processor");
+    fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+    expect("is not safe");
+    fs::remove(path);
+    fs::create_symlink(folder / "machine-a.json", path);
+    expect("cannot be opened");
+    fs::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    expect("is not safe");
+    fs::remove(path);
+    fs::create_directory(path);
+    expect("is not safe");
+    fs::remove(path);
+    EXPECT_TRUE(read().profile);
+    fs::permissions(folder, fs::perms::group_write, fs::perm_options::add);
+    EXPECT_EQ(read().reason, "its folder is not safe");
+    EXPECT_EQ(read().path, folder);
 }
 
 TEST(ProfileFolder, IsThatOfTheCache) {

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""cleave split and cat with --device auto and --device gpu: what they say, and that the output is always the same.
+
+  auto_test.py --cleave PATH --module EMULATED_CUDA_MODULE --simulated SIMULATED_MODULE --foreign MODULE
+
+The command is copied to a folder with the module in ../lib/cleave, where it looks for it. The profile is measured and
+then changed, so that the device looks as cheap or as dear as a check wants.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BLOCK = 256                 # bytes of a run for the CPU; a page for the device has 128 of them
+TRIAL = 768 * BLOCK         # what the CPU takes before it is decided
+KEY = "0123456789abcdef0123456789abcdef0123456789"
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("not so:", what)
+
+
+def make_text(size, last=""):
+    lines = ["id,name,note"]
+    length = 0
+    for i in range(size):
+        lines.append('%d,"Doe, J%s",%s' % (i, "\n" * (i % 3 == 0), "n" * (i % 17)))
+        length += len(lines[-1]) + 1
+        if length > size:
+            break
+    return "\n".join(lines) + "\n" + last
+
+
+class Site:
+    def __init__(self, folder, cleave, module):
+        self.folder = folder
+        self.cleave = os.path.join(folder, "bin", "cleave")
+        self.module = os.path.join(folder, "lib", "cleave", "cleave_cuda.so")
+        self.cache = os.path.join(folder, "cache")
+        for path, source in [(self.cleave, cleave), (self.module, module)]:
+            os.makedirs(os.path.dirname(path))
+            shutil.copy(source, path)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run(self, *words, stdin=None, cache=None):
+        environment = {**os.environ, "XDG_CACHE_HOME": cache or self.cache, "KEY": KEY}
+        done = subprocess.run([self.cleave, *words], capture_output=True, text=True, timeout=120, env=environment,
+                              cwd=self.folder, input=stdin)
+        return done.returncode, done.stdout, done.stderr
+
+    def cat(self, *words, **more):
+        return self.run("cat", "--block-size", str(BLOCK), *RULES, *words, **more)
+
+    def profile_path(self):
+        names = os.listdir(os.path.join(self.cache, "cleave"))
+        check(len(names) == 1, "one profile: %s" % names)
+        return os.path.join(self.cache, "cleave", names[0])
+
+    def change_profile(self, **members):
+        with open(self.profile_path()) as file:
+            profile = json.load(file)
+        profile.update(members)
+        with open(self.profile_path(), "w") as file:
+            json.dump(profile, file)
+        return profile
+
+
+RULES = ["--redact", "id: keep", "--key", "k=env:KEY", "--redact", "name: hmac(k)", "--redact", "note: mask"]
+AUTO = ["--device", "auto"]
+CHEAP = {"open": 0, "stage": 1e-30}
+OF_AUTO = "cleave: --device auto: the CPU applies all rules: "
+NOT_MEASURED = OF_AUTO + "this machine was not measured; cleave machine --calibrate does it\n"
+OTHER = "cleave: device: it is not the one that was measured last; cleave machine --calibrate measures it\n"
+NOT_OPENED = "cleave: stage: the CPU goes on, because the device cannot be opened\n"
+BY_CPU = "cleave: stage: the CPU\n"
+
+
+def check_without_profile(site, path):
+    wanted = site.cat(path)
+    check(wanted[0] == 0 and wanted[2] == "", "the CPU: %s" % (wanted,))
+    check(site.cat(*AUTO, path) == (0, wanted[1], NOT_MEASURED), "not measured: it is said")
+    check(site.cat(*AUTO, "--quiet", path) == wanted, "not measured: --quiet")
+    code, out, errors = site.cat(*AUTO, "--explain", path)
+    check((code, out, errors) == (0, wanted[1], NOT_MEASURED + BY_CPU), "not measured: %s" % errors)
+    check(not os.path.exists(site.cache), "nothing is measured by the way")
+
+
+def check_calibration(site):
+    code, out, errors = site.run("machine", "--calibrate")
+    lines = {line[:18].strip(): line[19:] for line in out.splitlines()}
+    check(code == 0 and errors == "", "it is measured: %s" % errors)
+    check(lines.get("to open it", "").endswith("s"), "the time to open it: %s" % lines)
+    check(lines.get("rules", "").endswith(" GB/s, moves included"), "the rate of rules: %s" % lines)
+    profile = site.change_profile()
+    check(profile["open"] > 0 and profile["stage"] > 0, "both are kept: %s" % profile)
+
+
+def check_output(site):
+    site.change_profile(**CHEAP)
+    for size, is_slower in [(TRIAL + 3 * 128 * BLOCK, False), (TRIAL + 30 * 128 * BLOCK, True)]:
+        text = make_text(size, "1,last,one")
+        path = site.write("in.csv", text)
+        wanted = site.cat(path)
+        check(wanted[0] == 0, "the CPU: %s" % wanted[2])
+        for name, words, stdin in [("file", [path], None), ("pipe", ["-"], text)]:
+            code, out, errors = site.cat(*AUTO, "--explain", *words, stdin=stdin)
+            check(code == 0 and out == wanted[1], "%s of %d bytes is as by the CPU: %s" % (name, size, errors))
+            check("stage: device" in errors, "%s: the device was taken: %s" % (name, errors))
+            # The emulated device is a hundred times slower than the CPU.
+            slower = "stage: the CPU goes on, because the device was slower\n"
+            check((slower in errors) == is_slower, "%s: it is seen that it is slower: %s" % (name, errors))
+            check(site.cat(*AUTO, *words, stdin=stdin) == wanted, "%s: without --explain nothing is said" % name)
+            check(site.cat("--device", "gpu", *words, stdin=stdin) == wanted, "%s: the device alone" % name)
+
+
+def pieces_of(site, *words):
+    folder = site.path("out")
+    os.mkdir(folder)
+    code, out, errors = site.run("split", "--block-size", str(BLOCK), "-o", "out/{i}", "--manifest", "out/manifest",
+                                 "--report", "out/report", *RULES, *words)
+    files = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name)) as file:
+            files[name] = file.read()
+    shutil.rmtree(folder)
+    return code, files, errors
+
+
+def check_pieces(site):
+    path = site.write("in.csv", make_text(3 * TRIAL))
+    for policy in [["-n", "2"], ["-l", "9000"], ["-C", "200K"]]:
+        wanted = pieces_of(site, *policy, path)
+        check(wanted[0] == 0 and len(wanted[1]) > 3, "pieces %s: %s" % (policy, wanted[2]))
+        for words in [AUTO, ["--device", "gpu"], [*AUTO, "-j", "3"]]:
+            made = pieces_of(site, *policy, *words, path)
+            differing = [name for name in wanted[1] if made[1].get(name) != wanted[1][name]]
+            check(made[0] == 0 and made[1].keys() == wanted[1].keys() and not differing,
+                  "pieces %s %s: %s %s" % (policy, words, differing, made[2]))
+
+
+def check_faults(site):
+    for fault in ["1,2\n", '1,"2"3,4\n', '1,"2,3\n']:
+        for before in [100, TRIAL + 70000]:
+            text = make_text(before) + fault + make_text(20000)[13:]
+            path = site.write("in.csv", text)
+            for words, stdin in [([path], None), (["-"], text)]:
+                code, out, errors = site.cat(*words, stdin=stdin)
+                check(code == 3, "the CPU finds %r: %d" % (fault, code))
+                for device in ["auto", "gpu"]:
+                    made = site.cat("--device", device, *words, stdin=stdin)
+                    check((made[0], made[2]) == (code, errors), "%r by %s: %s, not %s" % (fault, device, made[2], errors))
+                    check(out.startswith(made[1]), "%r by %s: what is before it" % (fault, device))
+
+
+def check_what_is_said(site):
+    text = make_text(TRIAL + 100000)
+    path = site.write("in.csv", text)
+    wanted = site.cat(path)
+    site.change_profile(open=1e6, stage=1e-30)
+    check(site.cat(*AUTO, path) == wanted, "a small input: nothing is said")
+    check(site.cat(*AUTO, "--explain", path) == (*wanted[:2], BY_CPU), "a small input: the CPU")
+    check(site.cat(*AUTO, "--explain", "-", stdin=text) == (*wanted[:2], BY_CPU), "a pipe: opening takes too long")
+    site.change_profile(open=0, stage=1)
+    check(site.cat(*AUTO, "--explain", path) == (*wanted[:2], BY_CPU), "a slow device")
+    site.change_profile(open=0, stage=0)
+    check(site.cat(*AUTO, "--explain", path) == (*wanted[:2], BY_CPU), "a device without rules")
+
+    driver = site.change_profile(**CHEAP)["driver"]
+    site.change_profile(driver="another")
+    check(site.cat(*AUTO, path) == wanted, "another driver: the same output")
+    check(site.cat(*AUTO, "--explain", path) == (*wanted[:2], OTHER + NOT_OPENED), "another driver: %s" %
+          site.cat(*AUTO, "--explain", path)[2])
+    site.change_profile(driver=driver)
+
+    os.rename(site.module, site.module + "~")
+    code, out, errors = site.cat(*AUTO, "--explain", path)
+    check((code, out) == wanted[:2] and errors.endswith(NOT_OPENED) and "no module; looked for" in errors,
+          "without the module: %s" % errors)
+    check(site.cat(*AUTO, path) == wanted, "without the module nothing is said")
+    code, out, errors = site.cat("--device", "gpu", path)
+    check(code == 1 and out == "" and errors.startswith("cleave: --device gpu: no module; looked for "),
+          "gpu without the module: %d %s" % (code, errors))
+    os.rename(site.module + "~", site.module)
+
+    cpu = site.change_profile()["cpu"]
+    site.change_profile(cpu="another")
+    check(site.cat(*AUTO, path) == (*wanted[:2], NOT_MEASURED), "a profile of another processor")
+    site.change_profile(cpu=cpu)
+    with open(site.profile_path()) as file:
+        profile = file.read()
+    with open(site.profile_path(), "w") as file:
+        file.write("{")
+    damaged = OF_AUTO + site.profile_path() + ": is damaged; cleave machine --calibrate makes it\n"
+    check(site.cat(*AUTO, path) == (*wanted[:2], damaged), "a damaged profile: %s" % site.cat(*AUTO, path)[2])
+    check(site.cat(*AUTO, "--quiet", path) == wanted, "a damaged profile: --quiet")
+    with open(site.profile_path(), "w") as file:
+        file.write(profile)
+    os.chmod(site.profile_path(), 0o620)
+    check("is not safe; " in site.cat(*AUTO, path)[2], "a profile that others can write")
+    os.chmod(site.profile_path(), 0o600)
+
+
+# A module that cannot be used is an error that names it.
+def check_modules(site, simulated, foreign):
+    path = site.write("in.csv", make_text(100000))
+    wanted = site.cat(path)
+    for config, message in [(":no driver", "no driver"), (":no card", "no such card"),
+                            (":no luck", "the module cannot be used: " + simulated)]:
+        code, out, errors = site.cat("--device", simulated + config, path)
+        start = "cleave: --device %s%s: %s" % (simulated, config, message)
+        check(code == 1 and out == "" and errors.startswith(start), "%s: %d %s" % (config, code, errors))
+    code, out, errors = site.cat("--device", foreign, path)
+    check(code == 1 and out == "" and "the module cannot be used: %s: it is of version" % foreign in errors,
+          "another version: %s" % errors)
+    check(site.cat("--device", simulated + ":100000000", path) == wanted, "a device that has no rules")
+    code, out, errors = site.cat("--device", simulated + ":1", path)
+    check(code == 1 and "out of memory" in errors, "a device without memory: %d %s" % (code, errors))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ["--cleave", "--module", "--simulated", "--foreign"]:
+        parser.add_argument(name, required=True, type=os.path.abspath)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(os.path.realpath(folder), arguments.cleave, arguments.module)
+        check_without_profile(site, site.write("in.csv", make_text(100000)))
+        check_calibration(site)
+        check_output(site)
+        check_pieces(site)
+        check_faults(site)
+        check_what_is_said(site)
+        check_modules(site, arguments.simulated, arguments.foreign)
+    sys.exit(1 if failures else 0)
+
+
+main()
