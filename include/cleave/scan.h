@@ -20,6 +20,7 @@ namespace cleave {
 
 class BlockSummariser;
 class DeviceChoice;
+class FirstStarts;
 class IndexFile;
 class MemoryManager;
 struct BlockReport;
@@ -100,7 +101,9 @@ public:
     Boundary end() const noexcept { return {findings_.size, findings_.records}; }
     std::size_t block_size() const noexcept { return block_size_; }
     // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
-    std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr) const;
+    // `known` may spare the look at the bytes.
+    std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr,
+                                           const FirstStarts* known = nullptr) const;
 
 private:
     friend class Locator;
