@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels_under_test.h"
+#include "scan/first_starts.h"
 
 namespace cleave::test {
 namespace {
@@ -28,10 +29,20 @@ void IndexCheck::expect_index(const Execution& execution) const {
                                     << (text_.size() > 2000 ? "a long text" : shown(text_)));
     const RecordIndex index(bytes_of(text_), dialect_, execution);
     expect_answers(index);
+    expect_first_boundaries(index.first_boundaries(), execution.block_size);
+    FirstStarts starts;
+    Execution with_starts = execution;
+    with_starts.summariser = &starts;
+    const RecordIndex again(bytes_of(text_), dialect_, with_starts);
+    EXPECT_TRUE(again.has_same_records(index));
+    expect_first_boundaries(again.first_boundaries(nullptr, &starts), execution.block_size);
+}
+
+void IndexCheck::expect_first_boundaries(const std::vector<Boundary>& boundaries, std::uint64_t block_size) const {
     std::uint64_t block = 0;
-    for (const Boundary& first : index.first_boundaries()) {
+    for (const Boundary& first : boundaries) {
         ASSERT_EQ(first, reading_.at_or_after(block)) << "block at byte " << block;
-        block += execution.block_size;
+        block += block_size;
     }
     EXPECT_GE(block, text_.size());
 }

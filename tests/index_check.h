@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cleave/scan.h"
 #include "inputs.h"
@@ -23,6 +24,7 @@ public:
     const Reading& reading() const { return reading_; }
 
 private:
+    void expect_first_boundaries(const std::vector<Boundary>& boundaries, std::uint64_t block_size) const;
     void expect_findings(const Findings& findings) const;
     void expect_divergence(const std::optional<Place>& divergence) const;
     void expect_locations(const RecordIndex& index) const;

@@ -17,6 +17,7 @@
 #include "cleave/plan.h"
 #include "index_check.h"
 #include "kernels_under_test.h"
+#include "scan/first_starts.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {
@@ -453,6 +454,29 @@ TEST_F(IndexFileTest, IsMadeAsTheReferenceMakesIt) {
         EXPECT_EQ(made.entries, wanted.entries);
         EXPECT_NO_THROW(encode_index(made));
     }
+}
+
+// In plain files nearly all boundaries are found while the file is scanned.
+TEST_F(IndexFileTest, IsMadeInOnePass) {
+    Random random(4);
+    const std::string text = random_csv(random, Dialect{}, 500'000, 0);
+    FirstStarts starts;
+    Execution execution{nullptr, 2, 4096};
+    execution.summariser = &starts;
+    const RecordIndex index(bytes_of(text), Dialect{}, execution);
+    const std::vector<Boundary> boundaries = index.first_boundaries();
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < boundaries.size(); ++i) {
+        for (const State state :
+             {State::kRecordStart, State::kFieldStart, State::kUnquoted, State::kQuoted, State::kQuoteInQuoted}) {
+            const auto start = starts.find(i, state);
+            if (start && i * 4096 + *start == boundaries[i].offset) {
+                ++found;
+                break;
+            }
+        }
+    }
+    EXPECT_GT(found, boundaries.size() * 9 / 10);
 }
 
 // Plans by an index are the plans by a scan, whatever the policy.

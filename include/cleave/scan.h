@@ -20,6 +20,7 @@ namespace cleave {
 
 class BlockSummariser;
 class DeviceChoice;
+class FirstStarts;
 class IndexFile;
 class MemoryManager;
 struct BlockReport;
@@ -100,7 +101,9 @@ public:
     Boundary end() const noexcept { return {findings_.size, findings_.records}; }
     std::size_t block_size() const noexcept { return block_size_; }
     // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
-    std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr) const;
+    // `known` may spare the look at the bytes.
+    std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr,
+                                           const FirstStarts* known = nullptr) const;
 
 private:
     friend class Locator;
@@ -147,8 +150,9 @@ private:
 };
 
 // Indexes the records of a blob, or reads Execution::index. An incomplete last record of a snapshot is left out of the
-// index and of input.blob(): see Input::left_out(); a snapshot is always scanned. Throws as RecordIndex and
-// rescan_if_touched(), IndexError, and std::invalid_argument for a stream.
+// index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws as RecordIndex and
+// rescan_if_touched(); with Execution::index InputChangedError if it is that of another file or dialect, and IndexError
+// if it could not be read; and std::invalid_argument for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
 // Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws

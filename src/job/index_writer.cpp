@@ -1,7 +1,7 @@
 // Makes the index of a file and writes it beside the file.
 //
 //   wait until the clock has passed the time of the file's last change
-//   scan the file; walk from the start of each MiB to the first record start
+//   scan the file; while a MiB is in the cache, walk to its first record start (scan/first_starts.h)
 //   write the bytes to a file without a name; give it the name, in exchange for an older index
 //
 // The wait is for edits that come right after the scan. A file's times move in ticks of some milliseconds. Within the
@@ -26,6 +26,7 @@
 #include "dialect/contract.h"
 #include "io/fd.h"
 #include "scan/contract.h"
+#include "scan/first_starts.h"
 #include "write/piece_store.h"
 
 namespace cleave {
@@ -103,6 +104,9 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
     Execution by_step = execution;
     by_step.block_size = kIndexStep;
     by_step.index = nullptr;
+    FirstStarts starts;
+    const bool finds_starts = by_step.summariser == nullptr;
+    if (finds_starts) by_step.summariser = &starts;
     const RecordIndex index = index_records(input, dialect, by_step);
     const Findings& findings = index.findings();
     if (found) found(findings);
@@ -121,7 +125,7 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
     head.records = findings.records;
     head.divergence = findings.divergence;
     head.content = content_hash(input.blob());
-    contents.entries = index.first_boundaries(input.cancellation());
+    contents.entries = index.first_boundaries(input.cancellation(), finds_starts ? &starts : nullptr);
     rescan_if_touched(input, index, dialect, by_step);
     return contents;
 }

@@ -1,5 +1,6 @@
 #include "scan/block_summariser.h"
 
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -14,7 +15,8 @@ class Reporter {
 public:
     explicit Reporter(const BlockedInput& input) : input_(input), rescanner_(input.dialect, *input.execution.kernel) {}
 
-    BlockReport report(std::size_t number) {
+    // The bytes are those of the block, and valid until the next call.
+    std::pair<BlockReport, std::span<const std::uint8_t>> report(std::size_t number) {
         const std::uint64_t block = input_.begin_of(number);
         // The bytes before a block determine the carry at its start.
         const std::uint64_t from = block - std::min(block, kLookBack);
@@ -24,7 +26,7 @@ public:
         BlockReport report;
         report.summarised = summarise_block(bytes, bom, begin, bytes.size(), input_.dialect, *input_.execution.kernel);
         if (begin == block - from) report.rescan = rescanner_.rescan(bytes.subspan(begin), report.summarised);
-        return report;
+        return {report, bytes.subspan(block - from)};
     }
 
 private:
@@ -43,7 +45,9 @@ void KernelSummariser::summarise(const BlockedInput& input, std::size_t first, s
                      if (input.cancellation != nullptr) input.cancellation->throw_if_requested();
                      const std::uint64_t end = input.end_of(first + i);
                      ahead.wait_for(end - begin);
-                     out[i] = reporter.report(first + i);
+                     const auto [report, bytes] = reporter.report(first + i);
+                     out[i] = report;
+                     reported(input, first + i, bytes, out[i]);
                      input.blob.throw_if_lost();  // the rest would be zeros
                      if (input.execution.meter != nullptr)
                          input.execution.meter->scanned += end - input.begin_of(first + i);

@@ -49,9 +49,14 @@ public:
 };
 
 // By the kernel and the threads of the execution. Keeps nothing, so it can be used for several indexes at once.
-class KernelSummariser final : public BlockSummariser {
+class KernelSummariser : public BlockSummariser {
 public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override;
+
+private:
+    // Is called when the block has its report, by the thread that made it. `bytes` are those of the block.
+    virtual void reported(const BlockedInput& /*input*/, std::size_t /*number*/,
+                          std::span<const std::uint8_t> /*bytes*/, const BlockReport& /*report*/) {}
 };
 
 }  // namespace cleave

@@ -1,26 +1,23 @@
 // The index of an input, by a scan or from an index file, and the boundaries that go into such a file:
 //
-//   for each block in which a record starts: walk from its start state to the first record start
+//   for each block in which a record starts: walk from its start state to the first record start, unless the thread
+//   that
+//       summarised the block has done so
 //   for each other block: take the boundary of the block after it
-//
-// The walk reads some records of each MiB.
 #include <algorithm>
 
-#include "base/bits.h"
 #include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
-#include "kernels/kernel.h"
 #include "scan/contract.h"
+#include "scan/first_starts.h"
 #include "scan/walker.h"
 
 namespace cleave {
 namespace {
 
-// Most records are shorter than the first slice of a walk.
-constexpr std::size_t kFirstSliceSize = 512;
-constexpr std::size_t kSliceGrowth = 8;
+constexpr std::size_t kPartSize = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -57,32 +54,28 @@ bool RecordIndex::has_same_records(const RecordIndex& other) const {
     return is_read_ == other.is_read_ ? entries_ == other.entries_ : first_boundaries() == other.first_boundaries();
 }
 
-std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancellation) const {
+std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancellation, const FirstStarts* known) const {
     std::vector<Boundary> boundaries(entries_.size());
     Walker walker(dialect_, *kernel_, bom_);
     std::vector<std::uint8_t> buffer;
+    // The block's bytes are lent in parts: most walks are short.
+    const auto walk = [&](std::size_t i) {
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        std::uint64_t offset = block_begin(i) + entries_[i].begin;
+        walker.seek(offset, entries_[i].records_before, static_cast<State>(entries_[i].state));
+        for (std::size_t size = kPartSize; offset < block_end(i); offset += size) {
+            size = std::min<std::uint64_t>(block_end(i) - offset, kPartSize);
+            const auto start = FirstStarts::first_start(walker, blob_->lend(offset, size, buffer));
+            if (start) return offset + *start;
+        }
+        throw InputChangedError();
+    };
     Boundary next = end();
     for (std::size_t i = entries_.size(); i-- > 0;) {
         const Entry& entry = entries_[i];
-        if (entry.records_before == next.record) {  // no record starts in the block
-            boundaries[i] = next;
-            continue;
-        }
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        walker.seek(block_begin(i) + entry.begin, entry.records_before, static_cast<State>(entry.state));
-        std::size_t slice_size = kFirstSliceSize;
-        for (;;) {
-            const std::uint64_t offset = walker.offset();
-            const std::size_t size = std::min<std::uint64_t>(block_end(i) - offset, slice_size);
-            if (size == 0) throw InputChangedError();
-            const auto starts = walker.walk(blob_->lend(offset, size, buffer));
-            const auto word = std::ranges::find_if(starts, [](std::uint64_t bits) { return bits != 0; });
-            if (word != starts.end()) {
-                const auto words_before = static_cast<std::uint64_t>(word - starts.begin());
-                next = {offset + words_before * kStepSize + first_bit(*word), entry.records_before};
-                break;
-            }
-            slice_size *= kSliceGrowth;
+        if (entry.records_before != next.record) {  // a record starts in the block
+            const auto start = known == nullptr ? std::nullopt : known->find(i, static_cast<State>(entry.state));
+            next = {start ? block_begin(i) + *start : walk(i), entry.records_before};
         }
         boundaries[i] = next;
     }
