@@ -30,11 +30,13 @@ void IndexCheck::expect_index(const Execution& execution) const {
     const RecordIndex index(bytes_of(text_), dialect_, execution);
     expect_answers(index);
     expect_first_boundaries(index.first_boundaries(), execution.block_size);
+    Execution by_kernel = execution;
+    by_kernel.summariser = nullptr;
     FirstStarts starts;
     Execution with_starts = execution;
     with_starts.summariser = &starts;
     const RecordIndex again(bytes_of(text_), dialect_, with_starts);
-    EXPECT_TRUE(again.has_same_records(index));
+    EXPECT_TRUE(again.has_same_records(RecordIndex(bytes_of(text_), dialect_, by_kernel)));
     expect_first_boundaries(again.first_boundaries(nullptr, &starts), execution.block_size);
 }
 
