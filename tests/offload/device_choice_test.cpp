@@ -77,6 +77,7 @@ TEST(DeviceChoice, OpensOnceWhoeverAsks) {
     EXPECT_EQ(opened, 0);
     std::vector<std::shared_ptr<Context>> contexts(6);
     std::vector<std::jthread> threads;
+    threads.reserve(contexts.size());
     for (auto& context : contexts) threads.emplace_back([&choice, &context] { context = choice.open(); });
     threads.clear();
     EXPECT_EQ(opened, 1);

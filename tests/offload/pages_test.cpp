@@ -289,6 +289,7 @@ TEST_F(PinnedBlocksTest, KeepsOnlySome) {
     const auto device = device_of(1 << 20);
     const auto blocks = std::make_shared<PinnedBlocks>(manager_of(*device), 0);
     std::vector<std::shared_ptr<Memory>> all;
+    all.reserve(40);
     for (std::size_t i = 0; i < 40; ++i) all.push_back(blocks->take(100 + i * 100));
     const void* const smallest = all[0]->data();
     const void* const largest = all[39]->data();
@@ -337,7 +338,8 @@ TEST_F(PinnedBlocksTest, AnyThreadTakesAndGivesBack) {
     const auto device = device_of(1 << 20);
     const auto blocks = std::make_shared<PinnedBlocks>(manager_of(*device), 0);
     std::vector<std::jthread> threads;
-    for (unsigned t = 0; t < 4; ++t) {
+    threads.reserve(4);
+    for (std::size_t t = 0; t < 4; ++t) {
         threads.emplace_back([&blocks, t] {
             std::shared_ptr<Memory> kept;
             for (std::size_t i = 0; i < 500; ++i) {
@@ -391,7 +393,7 @@ protected:
     static std::string usual_text(std::size_t size) {
         std::string text;
         for (std::size_t i = 0; text.size() < size; ++i) {
-            text += std::to_string(i) + ",\"Doe, \"\"J" + std::string(i % 90, '.') + "\"\"\n" +
+            text += std::to_string(i) + R"(,"Doe, ""J)" + std::string(i % 90, '.') + "\"\"\n" +
                     (i % 5 == 0 ? "\n" : "") + "\",z\n";
             if (i % 40 == 0) text += "\n\n";
         }

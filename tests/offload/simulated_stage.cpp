@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cleave/error.h"
@@ -17,7 +18,7 @@ namespace cleave {
 namespace {
 
 // The entry is a table of plain functions, so it finds the stage here.
-SimulatedStage* current = nullptr;
+SimulatedStage* current = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
 
 }  // namespace
 
@@ -97,7 +98,7 @@ private:
     }
 };
 
-SimulatedStage::SimulatedStage(const Stage& stage) : stage_(stage) {
+SimulatedStage::SimulatedStage(Stage stage) : stage_(std::move(stage)) {
     if (current != nullptr) std::abort();
     current = this;
 }

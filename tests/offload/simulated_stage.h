@@ -14,7 +14,7 @@ namespace cleave {
 // opened through it must be closed before it ends.
 class SimulatedStage {
 public:
-    explicit SimulatedStage(const Stage& stage);
+    explicit SimulatedStage(Stage stage);
     SimulatedStage(const SimulatedStage&) = delete;
     SimulatedStage& operator=(const SimulatedStage&) = delete;
     ~SimulatedStage();
