@@ -173,10 +173,14 @@ TEST(IndexFormat, HasStableHashes) {
     EXPECT_EQ(dialect_digest(dialect), 0x5612FF1C8C2D9E90U);
     const std::vector<Dialect> dialects = every_dialect_and_rule();
     std::set<std::uint64_t> digests;
-    for (const Dialect& each : dialects) digests.insert(dialect_digest(each));
+    std::size_t alike = 0;  // without quotes there are no rules for quotes
+    for (const Dialect& each : dialects) {
+        digests.insert(dialect_digest(each));
+        if (!each.quote && each.quoting == Quoting::kAnywhere) ++alike;
+    }
     dialect.header = HeaderRecord::kFirst;
     digests.insert(dialect_digest(dialect));
-    EXPECT_EQ(digests.size(), dialects.size() + 1 - 9);  // without quotes there are no rules for quotes
+    EXPECT_EQ(digests.size(), dialects.size() + 1 - alike);
     EXPECT_EQ(content_hash(MemoryBlob(bytes_of(""))), 0x2D06800538D394C2U);  // XXH3-64 of nothing
 }
 
