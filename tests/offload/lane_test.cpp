@@ -353,6 +353,8 @@ TEST_F(DeviceLaneTest, WrongGuessesCostTimeAndNothingElse) {
     std::string text = usual_text(kTrialSize);
     for (int i = 0; i < 30; ++i) text += "7,b," + std::string(5'000, 'x') + "\n";
     for (const Source source : kSources) expect_same(source, text, "long fields");
+    stage_.odd_text = "7,b";
+    for (const Source source : kSources) expect_same(source, text, "long fields, by the CPU");
 }
 
 // A fault at any place is reported as by the CPU, and what comes before it is written.
