@@ -58,8 +58,10 @@ void PagesAhead::run(const std::stop_token& stop) {
         try {
             std::optional<RecordPage> page = read();
             lock.lock();
-            if (page) read_.push_back(*std::move(page));
-            is_last = !page;
+            if (page) {
+                read_.push_back(*std::move(page));
+                is_last = false;
+            }
         } catch (...) {  // carried to the thread that asks for the page
             if (!lock.owns_lock()) lock.lock();
             failure_ = std::current_exception();
