@@ -58,10 +58,11 @@ void PagesAhead::run(const std::stop_token& stop) {
         try {
             std::optional<RecordPage> page = read();
             lock.lock();
-            is_last = !page;
-            if (page) read_.push_back(*std::move(page));
+            if (page) {
+                read_.push_back(*std::move(page));
+                is_last = false;
+            }
         } catch (...) {  // carried to the thread that asks for the page
-            is_last = true;
             if (!lock.owns_lock()) lock.lock();
             failure_ = std::current_exception();
         }
