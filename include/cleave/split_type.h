@@ -17,6 +17,8 @@
 //       static Column merge(std::span<const Column* const> parts, MemoryManager& memory);
 //   };
 //
+// A device body may make a value on the host after all. `to` is called for it too, and returns it as it is.
+//
 // `to` submits its copies to the stream and may return before they are done; the runtime waits for them, and keeps
 // `value` until then. Host memory of the result should come from stream.allocate_host(), and the runtime merges or
 // copies it. None of these functions waits for the stream, unless it needs something from the device.

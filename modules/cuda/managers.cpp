@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string_view>
@@ -93,7 +95,7 @@ enum class Order : std::uint8_t { kDevice, kStream };
 constexpr std::uint32_t kPinnedSpaces = CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED;
 constexpr std::uint32_t kAllSpaces = CLEAVE_MEMORY_CAN_DEVICE | kPinnedSpaces;
 
-// CUDA aligns what it gives to 256 bytes. reset() frees nothing: CUDA keeps no list.
+// CUDA aligns what it gives to 256 bytes; for more, more is asked for. reset() frees nothing: CUDA keeps no list.
 class CudaManager final : public ManagerBase {
 public:
     explicit CudaManager(Order order, std::uint32_t spaces = kAllSpaces)
@@ -107,15 +109,19 @@ public:
     int allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags, void* stream,
                  cleave_memory& memory) noexcept override {
         if (const int error = check_request(space, alignment, flags); error != 0) return error;
-        if ((capability_of(space) & face().capabilities) == 0 || alignment > kAlignment) return ENOTSUP;
+        if ((capability_of(space) & face().capabilities) == 0) return ENOTSUP;
         const std::size_t asked = size > 0 ? size : 1;
-        auto* const given = new (std::nothrow) Given{space, (flags & CLEAVE_MEMORY_SECRET) != 0};
+        const std::size_t spare = alignment > kAlignment ? alignment - kAlignment : 0;
+        if (asked > SIZE_MAX - spare) return ENOMEM;
+        auto* const given = new (std::nothrow) Given{space, (flags & CLEAVE_MEMORY_SECRET) != 0, nullptr};
         if (given == nullptr) return ENOMEM;
-        void* pointer = nullptr;
-        int error = errno_of(take(space, asked, flags, stream, &pointer));
+        int error = errno_of(take(space, asked + spare, flags, stream, &given->base));
+        void* pointer = given->base;
+        std::size_t room = asked + spare;
+        std::align(alignment, asked, pointer, room);
         if (error == 0 && (flags & CLEAVE_MEMORY_ZEROED) != 0) {
-            error = zero(pointer, asked, stream);
-            if (error != 0) give_back(space, pointer, stream);
+            error = clear(space, pointer, asked, stream);
+            if (error != 0) give_back(space, given->base, stream);
         }
         if (error != 0) {
             delete given;
@@ -127,10 +133,16 @@ public:
 
     int release(const cleave_memory& memory, void* stream) noexcept override {
         auto* const given = static_cast<Given*>(memory.handle);
-        const bool must_zero = given->is_secret && given->space == CLEAVE_MEMORY_DEVICE;
-        const int zeroed = must_zero ? zero(memory.pointer, memory.size, stream) : 0;
-        if (must_zero && order_ == Order::kDevice) wait_for(stream);  // cudaFree() does not say that it does
-        const int error = give_back(given->space, memory.pointer, stream);
+        const bool is_of_device = given->space == CLEAVE_MEMORY_DEVICE;
+        int zeroed = 0;
+        if (given->is_secret) {
+            if (!is_of_device) zeroed = wait_for(stream);  // whatever uses the memory is done then
+            const int cleared = clear(given->space, memory.pointer, memory.size, stream);
+            if (zeroed == 0) zeroed = cleared;
+            // cudaFree() does not say that it waits.
+            if (is_of_device && order_ == Order::kDevice) wait_for(stream);
+        }
+        const int error = give_back(given->space, given->base, stream);
         delete given;
         return zeroed != 0 ? zeroed : error;
     }
@@ -155,7 +167,15 @@ private:
     struct Given {
         cleave_memory_space space;
         bool is_secret;
+        void* base;  // as CUDA gave it
     };
+
+    // Memory of the host is zero at once: its owner may write to it before the stream comes to anything.
+    static int clear(cleave_memory_space space, void* pointer, std::size_t size, void* stream) {
+        if (space == CLEAVE_MEMORY_DEVICE) return zero(pointer, size, stream);
+        ::explicit_bzero(pointer, size);
+        return 0;
+    }
 
     cudaError_t take(cleave_memory_space space, std::size_t size, std::uint32_t flags, void* stream, void** pointer) {
         if (space == CLEAVE_MEMORY_DEVICE) {

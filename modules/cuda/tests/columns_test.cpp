@@ -112,7 +112,6 @@ TEST_P(Forms, KeepLongValues) {
 
 // Whatever fails, nothing is left.
 TEST_P(Forms, EveryAllocationMayFail) {
-    if (!kIsEmulated) GTEST_SKIP() << "a device does not fail on demand";
     const People people = make_people(100, 8, 4);
     int failures = 0;
     for (bool has_failed = true; has_failed; ++failures) {

@@ -25,11 +25,11 @@ inline std::size_t stream_waits() { return emulator::stream_waits(); }
 constexpr bool kIsEmulated = false;
 constexpr std::uint64_t kSeeds = 1;
 inline void set_seed(std::uint64_t) {}
-inline void fail_allocation(int) {}
+void fail_allocation(int n);  // allocations.cpp
 inline void fail_call(int) {}
 inline void set_all_at_once(bool) {}
 inline void set_processors(int) {}
-inline std::size_t live_allocations() { return 0; }
+std::size_t live_allocations();  // allocations.cpp
 inline std::size_t launches() { return 0; }
 inline std::size_t live_events() { return 0; }
 inline std::size_t live_streams() { return 0; }

@@ -64,6 +64,9 @@ std::optional<Written> of_device(Device& device, const Stage& stage, const std::
     return written;
 }
 
+// A device is faster than the emulation.
+constexpr unsigned kRounds = test::rounds(kIsEmulated ? 1200 : 16'000);
+
 class DeviceStageTest : public testing::Test {
 protected:
     test::Random random_{7};
@@ -76,7 +79,7 @@ TEST_F(DeviceStageTest, AsTheWorkerOfTheCpu) {
     int done = 0;
     int odd = 0;
     int refused = 0;
-    for (unsigned round = 0; round < test::rounds(1200); ++round) {
+    for (unsigned round = 0; round < kRounds; ++round) {
         set_seed(round);
         const Dialect dialect = random_dialect(random_, round);
         const std::size_t columns = 2 + random_.below(3);
@@ -101,7 +104,7 @@ TEST_F(DeviceStageTest, AsTheWorkerOfTheCpu) {
     }
     RecordProperty("done", done);
     std::printf("done %d, odd %d, refused by both %d\n", done, odd, refused);
-    EXPECT_GT(done, static_cast<int>(test::rounds(1200) / 2));
+    EXPECT_GT(done, static_cast<int>(kRounds / 2));
     EXPECT_GT(odd, 0);
 }
 

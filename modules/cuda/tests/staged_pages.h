@@ -78,6 +78,7 @@ struct SplitType<Staged> {
     static Side device(const Staged& value) { return value.side; }
     static Staged to(const Staged& value, Side side, DeviceStream& stream) {
         if (side == Side::kDevice) throw std::logic_error("results are not moved to the device");
+        if (value.side == side) return value;  // of an odd page
         Staged made = value;
         made.side = side;
         const std::uint64_t starts_size = (value.count + 1) * sizeof(std::uint32_t);

@@ -118,6 +118,16 @@ std::size_t used_memory(int card) {
     return used;
 }
 
+// Whether all of the bytes lie in one allocation.
+bool is_allocated(const void* bytes, std::size_t size) {
+    if (size == 0) return true;
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
+    return std::ranges::any_of(allocations, [&](const auto& entry) {
+        const auto first = reinterpret_cast<std::uintptr_t>(entry.first);
+        return begin >= first && begin - first <= entry.second.size && size <= entry.second.size - (begin - first);
+    });
+}
+
 cudaError_t allocate(void** memory, std::size_t size, bool is_pinned, int card) {
     if (failing_allocation >= 0 && failing_allocation-- == 0) return cudaErrorMemoryAllocation;
     if (size == 0) {
@@ -369,9 +379,14 @@ cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size) {
         return cudaSuccess;
     });
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t stream) {
     return call([=] {
         check_stream(stream);
+        // As on a card: what is said to be memory of the device has to be.
+        const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+        const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+        if (from_device && !is_allocated(from, size)) return cudaErrorInvalidValue;
+        if (to_device && !is_allocated(to, size)) return cudaErrorInvalidValue;
         if (size != 0) std::memcpy(to, from, size);
         return cudaSuccess;
     });
