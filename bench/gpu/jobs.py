@@ -98,7 +98,11 @@ class Runner:
             seconds = time.perf_counter() - begin
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(argv)}: exit {done.returncode}\n{done.stderr}")
-        return seconds, done.stderr
+        return seconds, self.without_folders(done.stderr)
+
+    def without_folders(self, text: str) -> str:
+        """They differ from machine to machine."""
+        return text.replace(str(self.data), "$DATA").replace(str(self.cleave.parent), "$BIN")
 
     def cell(self, group: str, job: str, size: str, ways: dict[str, tuple[str, tuple[str, ...]]], rounds: int,
              compares: bool = True) -> None:
@@ -171,7 +175,7 @@ def full(runner: Runner, sizes: list[str]) -> None:
                         same = runner.digest(argv) == wanted
                     cell = {"group": "full", "job": f"{free} MiB free, {device}", "size": size,
                             "seconds": {"run": [round(seconds, 5)]}, "same": same, "exit": done.returncode,
-                            "explain": {"run": done.stderr}}
+                            "explain": {"run": runner.without_folders(done.stderr)}}
                     runner.cells.append(cell)
                     print(line_of(cell), flush=True)
             finally:
@@ -201,7 +205,7 @@ def describe(runner: Runner) -> Figures:
         model = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
     return {"gpu": done.stdout.strip(), "cpu": model, "cores": len(os.sched_getaffinity(0)),
             "kernel": platform.release().split("-")[0], "date": datetime.date.today().isoformat(),
-            "version": runner.call("--version").splitlines()[0], "profile": runner.call("machine", "--calibrate")}
+            "version": runner.call("--version").splitlines()[0], "profile": runner.without_folders(runner.call("machine", "--calibrate"))}
 
 
 def draw(figures: Figures, path: Path) -> None:
