@@ -71,6 +71,7 @@ std::string describe(const Policy& policy) {
     if (policy.records) text += ", records " + std::to_string(*policy.records);
     if (policy.size) text += ", size " + std::to_string(*policy.size);
     if (policy.pieces) text += ", pieces " + std::to_string(*policy.pieces);
+    if (policy.balance == Balance::kRecords) text += ", equal records";
     if (policy.alignment != 0) text += ", aligned to " + std::to_string(policy.alignment);
     return text;
 }
@@ -219,6 +220,19 @@ void PlanCheck::expect_shares(const Plan& plan) const {
     for (const Piece& piece : plan.pieces) {
         SCOPED_TRACE(printed(piece));
         EXPECT_EQ(piece.start, reading_.at_or_after(share_target(piece.number)).offset);
+        EXPECT_FALSE(piece.oversize);
+    }
+}
+
+void PlanCheck::expect_equal_records(const Plan& plan) const {
+    expect_tiles(plan);
+    ASSERT_EQ(plan.pieces.size(), *policy_.pieces);
+    const std::uint64_t least = plan.pieces.back().records;
+    bool is_over = false;  // no more pieces with one more
+    for (const Piece& piece : plan.pieces) {
+        SCOPED_TRACE(printed(piece));
+        EXPECT_LE(piece.records - least, is_over ? 0U : 1U);
+        is_over = piece.records == least;
         EXPECT_FALSE(piece.oversize);
     }
 }

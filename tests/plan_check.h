@@ -65,6 +65,8 @@ public:
     void expect_shares(const Plan& plan) const;
     // Of policies with an alignment, all of the above and: the cuts are the aligned ones where there are such.
     void expect_aligned(const Plan& plan) const;
+    // Of a policy with Balance::kRecords.
+    void expect_equal_records(const Plan& plan) const;
 
 private:
     void expect_tiles(const Plan& plan) const;

@@ -276,6 +276,33 @@ TEST(Shares, AreAsEvenAsRecordsAllow) {
     }
 }
 
+TEST(Shares, OfEqualRecords) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            Policy policy;
+            policy.header = kHeaderModes[random.below(4)];
+            policy.pieces = 1 + random.below(random.chance(50) ? 10 : 700);
+            policy.balance = Balance::kRecords;
+            const std::string text = random_text(random, dialect, random.below(600));
+            SCOPED_TRACE(testing::Message() << "seed " << seed << "; " << describe(policy) << "; " << describe(dialect)
+                                            << "; " << shown(text));
+            const Plan plan = plan_of_bytes(text, dialect, random_machine(random), policy);
+            PlanCheck(text, dialect, policy).expect_equal_records(plan);
+            expect_single_pieces(plan, text, dialect, policy);
+        }
+    }
+    Policy policy;
+    policy.records = 1;
+    policy.balance = Balance::kRecords;
+    const RecordIndex index(bytes_of("a\nb\n"), Dialect{}, Execution{});
+    EXPECT_THROW(header_size(index, policy), std::invalid_argument);
+    policy.records.reset();
+    policy.pieces = 1;
+    policy.alignment = kCloneAlignment;
+    EXPECT_THROW(header_size(index, policy), std::invalid_argument);
+}
+
 // A header of 6500 bytes and 60 records of 503: each piece but the first has a fifth of all bytes.
 TEST(Shares, WithALongHeaderInTheFirstPiece) {
     std::string text = std::string(6499, 'h') + "\n";

@@ -17,8 +17,8 @@ namespace cleave {
 // How often a blob is read. The pieces are the same. A stream that is not spooled is read once.
 enum class Passes : std::uint8_t {
     kAuto,  // one where that is likely faster: by pieces, from a file that is not in the page cache; else two
-    kOne,   // scanned, cut and written part by part, in order. Not for a policy with an alignment, a snapshot, resume,
-            // or clone
+    kOne,   // scanned, cut and written part by part, in order. Not if needs_index(policy), for a snapshot, resume, or
+            // clone
     kTwo,   // scanned and planned as a whole; then the pieces are written side by side
 };
 

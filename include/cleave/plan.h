@@ -28,13 +28,20 @@ enum class HeaderMode : std::uint8_t {
 // use.
 constexpr std::uint64_t kCloneAlignment = 4096;
 
+// What pieces of a number have in common.
+enum class Balance : std::uint8_t {
+    kBytes,    // nearly equal bytes
+    kRecords,  // equal numbers of records, or one more in the first ones; the header is not counted
+};
+
 // When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
 // Functions that take a policy throw std::invalid_argument for one that breaks these rules.
 struct Policy {
     std::optional<std::uint64_t> records;  // records in each piece, at least 1
     std::optional<std::uint64_t> size;     // the most bytes of a piece, at least 1; a header that is written counts;
                                            // a record that does not fit stands alone
-    std::optional<std::uint64_t> pieces;   // the number of pieces, of near-equal bytes; at least 1
+    std::optional<std::uint64_t> pieces;   // the number of pieces, at least 1
+    Balance balance = Balance::kBytes;     // kRecords only with `pieces`, and without an alignment
     HeaderMode header = HeaderMode::kRepeat;
     // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size
     // of the header written before it, is to be a multiple of this. Such a piece can share blocks with the input. An
@@ -45,6 +52,9 @@ struct Policy {
 
 // Whether the policy needs a blob. Input::spool() turns a stream into one.
 inline bool needs_whole_input(const Policy& policy) { return policy.pieces || policy.alignment != 0; }
+
+// Whether all records have to be counted before the first cut. Such a policy needs plan_pieces.
+inline bool needs_index(const Policy& policy) { return policy.alignment != 0 || policy.balance == Balance::kRecords; }
 
 // A range of the input between two boundaries, header not included.
 struct Piece {
@@ -111,13 +121,13 @@ public:
     virtual void end(const Piece& piece) = 0;
 };
 
-// Reads an input once, in order, and cuts it as plan_pieces does. Policies by pieces need a blob; policies with an
-// alignment need plan_pieces. Memory is bounded: of a record that may not fit the current piece, and of empty records
-// before the header, at most 1 MiB is kept in memory, and the rest in an unlinked temporary file. Throws
-// std::system_error, InputError as scan(), Cancelled and what the sink throws. Throws HeaderSizeError before the sink's
-// first begin(). Throws std::invalid_argument for a dialect with a fault, a bad execution or policy, a policy that this
-// input cannot be cut by, a snapshot (its last record may be incomplete), or a stream that was read before. If others
-// change the file meanwhile, the result is undefined: see Input::throw_if_changed().
+// Reads an input once, in order, and cuts it as plan_pieces does. Policies by pieces need a blob; those for
+// which needs_index() is true need plan_pieces. Memory is bounded: of a record that may not fit the current piece, and
+// of empty records before the header, at most 1 MiB is kept in memory, and the rest in an unlinked temporary file.
+// Throws std::system_error, InputError as scan(), Cancelled and what the sink throws. Throws HeaderSizeError before the
+// sink's first begin(). Throws std::invalid_argument for a dialect with a fault, a bad execution or policy, a policy
+// that this input cannot be cut by, a snapshot (its last record may be incomplete), or a stream that was read before.
+// If others change the file meanwhile, the result is undefined: see Input::throw_if_changed().
 Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                     PieceSink& sink);
 

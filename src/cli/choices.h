@@ -10,6 +10,7 @@ namespace cleave::cli {
 
 inline constexpr Choice<HeaderMode> kHeaderModes[] = {
     {"repeat", HeaderMode::kRepeat}, {"first", HeaderMode::kFirst}, {"drop", HeaderMode::kDrop}};
+inline constexpr Choice<Balance> kBalances[] = {{"bytes", Balance::kBytes}, {"records", Balance::kRecords}};
 inline constexpr Choice<Format> kFormats[] = {{"tsv", Format::kTsv},   {"csv", Format::kCsv}, {"jsonl", Format::kJsonl},
                                               {"json", Format::kJson}, {"u64", Format::kU64}, {"http", Format::kHttp}};
 inline constexpr Choice<CloneMode> kCloneModes[] = {

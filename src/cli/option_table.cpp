@@ -37,6 +37,8 @@ std::vector<OptionRow> cut_rows() {
         {"size", 'C', "SIZE", "at most SIZE bytes a piece (64K, 1.5G, 10MB)", kPlans, "How to cut"},
         {"pieces", 'n', "N", "exactly N pieces of nearly equal size", kPlans, "How to cut"},
         {"pieces", 'n', "K/N", "piece K of N pieces of nearly equal size", kCat, "How to cut"},
+        {"balance", 0, "WHAT", "the N pieces are equal in: {choices} [bytes]", kPieces, "How to cut",
+         choice_names(kBalances)},
         {"every", 0, "N", "print where every N-th record starts, instead of pieces", kOffsets, "How to cut"},
         {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces, "Header",
          choice_names(kHeaderModes)},
@@ -116,8 +118,7 @@ std::vector<OptionRow> record_rows() {
 // The rows of the groups "Dialect" and "Malformed input".
 std::vector<OptionRow> dialect_rows() {
     return {
-        {"dialect", 0, "NAME", "read as a known program does: {choices}", kAll | kJoin, "Dialect",
-         joined(dialect_presets())},
+        {"dialect", 0, "NAME", "like {choices}", kAll | kJoin, "Dialect", joined(dialect_presets())},
         {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll | kJoin, "Dialect"},
         {"quote", 'q', "BYTE", "around fields [\"]", kAll | kJoin, "Dialect"},
         {"no-quote", 0, nullptr, "there are no quotes", kAll | kJoin, "Dialect"},

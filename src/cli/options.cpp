@@ -43,6 +43,10 @@ void take_policy(const Given& given, Arguments& arguments) {
         }
     }
     for (const char* other : {"records", "size"}) given.refuse_both("pieces", other);
+    if (const auto balance = given.choice("balance", kBalances)) {
+        if (!policy.pieces) throw UsageError("--balance needs -n");
+        policy.balance = *balance;
+    }
     if (policy.pieces || policy.records || policy.size) return;
     switch (arguments.verb) {
         case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE or -n PIECES");
@@ -64,6 +68,9 @@ void take_clone(const Given& given, Arguments& arguments) {
     if (arguments.output.clone == CloneMode::kNever) return;
     Policy& policy = arguments.policy;
     if (!policy.size && !policy.pieces) throw UsageError("--clone needs -C or -n");
+    if (policy.balance == Balance::kRecords) {
+        throw UsageError("--balance records is not for --clone, whose cuts are aligned by bytes");
+    }
     policy.alignment = kCloneAlignment;
 }
 

@@ -151,7 +151,7 @@ private:
         if (input_.is_stream()) return true;
         if (staging_ || job_.execution.index != nullptr) return false;
         if (job_.passes != Passes::kAuto) return job_.passes == Passes::kOne;
-        return policy_.pieces && policy_.alignment == 0 && makes_plain_files() && !output_.resume && !output_.dry_run &&
+        return policy_.pieces && !needs_index(policy_) && makes_plain_files() && !output_.resume && !output_.dry_run &&
                !input_.is_snapshot() && is_better_read_once(input_.blob(), job_.execution.threads);
     }
 

@@ -16,6 +16,9 @@ const Policy& checked(const Policy& policy) {
     if (policy.alignment > kMaxGridStep) {
         throw std::invalid_argument("policy: the alignment is larger than " + std::to_string(kMaxGridStep));
     }
+    if (policy.balance == Balance::kRecords && (!policy.pieces || policy.alignment != 0)) {
+        throw std::invalid_argument("policy: a balance of records is for pieces that are not aligned");
+    }
     return policy;
 }
 

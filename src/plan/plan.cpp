@@ -46,6 +46,7 @@ public:
     Boundary after_share(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         if (number == 0) return body_;
         if (number == pieces) return end_;
+        if (policy_.balance == Balance::kRecords) return after_records(number, pieces, from);
         const std::uint64_t target = share_end(policy_, number, body_.offset, end_.offset);
         if (policy_.alignment != 0) {
             const std::uint64_t window = (end_.offset - shared_from(policy_, body_.offset)) / pieces / kWindowsInPiece;
@@ -53,6 +54,13 @@ public:
             if (cut) return *cut;
         }
         return target <= from.offset ? from : locator_.at_or_after(target);
+    }
+
+    // The same of records: the first pieces have one more, where the records cannot be divided evenly.
+    Boundary after_records(std::uint64_t number, std::uint64_t pieces, Boundary from) {
+        const std::uint64_t records = end_.record - body_.record;
+        const std::uint64_t target = body_.record + records / pieces * number + std::min(number, records % pieces);
+        return target == from.record ? from : locator_.start_of(target);
     }
 
     // Throws InputChangedError if the boundaries are not in order, which happens only if the bytes have changed. So
