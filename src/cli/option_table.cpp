@@ -118,7 +118,7 @@ std::vector<OptionRow> record_rows() {
 // The rows of the groups "Dialect" and "Malformed input".
 std::vector<OptionRow> dialect_rows() {
     return {
-        {"dialect", 0, "NAME", "like {choices}", kAll | kJoin, "Dialect", joined(dialect_presets())},
+        {"dialect", 0, "NAME", "like: {choices}", kAll | kJoin, "Dialect", joined(dialect_presets())},
         {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll | kJoin, "Dialect"},
         {"quote", 'q', "BYTE", "around fields [\"]", kAll | kJoin, "Dialect"},
         {"no-quote", 0, nullptr, "there are no quotes", kAll | kJoin, "Dialect"},
