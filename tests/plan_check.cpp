@@ -72,6 +72,7 @@ std::string describe(const Policy& policy) {
     if (policy.size) text += ", size " + std::to_string(*policy.size);
     if (policy.pieces) text += ", pieces " + std::to_string(*policy.pieces);
     if (policy.balance == Balance::kRecords) text += ", equal records";
+    if (policy.together) text += ", together " + policy.together->column.text;
     if (policy.alignment != 0) text += ", aligned to " + std::to_string(policy.alignment);
     return text;
 }

@@ -207,10 +207,10 @@ TEST(Rules, HaveConditionsOnOneColumnEach) {
               2U);
     expect_bad_rule("a: null if n = 1", 11, "2 columns \"n\"", columns);
     expect_bad_rule("a: null if x empty and y = 1", 23, "no column \"y\"", columns);
-    expect_bad_rule("a: null if x* = 1", 11, "a condition is on one column", columns);
-    expect_bad_rule("a: null if * = 1", 11, "a condition is on one column", columns);
-    expect_bad_rule("a: null if a-x = 1", 11, "a condition is on one column", columns);
-    expect_bad_rule("a: null if #1-#2 = 1", 11, "a condition is on one column", columns);
+    expect_bad_rule("a: null if x* = 1", 11, "this is to be one column", columns);
+    expect_bad_rule("a: null if * = 1", 11, "this is to be one column", columns);
+    expect_bad_rule("a: null if a-x = 1", 11, "this is to be one column", columns);
+    expect_bad_rule("a: null if #1-#2 = 1", 11, "this is to be one column", columns);
     expect_bad_rule("a: null if !x = 1", 11, "expected a column", columns);
 }
 

@@ -12,6 +12,7 @@
 #include "cleave/dialect.h"
 #include "cleave/input.h"
 #include "cleave/scan.h"
+#include "cleave/stage.h"
 
 namespace cleave {
 
@@ -34,6 +35,17 @@ enum class Balance : std::uint8_t {
     kRecords,  // equal numbers of records, or one more in the first ones; the header is not counted
 };
 
+// Cuts only where the value of a column changes from one record to the next. Values are compared as a reader gets them,
+// without quotes and escapes.
+struct Together {
+    RuleText column;                 // one column, by its name or as #N: see doc/rules.md
+    bool is_delimiter_given = true;  // as in StageOptions
+    bool is_header_given = true;
+    // A record without the field has the empty value, as an empty record has. Else it is an InputError, if it is looked
+    // at to find a cut.
+    bool accepts_missing = false;
+};
+
 // When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
 // Functions that take a policy throw std::invalid_argument for one that breaks these rules.
 struct Policy {
@@ -42,6 +54,10 @@ struct Policy {
                                            // a record that does not fit stands alone
     std::optional<std::uint64_t> pieces;   // the number of pieces, at least 1
     Balance balance = Balance::kBytes;     // kRecords only with `pieces`, and without an alignment
+    // A piece ends at the first change of the value at or after the place at which it would end by `pieces`, or at the
+    // last change within `records` and `size`. If there is none within them, the piece ends at the next change and is
+    // Piece::oversize. An aligned cut must be a change, too.
+    std::optional<Together> together = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
     // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size
     // of the header written before it, is to be a multiple of this. Such a piece can share blocks with the input. An
@@ -51,10 +67,14 @@ struct Policy {
 };
 
 // Whether the policy needs a blob. Input::spool() turns a stream into one.
-inline bool needs_whole_input(const Policy& policy) { return policy.pieces || policy.alignment != 0; }
+inline bool needs_whole_input(const Policy& policy) {
+    return policy.pieces || policy.alignment != 0 || policy.together;
+}
 
-// Whether all records have to be counted before the first cut. Such a policy needs plan_pieces.
-inline bool needs_index(const Policy& policy) { return policy.alignment != 0 || policy.balance == Balance::kRecords; }
+// Whether all records have to be found before the first cut. Such a policy needs plan_pieces.
+inline bool needs_index(const Policy& policy) {
+    return policy.alignment != 0 || policy.balance == Balance::kRecords || policy.together;
+}
 
 // A range of the input between two boundaries, header not included.
 struct Piece {
@@ -63,7 +83,9 @@ struct Piece {
     std::uint64_t length = 0;
     std::uint64_t first_record = 1;  // from 1, the header not counted
     std::uint64_t records = 0;
-    bool oversize = false;  // one record that does not fit the policy's size
+    // One record that does not fit the policy's size, or under Policy::together a run of records with one value that
+    // does not fit its limits.
+    bool oversize = false;
 
     bool operator==(const Piece&) const = default;
 };
@@ -91,7 +113,8 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
 // first piece starts. Throws HeaderSizeError before the first piece, InputChangedError if the bytes are not those of
-// the index, and std::invalid_argument for a bad policy or an empty `take`.
+// the index, and std::invalid_argument for a bad policy or an empty `take`. For Policy::together also, before the first
+// piece, RuleError, and InputError for a malformed header; later InputError for a record without the field.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 
@@ -99,8 +122,8 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
 std::uint64_t header_size(const RecordIndex& index, const Policy& policy);
 
 // Piece `number` of a policy by pieces, as plan_pieces gives it. The cost does not depend on how many pieces there are.
-// Throws InputChangedError as plan_pieces, and std::invalid_argument for a bad policy, a policy without `pieces`, and a
-// number that is not in 1 .. pieces.
+// Throws InputChangedError, RuleError and InputError as plan_pieces, and std::invalid_argument for a bad policy, a
+// policy without `pieces`, and a number that is not in 1 .. pieces.
 Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number);
 
 // Receives the pieces of a stream in order: header() first, then for each piece begin(), body() any number of times,

@@ -100,6 +100,11 @@ public:
     bool has_same_records(const RecordIndex& other) const;
     Boundary end() const noexcept { return {findings_.size, findings_.records}; }
     std::size_t block_size() const noexcept { return block_size_; }
+    // What was indexed, of which only the bytes before end() are covered, and how.
+    const Blob& blob() const noexcept { return *blob_; }
+    const Dialect& dialect() const noexcept { return dialect_; }
+    const Kernel& kernel() const noexcept { return *kernel_; }
+    std::uint64_t bom() const noexcept { return bom_; }  // bytes of a byte order mark, with which the input begins
     // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
     // `known` may spare the look at the bytes.
     std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr,

@@ -33,12 +33,18 @@ std::string Diagnostics::describe_open_quote(const Place& place) const {
     return formatted("quote opened at byte {} ({} is never closed", place.offset, rest);
 }
 
+// A value is never shown.
 std::string Diagnostics::describe_oversize(const Piece& piece) const {
     const Place place{piece.start, piece.first_record - 1 + context_.header_records};
     const Policy& policy = context_.arguments.policy;
     const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
-    return formatted("a record of {} bytes does not fit a piece of {} bytes{} {}", piece.length, *policy.size,
-                     has_header ? " with the header" : "", describe(place));
+    const std::string size =
+        policy.size ? formatted("{} bytes{}", *policy.size, has_header ? " with the header" : "") : "";
+    if (piece.records == 1)
+        return formatted("a record of {} bytes does not fit a piece of {} {}", piece.length, size, describe(place));
+    const std::string count = policy.records ? formatted("{} records", *policy.records) : "";
+    return formatted("a run of {} records with one value, {} bytes, does not fit a piece of {}{}{} {}", piece.records,
+                     piece.length, count, policy.records && policy.size ? " and " : "", size, describe(place));
 }
 
 void Diagnostics::take(const Findings& findings) const {
@@ -75,8 +81,8 @@ void Diagnostics::conclude() const {
     if (oversize_count_ == 0 || context_.arguments.quiet) return;
     std::string text = describe_oversize(first_oversize_);
     if (oversize_count_ > 1)
-        text += formatted("; {} more {}", oversize_count_ - 1,
-                          oversize_count_ == 2 ? "record does not fit" : "records do not fit");
+        text += formatted("; {} more {}{}", oversize_count_ - 1, context_.arguments.policy.together ? "run" : "record",
+                          oversize_count_ == 2 ? " does not fit" : "s do not fit");
     warn(text + "; each gets its own piece");
 }
 

@@ -39,6 +39,7 @@ std::vector<OptionRow> cut_rows() {
         {"pieces", 'n', "K/N", "piece K of N pieces of nearly equal size", kCat, "How to cut"},
         {"balance", 0, "WHAT", "the N pieces are equal in: {choices} [bytes]", kPieces, "How to cut",
          choice_names(kBalances)},
+        {"together", 0, "COLUMN", "cut only where the value of COLUMN changes", kPieces, "How to cut"},
         {"every", 0, "N", "print where every N-th record starts, instead of pieces", kOffsets, "How to cut"},
         {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces, "Header",
          choice_names(kHeaderModes)},
@@ -64,8 +65,7 @@ std::vector<OptionRow> choice_rows() {
 // The rows of the group "Output".
 std::vector<OptionRow> output_rows() {
     return {
-        {"output", 'o', "TEMPLATE", "names: {stem} {ext} {i} {i:05} {n} {start} {record} [{stem}.{i}{ext}]", kSplit,
-         "Output", kPath},
+        {"output", 'o', "TEMPLATE", "names [{stem}.{i}{ext}]; {i:05} {n} {start} {record}", kSplit, "Output", kPath},
         {"output", 'o', "FILE", "write to FILE instead of standard output", kJoin, "Output", kPath},
         {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
         {"mkdir", 0, nullptr, "make missing directories", kSplit, "Output"},
@@ -134,7 +134,7 @@ std::vector<OptionRow> dialect_rows() {
         {"lenient", 0, nullptr, "a quote that is never closed and ragged records are sound", kCheck, "Malformed input"},
         {"strict", 0, nullptr, "an error if the two quote rules cut differently", kAll & ~kCheck, "Malformed input"},
         {"strict", 0, nullptr, "not sound if the two quote rules cut differently", kCheck, "Malformed input"},
-        {"strict-size", 0, nullptr, "an error if a record is larger than -C SIZE", kPlans, "Malformed input"},
+        {"strict-size", 0, nullptr, "an error if a record, or a run, is too large", kPlans, "Malformed input"},
     };
 }
 

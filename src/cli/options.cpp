@@ -47,6 +47,12 @@ void take_policy(const Given& given, Arguments& arguments) {
         if (!policy.pieces) throw UsageError("--balance needs -n");
         policy.balance = *balance;
     }
+    if (const std::string* column = given.text("together")) {
+        if (arguments.verb == Verb::kCat && !policy.pieces) throw UsageError("--together needs -n");
+        given.refuse_both("together", "every");
+        policy.together.emplace().column = {*column, given.spelling("together")};
+        policy.together->accepts_missing = given.has("lenient");
+    }
     if (policy.pieces || policy.records || policy.size) return;
     switch (arguments.verb) {
         case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE or -n PIECES");
@@ -112,6 +118,17 @@ void take_dialect(const Given& given, Arguments& arguments) {
     Dialect dialect = wanted.dialect;
     if (wanted.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
     if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
+}
+
+// To be called when the dialect is known.
+void take_together(const Given& given, Arguments& arguments) {
+    std::optional<Together>& together = arguments.policy.together;
+    if (!together) return;
+    together->is_delimiter_given = !arguments.dialect.sniff_delimiter;
+    together->is_header_given = given.has("header") || given.has("no-header");
+    if (!arguments.stage.options.is_empty()) {
+        throw UsageError("--together cannot be combined with options that change records");
+    }
 }
 
 void take_execution(const Given& given, Arguments& arguments) {
@@ -341,6 +358,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_compression(given, arguments);
     take_filter(given, arguments);
     take_stage(given, arguments);
+    take_together(given, arguments);
     take_inputs(given, arguments);
     take_talk(given, arguments);
     take_range(given, arguments);
@@ -349,7 +367,10 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     arguments.lenient = given.has("lenient");
     arguments.strict = given.has("strict");
     arguments.strict_size = given.has("strict-size");
-    if (arguments.strict_size && !arguments.policy.size) throw UsageError("--strict-size needs -C");
+    const Policy& policy = arguments.policy;
+    if (arguments.strict_size && !policy.size && !(policy.together && policy.records)) {
+        throw UsageError("--strict-size needs -C, or -l with --together");
+    }
     return arguments;
 }
 

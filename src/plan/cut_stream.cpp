@@ -15,6 +15,7 @@ namespace {
 void check_in_order(const Input& input, const Policy& policy) {
     if (input.is_snapshot()) throw std::invalid_argument("plan: a snapshot needs an index; see plan_pieces()");
     if (policy.alignment != 0) throw std::invalid_argument("policy: alignment needs an index; see plan_pieces()");
+    if (policy.together) throw std::invalid_argument("policy: runs of one value need an index; see plan_pieces()");
     if (needs_index(policy)) throw std::invalid_argument("policy: equal records need an index; see plan_pieces()");
     if (!policy.pieces) return;
     if (input.is_stream()) throw std::invalid_argument("policy: pieces need the whole input; spool the stream first");

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "plan/contract.h"
+#include "plan/key_runs.h"
 #include "plan/limits.h"
 
 namespace cleave {
@@ -19,7 +20,9 @@ public:
         : locator_(index),
           policy_(policy),
           end_(index.end()),
-          body_(locator_.start_of(has_header() ? index.findings().header_records : 0)) {}
+          body_(locator_.start_of(has_header() ? index.findings().header_records : 0)) {
+        if (policy.together) runs_.emplace(index, locator_, *policy.together, has_header());
+    }
 
     Boundary body() const { return body_; }
 
@@ -30,13 +33,16 @@ public:
         const bool all_fits = limits.size >= end_.offset - from.offset;
         Boundary cut = all_fits ? end_ : locator_.at_or_before(from.offset + limits.size);
         if (cut.record <= from.record) cut = locator_.start_of(from.record + 1);
-        if (limits.records < cut.record - from.record) return locator_.start_of(from.record + limits.records);
-        if (all_fits || policy_.alignment == 0) return cut;
-
-        const std::uint64_t cap = from.offset + limits.size;
-        const std::uint64_t window = std::min(*policy_.size / kWindowsInPiece, limits.size);
-        const std::uint64_t first = std::max(cap - window, from.offset + 1);
-        return locator_.last_on(aligned_starts(number + 1), first, cap + 1).value_or(cut);
+        const bool is_by_size = limits.records >= cut.record - from.record;
+        if (!is_by_size) cut = locator_.start_of(from.record + limits.records);
+        if (cut == end_) return cut;
+        if (is_by_size && policy_.alignment != 0) {
+            const std::uint64_t cap = from.offset + limits.size;
+            const std::uint64_t window = std::min(*policy_.size / kWindowsInPiece, limits.size);
+            const std::uint64_t first = std::max(cap - window, from.offset + 1);
+            if (const auto aligned = last_aligned(aligned_starts(number + 1), first, cap + 1)) return *aligned;
+        }
+        return runs_ ? runs_->change_within(from, cut) : cut;
     }
 
     // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, or an
@@ -50,17 +56,17 @@ public:
         const std::uint64_t target = share_end(policy_, number, body_.offset, end_.offset);
         if (policy_.alignment != 0) {
             const std::uint64_t window = (end_.offset - shared_from(policy_, body_.offset)) / pieces / kWindowsInPiece;
-            const auto cut = locator_.first_on(aligned_starts(number + 1), target, target + window + 1);
+            const auto cut = first_aligned(aligned_starts(number + 1), target, target + window + 1);
             if (cut) return *cut;
         }
-        return target <= from.offset ? from : locator_.at_or_after(target);
+        return target <= from.offset ? from : first_cut(locator_.at_or_after(target));
     }
 
     // The same of records: the first pieces have one more, where the records cannot be divided evenly.
     Boundary after_records(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         const std::uint64_t records = end_.record - body_.record;
         const std::uint64_t target = body_.record + records / pieces * number + std::min(number, records % pieces);
-        return target == from.record ? from : locator_.start_of(target);
+        return target <= from.record ? from : first_cut(locator_.start_of(target));
     }
 
     // Throws InputChangedError if the boundaries are not in order, which happens only if the bytes have changed. So
@@ -69,12 +75,31 @@ public:
         if (from != to && (to.offset <= from.offset || to.record <= from.record)) throw InputChangedError();
         const std::uint64_t first = from.record - body_.record + 1;
         Piece piece{number, from.offset, to.offset - from.offset, first, to.record - from.record};
-        piece.oversize = piece.records == 1 && piece.length > limits_of(policy_, number, body_.offset).size;
+        const Limits limits = limits_of(policy_, number, body_.offset);
+        piece.oversize = piece.length > limits.size || piece.records > limits.records;
         return piece;
     }
 
 private:
     bool has_header() const { return policy_.header != HeaderMode::kNone; }
+
+    // Whether a piece may start there: anywhere between records, unless records with one value stay together.
+    bool may_cut(Boundary at) { return !runs_ || at == body_ || at == end_ || runs_->is_change(at); }
+
+    // The first cut at `at` or after it.
+    Boundary first_cut(Boundary at) { return !runs_ || at == body_ || at == end_ ? at : runs_->first_change(at); }
+
+    // The first and the last aligned cut in [from, to).
+    std::optional<Boundary> first_aligned(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+        auto cut = locator_.first_on(grid, from, to);
+        while (cut && !may_cut(*cut)) cut = locator_.first_on(grid, cut->offset + 1, to);
+        return cut;
+    }
+    std::optional<Boundary> last_aligned(const Grid& grid, std::uint64_t from, std::uint64_t to) {
+        auto cut = locator_.last_on(grid, from, to);
+        while (cut && !may_cut(*cut)) cut = locator_.last_on(grid, from, cut->offset);
+        return cut;
+    }
 
     // The starts at which a piece's bytes lie in blocks as they do in the input.
     Grid aligned_starts(std::uint64_t number) const {
@@ -85,6 +110,7 @@ private:
     Policy policy_;
     Boundary end_;
     Boundary body_;
+    std::optional<KeyRuns> runs_;  // with Policy::together
 };
 
 }  // namespace

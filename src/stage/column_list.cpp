@@ -295,7 +295,7 @@ std::size_t ColumnFinder::one(const ColumnSyntax& column, const RuleText& source
     const std::vector<std::size_t> found = columns_of(column, source);
     const bool is_one = column.kind == ColumnSyntax::Kind::kWord || column.kind == ColumnSyntax::Kind::kQuoted ||
                         column.kind == ColumnSyntax::Kind::kNumber;
-    if (!is_one || found.size() != 1) lookup.fail("a condition is on one column");
+    if (!is_one || found.size() != 1) lookup.fail("this is to be one column");
     return found.front();
 }
 

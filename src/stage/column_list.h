@@ -35,7 +35,7 @@ struct ColumnSyntax {
 // A list, up to the first token that is no part of it. Throws RuleError.
 std::vector<ColumnSyntax> parse_columns(RuleScanner& scanner);
 
-// One column of a condition. Throws RuleError.
+// One column. Throws RuleError.
 ColumnSyntax parse_column(RuleScanner& scanner);
 
 // Finds columns of one input. All functions throw RuleError; `source` is the text that the syntax was made from.
@@ -48,7 +48,7 @@ public:
     std::vector<std::size_t> selection(const std::vector<ColumnSyntax>& list, const RuleText& source) const;
     // The columns of a rule, ascending.
     std::vector<std::size_t> set(const std::vector<ColumnSyntax>& list, const RuleText& source) const;
-    // The column of a condition.
+    // A column that is to be one: of a condition, or of Policy::together.
     std::size_t one(const ColumnSyntax& column, const RuleText& source) const;
 
     // For messages: in quotes, or #N without a header.

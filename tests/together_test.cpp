@@ -1,0 +1,393 @@
+// Policy::together: plans are compared with those of a reader that has read every record, a byte at a time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "field_reference.h"
+#include "plan_check.h"
+
+namespace cleave::test {
+namespace {
+
+// What a reader gets of a field: each quote and escape by the letter of doc/design.md, "What a record is".
+std::string value_of(std::string_view field, const Dialect& dialect) {
+    std::string value;
+    bool is_quoted = false;
+    bool is_after_quote = false;
+    for (std::size_t i = 0; i < field.size(); ++i) {
+        const auto byte = static_cast<std::uint8_t>(field[i]);
+        const bool is_anywhere = dialect.quoting == Quoting::kAnywhere;
+        const bool is_outside_escape =
+            dialect.escape_scope == EscapeScope::kEverywhere && (!is_after_quote || is_anywhere);
+        if (dialect.escape == byte && i + 1 < field.size() && (is_quoted || is_outside_escape)) {
+            value += field[++i];
+            is_after_quote = false;
+        } else if (dialect.quote == byte && is_quoted) {
+            is_quoted = false;
+            is_after_quote = true;
+        } else if (dialect.quote == byte && is_after_quote) {
+            value += field[i];
+            is_quoted = true;
+            is_after_quote = false;
+        } else if (dialect.quote == byte && (i == 0 || is_anywhere)) {
+            is_quoted = true;
+        } else {
+            value += field[i];
+            is_after_quote = false;
+        }
+    }
+    return value;
+}
+
+// All records of a text with the values of one column.
+struct Keyed {
+    std::vector<std::uint64_t> begins;  // of the records, and the size of the text
+    std::vector<std::string> values;
+    std::vector<bool> lacks;  // the field, and is not empty
+    std::size_t body = 0;
+
+    std::size_t count() const { return values.size(); }
+    bool is_change(std::size_t record) const {
+        return record <= body || record == count() || values[record] != values[record - 1];
+    }
+    std::size_t change_after(std::size_t record) const {
+        while (!is_change(record)) ++record;
+        return record;
+    }
+    std::size_t record_at(std::uint64_t offset) const {
+        return static_cast<std::size_t>(std::ranges::lower_bound(begins, offset) - begins.begin());
+    }
+};
+
+Keyed read_keys(const std::string& text, const Dialect& dialect, std::size_t column, HeaderMode header) {
+    const std::size_t bom = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    const std::string_view rest = std::string_view(text).substr(bom);
+    Keyed keyed;
+    for (const ReferenceRecord& record : read_fields(rest, dialect).records) {
+        keyed.begins.push_back(record.begin == 0 ? 0 : record.begin + bom);
+        const bool has_field = column < record.ends.size();
+        std::string_view field;
+        if (has_field) {
+            const std::uint32_t begin = column == 0 ? record.begin : record.ends[column - 1] + 1;
+            const bool is_last = column + 1 == record.ends.size();
+            field = rest.substr(begin, (is_last ? record.content_end : record.ends[column]) - begin);
+        }
+        keyed.values.push_back(value_of(field, dialect));
+        keyed.lacks.push_back(!has_field && record.content_end > record.begin);
+    }
+    keyed.begins.push_back(text.size());
+    keyed.body = header == HeaderMode::kNone ? 0 : static_cast<std::size_t>(header_records(text, dialect));
+    return keyed;
+}
+
+// Plans as the manual says, one record after another.
+class Planner {
+public:
+    Planner(const Keyed& keyed, const Policy& policy)
+        : keyed_(keyed), policy_(policy), header_(keyed.begins[keyed.body]) {}
+
+    // `even` is the plan of the same policy without `together`. Not with an alignment.
+    std::vector<Piece> shares(const std::vector<Piece>& even) {
+        std::size_t from = keyed_.body;
+        for (std::size_t i = 1; i <= even.size(); ++i) {
+            const std::size_t to =
+                i == even.size() ? keyed_.count() : keyed_.change_after(keyed_.record_at(even[i].start));
+            add(from, to);
+            from = to;
+        }
+        return pieces_;
+    }
+
+    std::vector<Piece> limits() {
+        const std::size_t count = keyed_.count();
+        std::size_t from = keyed_.body;
+        if (from == count && header_size_in(policy_.header, 1, header_) > 0) add(from, from);
+        while (from < count) {
+            const std::size_t to = end_of(from);
+            add(from, to);
+            from = to;
+        }
+        return pieces_;
+    }
+
+private:
+    std::uint64_t cap() const {
+        const std::uint64_t header = header_size_in(policy_.header, pieces_.size() + 1, header_);
+        if (!policy_.size) return UINT64_MAX;
+        return *policy_.size > header ? *policy_.size - header : 0;
+    }
+
+    void add(std::size_t from, std::size_t to) {
+        const std::uint64_t length = keyed_.begins[to] - keyed_.begins[from];
+        const bool oversize = !policy_.pieces && (length > cap() || (policy_.records && to - from > *policy_.records));
+        pieces_.push_back(
+            {pieces_.size() + 1, keyed_.begins[from], length, from - keyed_.body + 1, to - from, oversize});
+    }
+
+    bool is_aligned(std::size_t record, std::uint64_t number) const {
+        const std::uint64_t header = header_size_in(policy_.header, number, header_);
+        return record < keyed_.count() && keyed_.begins[record] % policy_.alignment == header % policy_.alignment;
+    }
+
+    std::size_t end_of(std::size_t from) const {
+        const auto fits = [&](std::size_t to) { return keyed_.begins[to] - keyed_.begins[from] <= cap(); };
+        const std::size_t count = keyed_.count();
+        std::size_t limit = from + 1;
+        const auto within_records = [&](std::size_t to) { return !policy_.records || to - from <= *policy_.records; };
+        while (limit < count && fits(limit + 1) && within_records(limit + 1)) ++limit;
+        if (limit == count) return count;
+        const bool is_by_size = !fits(limit + 1);
+        if (is_by_size && policy_.alignment != 0) {
+            for (std::size_t to = limit; to > from; --to) {
+                const std::uint64_t length = keyed_.begins[to] - keyed_.begins[from];
+                const bool is_near = length <= cap() && length + *policy_.size / 100 >= cap();
+                if (is_near && is_aligned(to, pieces_.size() + 2) && keyed_.is_change(to)) return to;
+            }
+        }
+        for (std::size_t to = limit; to > from; --to) {
+            if (keyed_.is_change(to)) return to;
+        }
+        return keyed_.change_after(limit);
+    }
+
+    const Keyed& keyed_;
+    const Policy& policy_;
+    std::uint64_t header_;
+    std::vector<Piece> pieces_;
+};
+
+Policy of_column(std::size_t column) {
+    Policy policy;
+    policy.together.emplace();
+    policy.together->column = {"#" + std::to_string(column + 1), "--together"};
+    policy.together->accepts_missing = true;
+    return policy;
+}
+
+Execution random_machine(Random& random) {
+    constexpr std::size_t kBlockSizes[] = {1, 64, 100, 4096, 1 << 20};
+    return {nullptr, static_cast<unsigned>(1 + random.below(2)), kBlockSizes[random.below(5)]};
+}
+
+// Records in runs of one value of column `column`, which is written in every way there is. Some are empty or too short.
+std::string random_runs(Random& random, const Dialect& dialect, std::size_t column, std::size_t size) {
+    const char delimiter = static_cast<char>(dialect.delimiter);
+    const std::array<std::string, 6> values = {"", "a", "b", "ab", "a b", "aa"};
+    std::string text = random.chance(10) ? "\xEF\xBB\xBF" : "";
+    const auto end = [&] {
+        switch (dialect.terminator) {
+            case Terminator::kCr: return std::string("\r");
+            case Terminator::kAny: return std::string(random.chance(30) ? "\r" : random.chance(50) ? "\r\n" : "\n");
+            case Terminator::kLf: break;
+        }
+        return std::string(random.chance(30) ? "\r\n" : "\n");
+    };
+    const auto written = [&](std::string value) {
+        if (dialect.quote && random.chance(30)) {
+            const char quote = static_cast<char>(*dialect.quote);
+            return quote + value + quote;
+        }
+        if (dialect.escape && dialect.escape_scope == EscapeScope::kEverywhere && !value.empty() && random.chance(20)) {
+            value.insert(0, 1, static_cast<char>(*dialect.escape));
+        }
+        if (dialect.quote && dialect.quoting == Quoting::kFieldStart && value == "ab" && text.size() > 200 &&
+            random.chance(10)) {
+            value.insert(1, 1, static_cast<char>(*dialect.quote));  // plain data: another value
+        }
+        return value;
+    };
+    const std::size_t most = random.chance(50) ? 3 : 30;
+    std::string value;
+    for (std::size_t left = 0; text.size() < size; --left) {
+        if (left == 0) {
+            left = 1 + random.below(most);
+            value = values[random.below(values.size())];
+        }
+        if (text.size() > 200 && random.chance(2)) {
+            text += random.chance(50) ? "" : "x";
+        } else {
+            for (std::size_t i = 0; i < column; ++i) {
+                text += written(std::string(random.below(random.chance(5) ? 60 : 4), 'x')) + delimiter;
+            }
+            text += written(value);
+            if (random.chance(60)) text += delimiter + written("y");
+        }
+        text += end();
+    }
+    if (random.chance(30) && text.ends_with('\n') && !text.ends_with("\r\n")) text.pop_back();
+    return text;
+}
+
+void expect_plan(const std::string& text, const Dialect& dialect, std::size_t column, const Policy& policy,
+                 const Execution& execution) {
+    const Keyed keyed = read_keys(text, dialect, column, policy.header);
+    if (!PlanCheck(text, dialect, policy).has_plan()) return;
+    Policy even = policy;
+    even.together.reset();
+    Planner planner(keyed, policy);
+    Plan expected;
+    expected.header_size = keyed.begins[keyed.body];
+    expected.pieces =
+        policy.pieces ? planner.shares(plan_of_bytes(text, dialect, execution, even).pieces) : planner.limits();
+    const Plan plan = plan_of_bytes(text, dialect, execution, policy);
+    expect_same(plan, expected);
+    if (policy.pieces) expect_single_pieces(plan, text, dialect, policy);
+
+    Policy strict = policy;
+    strict.together->accepts_missing = false;
+    try {
+        expect_same(plan_of_bytes(text, dialect, execution, strict), expected);
+    } catch (const InputError& error) {
+        ASSERT_TRUE(error.place());
+        const Place& place = *error.place();
+        ASSERT_LT(place.record, keyed.count());
+        EXPECT_TRUE(keyed.lacks[place.record]);
+        const std::uint64_t begin = keyed.begins[place.record];
+        EXPECT_EQ(place.offset, begin == 0 && text.starts_with("\xEF\xBB\xBF") ? 3 : begin);
+    }
+}
+
+Policy random_policy(Random& random, std::size_t column, std::size_t size) {
+    Policy policy = of_column(column);
+    policy.header = kHeaderModes[random.below(4)];
+    switch (random.below(4)) {
+        case 0: policy.pieces = 1 + random.below(random.chance(80) ? 10 : 200); break;
+        case 1:
+            policy.pieces = 1 + random.below(10);
+            policy.balance = Balance::kRecords;
+            break;
+        default: {
+            const Policy limits = random_limits(random, size);
+            policy.records = limits.records;
+            policy.size = limits.size;
+            if (policy.size && random.chance(30)) policy.alignment = 1 + random.below(8);
+        }
+    }
+    return policy;
+}
+
+TEST(Together, IsWhatAReaderOfEveryRecordFinds) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            const std::size_t column = random.below(3);
+            const std::string text = random_runs(random, dialect, column, 100 + random.below(1500));
+            const Policy policy = random_policy(random, column, text.size());
+            SCOPED_TRACE(testing::Message() << "seed " << seed << "; column " << column << "; " << describe(policy)
+                                            << "; " << describe(dialect) << "; " << shown(text));
+            try {
+                expect_plan(text, dialect, column, policy, random_machine(random));
+            } catch (const RuleError& error) {  // the first record is too short
+                EXPECT_GT(column, 0U) << error.what();
+            }
+        }
+        if (testing::Test::HasFailure()) break;
+    }
+}
+
+// A text of runs with fields of 20 KiB and 400 KiB, before and behind the key.
+TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
+    Random random(1);
+    std::string text = "id,k,note\n";
+    for (const std::size_t records : {1U, 3000U, 40U, 2U, 1U, 90000U, 5U, 1U}) {
+        const std::string key = "k" + std::to_string(text.size() % 7) + std::string(random.below(20), 'k');
+        for (std::size_t i = 0; i < records; ++i) {
+            const bool is_large = records < 100 && random.chance(20);
+            const std::string large(is_large ? random.chance(50) ? 20'000 : 400'000 : 3,
+                                    random.chance(50) ? ',' : '\n');
+            const std::string written = random.chance(50) ? key : "\"" + key + "\"";
+            text +=
+                random.chance(50) ? "\"" + large + "\"," + written + ",n\n" : "1," + written + ",\"" + large + "\"\n";
+        }
+    }
+    Dialect dialect;
+    for (const std::size_t block_size : {std::size_t{4096}, std::size_t{1} << 20}) {
+        for (unsigned i = 0; i < rounds(20); ++i) {
+            Policy policy = of_column(1);
+            policy.together->column.text = "k";
+            policy.header = kHeaderModes[random.below(3)];
+            switch (i % 3) {
+                case 0: policy.pieces = 1 + random.below(100); break;
+                case 1: policy.size = 20 + random.below(text.size()); break;
+                default: policy.records = 1 + random.below(random.chance(50) ? 100 : 50000);
+            }
+            SCOPED_TRACE(testing::Message() << describe(policy) << "; blocks of " << block_size);
+            expect_plan(text, dialect, 1, policy, {nullptr, 2, block_size});
+        }
+    }
+}
+
+// Of 10^18 pieces: what costs by their number would not end.
+TEST(Together, OnePieceOfVeryMany) {
+    const RecordIndex index(bytes_of("k\na\na\nb\n"), Dialect{}, Execution{});
+    Policy policy = of_column(0);
+    policy.pieces = 1'000'000'000'000'000'000;
+    const std::uint64_t third = *policy.pieces / 3;
+    EXPECT_EQ(plan_piece(index, policy, 1), (Piece{1, 2, 0, 1, 0, false}));
+    EXPECT_EQ(plan_piece(index, policy, third), (Piece{third, 6, 0, 3, 0, false}));
+    EXPECT_EQ(plan_piece(index, policy, *policy.pieces), (Piece{*policy.pieces, 8, 0, 4, 0, false}));
+}
+
+// The first aligned start within the window, if it is a change; else the first change, aligned or not.
+TEST(Together, AlignedSharesAreChanges) {
+    // 4,000 records of 15 bytes, three to a run.
+    std::string text;
+    for (std::size_t i = 0; i < 4000; ++i) text += "k" + std::to_string(1000 + i / 3) + ",fillfill\n";
+    ASSERT_EQ(text.size(), 4000U * 15);
+    Policy policy = of_column(0);
+    policy.header = HeaderMode::kNone;
+    policy.pieces = 7;
+    policy.alignment = 30;  // every second record
+    const std::vector<Piece> pieces = plan_of_bytes(text, Dialect{}, Execution{}, policy).pieces;
+    for (std::size_t i = 1; i < pieces.size(); ++i) {
+        // A run begins every 45 bytes, and every second one on the grid. The window is 1 % of a share: 85 bytes.
+        const std::uint64_t target = text.size() * i / 7;
+        const std::uint64_t window = text.size() / 7 / 100;
+        std::uint64_t expected = (target + 89) / 90 * 90;
+        if (expected > target + window) expected = (target + 44) / 45 * 45;
+        EXPECT_EQ(pieces[i].start, expected) << i;
+    }
+    expect_single_pieces({0, pieces}, text, Dialect{}, policy);
+}
+
+TEST(Together, RefusesColumnsThatAreNotThere) {
+    const auto plan = [](const std::string& text, const std::string& column, HeaderMode header = HeaderMode::kRepeat) {
+        Policy policy = of_column(0);
+        policy.together->column.text = column;
+        policy.header = header;
+        policy.records = 1;
+        return plan_of_bytes(text, Dialect{}, Execution{}, policy).pieces.size();
+    };
+    const std::string text = "a,\"b \"\"c\",a\n1,2,3\n";
+    EXPECT_EQ(plan(text, "\"b \"\"c\""), 1U);
+    EXPECT_EQ(plan(text, "a[2]"), 1U);
+    EXPECT_EQ(plan(text, "#3"), 1U);
+    EXPECT_EQ(plan(text, "#3", HeaderMode::kNone), 2U);
+    for (const char* wrong : {"", "x", "a", "a[3]", "*", "a*", "#1-#2", "#0", "#4", "#1,#2", "!#1", "#1 #2"}) {
+        EXPECT_THROW(plan(text, wrong), RuleError) << wrong;
+    }
+    EXPECT_THROW(plan(text, "a[2]", HeaderMode::kNone), RuleError);
+    EXPECT_THROW(plan("", "#1"), RuleError);
+    try {
+        plan("\n\na,\"b\"c\n1,2\n", "a");
+        ADD_FAILURE() << "the header was read";
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.place(), (Place{7, 2}));
+    }
+}
+
+TEST(Together, NeedsAnIndex) {
+    Policy policy = of_column(0);
+    policy.records = 1;
+    EXPECT_TRUE(needs_index(policy));
+    EXPECT_TRUE(needs_whole_input(policy));
+    EXPECT_THROW(plan_in_order("a\nb\n", Dialect{}, policy), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cleave::test
