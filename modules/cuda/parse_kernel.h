@@ -12,8 +12,10 @@
 //
 //   measure  the tile as a function of whether it begins inside quotes: does it end in the other state, and how many
 //            fields end and how many records start in it, for both cases
-//   scan     within the tile by exchanges within warps; between tiles by parse_look_back.h
-//   write    the positions, first into shared memory and from there in order
+//   scan     within the tile by exchanges within warps; between tiles by parse_look_back.h. While the tiles before are
+//   at
+//            work, the positions are gathered in shared memory as if the tile began outside quotes
+//   write    the positions in order; if the tile begins inside quotes, they are gathered once more
 //
 // Escapes are not read here: a page of a dialect that has them is for the CPU.
 #pragma once
@@ -170,22 +172,48 @@ private:
     std::uint64_t unexplained_;
 };
 
+// Numbers of fields and records of a tile or of a part of it, each at most kTileSize: fields are the upper half.
+__device__ __forceinline__ std::uint32_t local_counts(int fields, int records) {
+    return static_cast<std::uint32_t>(fields) << 16 | static_cast<std::uint32_t>(records);
+}
+static_assert(kTileSize < 65536);
+__device__ __forceinline__ std::uint64_t counts_of_local(std::uint32_t counts) {
+    return counts_of(counts >> 16, counts & 0xFFFF);
+}
+
 // The positions of a tile on their way to global memory.
 struct ParseShared {
-    static constexpr std::uint32_t kEndRoom = 8192;
-    static constexpr std::uint32_t kRowRoom = 2048;
+    static constexpr std::uint32_t kEndRoom = 6144;
+    static constexpr std::uint32_t kRowRoom = 1536;
     static constexpr int kWarps = kParseThreads / 32;
 
     std::uint32_t tile;
     unsigned warp_flips[kWarps];           // whether the warp has an odd number of quotes
-    std::uint64_t warp_counts[2][kWarps];  // if the tile begins outside, inside
+    std::uint32_t warp_counts[2][kWarps];  // of local_counts(), if the tile begins outside, inside
     TileStart start;
     std::uint16_t ends[kEndRoom];  // in the tile
     std::uint32_t rows[kRowRoom];  // begin and number of ends before, in the tile
 };
 
+// Calls put_row(number, bit, end) for each bit of `starts`, and put_end(number, bit) for each one of `separators`.
+// Numbers go on from `earlier`, which is a local_counts(); `end` is the number of the next end.
+template <class PutRow, class PutEnd>
+__device__ __forceinline__ void for_places(std::uint64_t separators, std::uint64_t starts, std::uint32_t earlier,
+                                           const PutRow& put_row, const PutEnd& put_end) {
+    std::uint32_t end_at = earlier >> 16;
+    std::uint32_t row_at = earlier & 0xFFFF;
+    for (std::uint64_t left = starts; left != 0; left &= left - 1) {
+        const std::uint64_t below = (left & (~left + 1)) - 1;
+        const auto ends_below = static_cast<std::uint32_t>(popcount(separators & below));
+        put_row(row_at++, static_cast<std::uint32_t>(popcount(below)), end_at + ends_below);
+    }
+    for (std::uint64_t left = separators; left != 0; left &= left - 1) {
+        put_end(end_at++, static_cast<std::uint32_t>(popcount((left & (~left + 1)) - 1)));
+    }
+}
+
 // One block for each tile.
-__global__ void __launch_bounds__(kParseThreads) parse_kernel(const __grid_constant__ ParseJob job) {
+__global__ void __launch_bounds__(kParseThreads, 5) parse_kernel(const __grid_constant__ ParseJob job) {
     ParseShared& shared = *reinterpret_cast<ParseShared*>(block_memory());
     const unsigned thread = threadIdx.x;
     const unsigned lane = thread % 32;
@@ -223,30 +251,50 @@ __global__ void __launch_bounds__(kParseThreads) parse_kernel(const __grid_const
         if (w == warp) begins_inside = begins_inside != tile_flips;
         tile_flips = tile_flips != (shared.warp_flips[w] != 0);
     }
-    std::uint64_t before[2];  // fields and records of the tile before the thread
+    std::uint32_t before[2];  // local_counts() of the tile before the thread
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         const bool inside = begins_inside != (h != 0);
-        const auto fields = static_cast<std::uint64_t>(popcount(masks.separators(inside)));
-        const auto records = static_cast<std::uint64_t>(popcount(masks.starts(inside)));
-        const std::uint64_t own = counts_of(fields, records);
-        std::uint64_t sum = own;
+        const std::uint32_t own = local_counts(popcount(masks.separators(inside)), popcount(masks.starts(inside)));
+        std::uint32_t sum = own;
+#pragma unroll
         for (unsigned distance = 1; distance < 32; distance *= 2) {
-            const std::uint64_t other = __shfl_up_sync(~0U, sum, distance);
+            const std::uint32_t other = __shfl_up_sync(~0U, sum, distance);
             if (lane >= distance) sum += other;
         }
         before[h] = sum - own;
         if (lane == 31) shared.warp_counts[h][warp] = sum;
     }
     __syncthreads();
-    TileFunction function{tile_flips, {0, 0}};
+    std::uint32_t all[2] = {0, 0};
+#pragma unroll
     for (unsigned w = 0; w < ParseShared::kWarps; ++w) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            if (w == warp) before[h] += function.counts[h];
-            function.counts[h] += shared.warp_counts[h][w];
+            if (w == warp) before[h] += all[h];
+            all[h] += shared.warp_counts[h][w];
         }
     }
+
+    const TileFunction function{tile_flips, {counts_of_local(all[0]), counts_of_local(all[1])}};
+    if (thread == 0) publish(job.states, tile, function);
+
+    // Most tiles begin outside quotes. What they write is gathered before that is known, which gives the tiles before
+    // time to publish.
+    const auto gather = [&](int h) {
+        const bool inside = begins_inside != (h != 0);
+        const bool gathers_ends = (all[h] >> 16) <= ParseShared::kEndRoom;
+        const bool gathers_rows = (all[h] & 0xFFFF) <= ParseShared::kRowRoom;
+        for_places(
+            masks.separators(inside), masks.starts(inside), before[h],
+            [&](std::uint32_t number, std::uint32_t bit, std::uint32_t first) {
+                if (gathers_rows) shared.rows[number] = (thread * kStepBytes + bit) << 16 | first;
+            },
+            [&](std::uint32_t number, std::uint32_t bit) {
+                if (gathers_ends) shared.ends[number] = static_cast<std::uint16_t>(thread * kStepBytes + bit);
+            });
+    };
+    gather(0);
 
     // Scan.
     if (warp == 0) {
@@ -254,43 +302,34 @@ __global__ void __launch_bounds__(kParseThreads) parse_kernel(const __grid_const
         if (lane == 0) shared.start = found;
     }
     __syncthreads();
+    const TileStart start = shared.start;
+    if (start.inside) {
+        gather(1);
+        __syncthreads();
+    }
 
     // Write.
-    const TileStart start = shared.start;
-    const int h = start.inside ? 1 : 0;
     const bool inside = begins_inside != start.inside;
-    const std::uint64_t total = function.counts[h];
-    const auto end_count = static_cast<std::uint32_t>(total >> 32);
-    const auto row_count = static_cast<std::uint32_t>(total);
+    const std::uint32_t total = start.inside ? all[1] : all[0];
+    const std::uint32_t end_count = total >> 16;
+    const std::uint32_t row_count = total & 0xFFFF;
     const auto end_base = static_cast<std::uint32_t>(start.counts >> 32);
     const auto row_base = static_cast<std::uint32_t>(start.counts);
     const bool is_last = valid > 0 && at + valid == job.size;
     if (valid > 0 && masks.is_odd(inside, is_last)) atomicOr(&job.result->odd, 1U);
-
     const bool gathers_ends = end_count <= ParseShared::kEndRoom;
     const bool gathers_rows = row_count <= ParseShared::kRowRoom;
-    const std::uint64_t separators = masks.separators(inside);
-    auto end_at = static_cast<std::uint32_t>(before[h] >> 32);
-    auto row_at = static_cast<std::uint32_t>(before[h]);
-    for (std::uint64_t left = masks.starts(inside); left != 0; left &= left - 1) {
-        const std::uint64_t below = (left & (~left + 1)) - 1;
-        const auto bit = static_cast<std::uint32_t>(popcount(below));
-        const auto first = end_at + static_cast<std::uint32_t>(popcount(separators & below));
-        if (gathers_rows) {
-            shared.rows[row_at] = (thread * kStepBytes + bit) << 16 | first;
-        } else if (row_base + row_at < job.row_room) {
-            job.rows[row_base + row_at] = {at + bit, end_base + first};
-        }
-        ++row_at;
-    }
-    for (std::uint64_t left = separators; left != 0; left &= left - 1) {
-        const auto bit = static_cast<std::uint32_t>(popcount((left & (~left + 1)) - 1));
-        if (gathers_ends) {
-            shared.ends[end_at] = static_cast<std::uint16_t>(thread * kStepBytes + bit);
-        } else if (end_base + end_at < job.end_room) {
-            job.ends[end_base + end_at] = at + bit;
-        }
-        ++end_at;
+    if (!gathers_ends || !gathers_rows) {
+        for_places(
+            masks.separators(inside), masks.starts(inside), start.inside ? before[1] : before[0],
+            [&](std::uint32_t number, std::uint32_t bit, std::uint32_t first) {
+                if (gathers_rows || row_base + number >= job.row_room) return;
+                job.rows[row_base + number] = {at + bit, end_base + first};
+            },
+            [&](std::uint32_t number, std::uint32_t bit) {
+                if (gathers_ends || end_base + number >= job.end_room) return;
+                job.ends[end_base + number] = at + bit;
+            });
     }
     if (is_last) {
         // The row after the last record. A last record without a terminator ends with the page.
@@ -302,7 +341,6 @@ __global__ void __launch_bounds__(kParseThreads) parse_kernel(const __grid_const
         job.result->ends = ends;
         job.result->rows = rows + 1;
     }
-    __syncthreads();
     if (gathers_ends) {
         for (std::uint32_t i = thread; i < end_count && end_base + i < job.end_room; i += kParseThreads) {
             job.ends[end_base + i] = tile_at + shared.ends[i];

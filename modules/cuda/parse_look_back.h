@@ -3,8 +3,9 @@
 // A tile is a function of whether it begins inside quotes: does it end in the other state, and how many fields end and
 // how many records start in it, for both cases. Functions of neighbours compose to one of the same kind, in any
 // grouping (doc/design.md, "Two hypotheses"). So the look-back of look_back.h does, on functions instead of sums: a
-// warp reads the words of the 32 tiles before it, composes the functions back to the nearest tile whose end is known,
-// and goes 32 tiles further back if there is none.
+// warp reads the words of the 128 tiles before it, composes the functions back to the nearest tile whose end is known,
+// and goes 128 tiles further back if there is none. How many tiles it reads at once decides how fast what is known
+// moves on: by so many tiles in the time of one read. With 32 tiles, nothing else decided how long the kernel took.
 //
 // The word that a tile publishes holds its kind and its value together:
 //
@@ -55,54 +56,79 @@ __device__ __forceinline__ std::uint64_t word_of_end(bool inside, std::uint64_t 
     return kTileEnd | (inside ? kTileFlag : 0) | (counts >> 32) << 30 | (counts & 0x3FFFFFFFU);
 }
 
-// What is before the tile, for all lanes of the warp that calls it. Publishes the tile.
+// Some tiles side by side that end right before the tile that looks back, and what is before them once that is known.
+struct TilesBefore {
+    TileFunction function{false, {0, 0}};
+    TileStart start{false, 0};
+    bool is_known = false;  // whether `start` is what is before the tile that looks back
+};
+
+// Adds the 32 tiles before those of `before`. The lane has the word of the tile that is `lane` tiles further back, and
+// reads it again from `address` while it has to wait. Tiles before the first one have the word kTileEnd, and no
+// address.
+__device__ __forceinline__ void look_further(TilesBefore& before, std::uint64_t word, const std::uint64_t* address) {
+    const unsigned lane = threadIdx.x % 32;
+    unsigned ended = 0;
+    unsigned wanted = ~0U;  // lanes up to the nearest tile whose end is known
+    while (true) {
+        ended = __ballot_sync(~0U, word >= kTileEnd);
+        wanted = ended != 0 ? ended ^ (ended - 1) : ~0U;
+        if ((__ballot_sync(~0U, word != 0) & wanted) == wanted) break;
+        if (address != nullptr) word = load_relaxed(address);
+    }
+    const bool counts = (wanted >> lane & 1) != 0 && word < kTileEnd;
+    const unsigned flips = __ballot_sync(~0U, counts && (word & kTileFlag) != 0);
+    // Whether my tile begins in another state than the earliest of them.
+    const bool differs = lane < 31 && (__popc(flips >> (lane + 1)) & 1) != 0;
+    std::uint64_t sums[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const bool begins_inside = (h != 0) != differs;
+        const auto fields = static_cast<std::uint32_t>(word >> (begins_inside ? 30 : 45) & 0x7FFF);
+        const auto records = static_cast<std::uint32_t>(word >> (begins_inside ? 0 : 15) & 0x7FFF);
+        sums[h] = counts_of(sum_of_warp(counts ? fields : 0), sum_of_warp(counts ? records : 0));
+    }
+    const bool all_flip = (__popc(flips) & 1) != 0;
+    const TileFunction nearer = before.function;
+    before.function.flips = nearer.flips != all_flip;
+    before.function.counts[0] = sums[0] + (all_flip ? nearer.counts[1] : nearer.counts[0]);
+    before.function.counts[1] = sums[1] + (all_flip ? nearer.counts[0] : nearer.counts[1]);
+    if (ended == 0) return;
+    const std::uint64_t end = __shfl_sync(~0U, word, __ffs(ended) - 1);
+    const bool inside = (end & kTileFlag) != 0;
+    const std::uint64_t more = inside ? before.function.counts[1] : before.function.counts[0];
+    before.start = {inside != before.function.flips, counts_of(end >> 30 & 0x3FFFFFFF, end & 0x3FFFFFFF) + more};
+    before.is_known = true;
+}
+
+// Publishes the tile, so that tiles after it need not wait for look_back(). Called by one thread.
+__device__ __forceinline__ void publish(std::uint64_t* states, std::uint32_t tile, const TileFunction& function) {
+    store_relaxed(states + tile, tile > 0 ? word_of(function) : word_of_end(function.flips, function.counts[0]));
+}
+
+// What is before the tile, for all lanes of the warp that calls it. The tile is published.
 __device__ __forceinline__ TileStart look_back(std::uint64_t* states, std::uint32_t tile,
                                                const TileFunction& function) {
+    constexpr int kEach = 4;  // words of a lane
     const unsigned lane = threadIdx.x % 32;
-    TileStart start{false, 0};
-    if (tile > 0) {
-        if (lane == 0) store_relaxed(states + tile, word_of(function));
-        TileFunction later{false, {0, 0}};  // of the tiles that were looked at
-        for (std::int64_t nearest = std::int64_t{tile} - 1;; nearest -= 32) {
-            const std::int64_t mine = nearest - lane;
-            std::uint64_t word = kTileEnd;  // before the first tile
-            unsigned ended = 0;
-            unsigned wanted = ~0U;  // lanes up to the nearest tile whose end is known
-            do {
-                if (mine >= 0) word = load_relaxed(states + mine);
-                ended = __ballot_sync(~0U, word >= kTileEnd);
-                wanted = ended != 0 ? ended ^ (ended - 1) : ~0U;
-            } while ((__ballot_sync(~0U, word != 0) & wanted) != wanted);
-            const bool is_end = word >= kTileEnd;
-            const bool counts = (wanted >> lane & 1) != 0 && !is_end;
-            const unsigned flips = __ballot_sync(~0U, counts && (word & kTileFlag) != 0);
-            // Whether my tile begins in another state than the earliest of them.
-            const bool differs = lane < 31 && (__popc(flips >> (lane + 1)) & 1) != 0;
-            std::uint64_t sums[2];
+    if (tile == 0) return {false, 0};
+    TilesBefore before;
+    for (std::int64_t nearest = std::int64_t{tile} - 1 - lane; !before.is_known; nearest -= 32 * kEach) {
+        const std::uint64_t* addresses[kEach];
+        std::uint64_t words[kEach];
 #pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                const bool begins_inside = (h != 0) != differs;
-                const std::uint64_t own =
-                    counts_of(word >> (begins_inside ? 30 : 45) & 0x7FFF, word >> (begins_inside ? 0 : 15) & 0x7FFF);
-                std::uint64_t sum = counts ? own : 0;
-                for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0U, sum, distance);
-                sums[h] = sum;
-            }
-            const bool all_flip = (__popc(flips) & 1) != 0;
-            const TileFunction before = later;
-            later.flips = before.flips != all_flip;
-            later.counts[0] = sums[0] + before.counts[all_flip ? 1 : 0];
-            later.counts[1] = sums[1] + before.counts[all_flip ? 0 : 1];
-            if (ended == 0) continue;
-            const std::uint64_t end = __shfl_sync(~0U, word, __ffs(ended) - 1);
-            const bool inside = (end & kTileFlag) != 0;
-            start.inside = inside != later.flips;
-            start.counts = counts_of(end >> 30 & 0x3FFFFFFF, end & 0x3FFFFFFF) + later.counts[inside ? 1 : 0];
-            break;
+        for (int i = 0; i < kEach; ++i) {
+            addresses[i] = nearest >= 32 * i ? states + (nearest - 32 * i) : nullptr;
+            words[i] = addresses[i] != nullptr ? load_relaxed(addresses[i]) : kTileEnd;
+        }
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            if (!before.is_known) look_further(before, words[i], addresses[i]);
         }
     }
+    const TileStart& start = before.start;
     if (lane == 0) {
-        const std::uint64_t counts = start.counts + function.counts[start.inside ? 1 : 0];
+        const std::uint64_t counts = start.counts + (start.inside ? function.counts[1] : function.counts[0]);
         store_relaxed(states + tile, word_of_end(start.inside != function.flips, counts));
     }
     return start;

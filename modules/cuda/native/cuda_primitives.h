@@ -47,6 +47,18 @@ __device__ __forceinline__ void store_report(std::uint64_t* word, std::uint64_t 
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
+// The sum over the warp, for all its lanes.
+__device__ __forceinline__ std::uint32_t sum_of_warp(std::uint32_t value) { return __reduce_add_sync(~0U, value); }
+
+// `value`, and in lanes from `distance` on the value of the lane so far below is added.
+__device__ __forceinline__ std::uint32_t add_from_below(std::uint32_t value, std::uint32_t distance) {
+    asm volatile(
+        "{ .reg .pred p; .reg .u32 other; shfl.sync.up.b32 other|p, %0, %1, 0, 0xFFFFFFFF; @p add.u32 %0, %0, other; }"
+        : "+r"(value)
+        : "r"(distance));
+    return value;
+}
+
 // Lets others go on for about 50 ns, while this thread waits for them.
 __device__ __forceinline__ void pause_briefly() { __nanosleep(50); }
 

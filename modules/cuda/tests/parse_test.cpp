@@ -44,6 +44,7 @@ __global__ void look_back_kernel(std::uint64_t* states, const TileFunction* tile
     if (tile == 0) {
         for (int i = 0; i < 600; ++i) load_relaxed(states);
     }
+    if (threadIdx.x % 32 == 0) publish(states, tile, tiles[tile]);
     const TileStart start = look_back(states, tile, tiles[tile]);
     if (threadIdx.x % 32 == 0) starts[tile] = start;
 }

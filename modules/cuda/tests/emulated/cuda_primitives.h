@@ -27,6 +27,16 @@ inline void store_relaxed(std::uint64_t* word, std::uint64_t value) {
 
 inline void store_report(std::uint64_t* word, std::uint64_t value) { *word = value; }
 
+inline std::uint32_t sum_of_warp(std::uint32_t value) {
+    for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
+    return value;
+}
+
+inline std::uint32_t add_from_below(std::uint32_t value, std::uint32_t distance) {
+    const std::uint32_t other = __shfl_up_sync(~0U, value, distance);
+    return threadIdx.x % 32 >= distance ? value + other : value;
+}
+
 inline void pause_briefly() { emulator::wait_a_turn(); }
 
 }  // namespace cleave::cuda
