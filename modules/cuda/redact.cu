@@ -180,7 +180,7 @@ DeviceStrings redact_with_working_memory(Device& device, const StringsView& name
 }
 
 DeviceStrings redact_in_two_passes(Device& device, const StringsView& names, const StringsView& visibilities) {
-    return make_in_two_passes(device, {names, visibilities}, names.rows, PublicName{});
+    return make_and_trim(device, {names, visibilities}, names.rows, PublicName{});
 }
 
 DeviceStrings redact_in_one_pass(Device& device, const StringsView& names, const StringsView& visibilities) {

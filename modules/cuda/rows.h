@@ -1,8 +1,10 @@
 // Makes a column from others by a functor; rows_kernel.h says what a functor is.
 //
-// make_in_one_pass() allocates as many bytes as the output may have at most, and writes it at once, by one kernel.
-// make_in_two_passes() measures, allocates exactly what is needed as soon as it is known, and writes: two kernels. Its
-// result has no memory to spare.
+// make_in_one_pass() allocates as many bytes as the output may have at most, and writes it at once, by one kernel. The
+// results of the other two have no memory to spare. make_in_two_passes() measures, allocates exactly what is needed as
+// soon as it is known, and writes: two kernels, which both read the input. make_and_trim() reads the input once: it
+// writes into working memory of the bound, and copies the output to memory of its size. Without memory for that, it
+// goes two passes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "cuda/device.h"
@@ -26,6 +29,19 @@ using ShortRows = TileShape<8, 2, 3>;
 using ShortRowsToMeasure = TileShape<16, 2, 2>;
 using ShortRowsToWrite = TileShape<8, 2, 4>;
 using LongRows = TileShape<4, 1, 3>;
+// In one pass, where the output is usually so much shorter than its bound that there is room for more rows.
+using ShortRowsToShorten = TileShape<8, 3, 3>;
+
+template <class Functor>
+constexpr unsigned usual_share() {
+    if constexpr (requires { Functor::kUsualShare; }) {
+        return Functor::kUsualShare;
+    } else {
+        return 100;
+    }
+}
+template <class Functor>
+using OnePassShape = std::conditional_t<(usual_share<Functor>() <= 60), ShortRowsToShorten, ShortRows>;
 
 template <class Functor>
 using Columns = std::array<StringsView, static_cast<std::size_t>(Functor::kColumns)>;
@@ -47,7 +63,8 @@ TileLayout layout_of(const Columns<Functor>& columns, std::int32_t rows, std::ui
     }
     layout.output_at = 2 * layout.stage_size;
     if (kPass != Pass::kMeasure) {
-        layout.output_room = kPass == Pass::kWrite ? room(bound, kChunkRows, 6) : room(bound, Shape::kWarpRows, 16);
+        const std::uint64_t usual = bound * usual_share<Functor>() / 100;
+        layout.output_room = kPass == Pass::kWrite ? room(usual, kChunkRows, 6) : room(usual, Shape::kWarpRows, 16);
         layout.places_at = staged_size(layout.output_room);
     }
     constexpr bool kHasTiles = kPass != Pass::kWrite;
@@ -96,6 +113,30 @@ public:
         }
         result_.bytes = device_.allocate(static_cast<std::size_t>(result_.size));
         if (result_.size > 0) run<WriteShape, Pass::kWrite>();
+        return std::move(result_);
+    }
+
+    // In one pass into working memory, from where the output is copied.
+    template <class Shape, class MeasureShape = Shape, class WriteShape = Shape>
+    DeviceStrings trimmed() {
+        Memory work;
+        try {
+            work = device_.allocate(bound_);
+        } catch (const MemoryError&) {
+            return in_two_passes<MeasureShape, WriteShape>();
+        }
+        if (rows_ > 0) {
+            result_.bytes = std::move(work);
+            run<Shape, Pass::kOnePass>();
+            finish();
+            work = std::move(result_.bytes);
+        }
+        const auto size = static_cast<std::size_t>(result_.size);
+        result_.bytes = device_.allocate(size);
+        if (size > 0) {
+            check(cudaMemcpyAsync(result_.bytes.data(), work.data(), size, cudaMemcpyDeviceToDevice, device_.stream()),
+                  "cudaMemcpyAsync");
+        }
         return std::move(result_);
     }
 
@@ -166,8 +207,9 @@ template <class Functor>
 DeviceStrings make_in_one_pass(Device& device, const Columns<Functor>& columns, std::int32_t rows,
                                const Functor& functor) {
     RowsMaker<Functor> maker(device, columns, rows, functor);
-    return is_handy<ShortRows>(device, columns, rows, functor) ? maker.template in_one_pass<ShortRows>()
-                                                               : maker.template in_one_pass<LongRows>();
+    using Shape = OnePassShape<Functor>;
+    return is_handy<Shape>(device, columns, rows, functor) ? maker.template in_one_pass<Shape>()
+                                                           : maker.template in_one_pass<LongRows>();
 }
 
 template <class Functor>
@@ -177,6 +219,17 @@ DeviceStrings make_in_two_passes(Device& device, const Columns<Functor>& columns
     return is_handy<ShortRows>(device, columns, rows, functor)
                ? maker.template in_two_passes<ShortRowsToMeasure, ShortRowsToWrite>()
                : maker.template in_two_passes<LongRows>();
+}
+
+// bound() has to be a bound, as for one pass.
+template <class Functor>
+DeviceStrings make_and_trim(Device& device, const Columns<Functor>& columns, std::int32_t rows,
+                            const Functor& functor) {
+    RowsMaker<Functor> maker(device, columns, rows, functor);
+    using Shape = OnePassShape<Functor>;
+    return is_handy<Shape>(device, columns, rows, functor)
+               ? maker.template trimmed<Shape, ShortRowsToMeasure, ShortRowsToWrite>()
+               : maker.template trimmed<LongRows>();
 }
 
 }  // namespace cleave::cuda

@@ -23,6 +23,7 @@ struct Row {
     std::int32_t index;
 
     __device__ __forceinline__ bool has(int c) const { return (valid >> c & 1) != 0; }
+    __device__ __forceinline__ bool has_all() const { return valid == ~0U; }
 };
 
 __device__ __forceinline__ bool is_valid(const StringsView& column, std::int32_t row) {
@@ -90,12 +91,12 @@ struct RowsJob {
     Report* report;
 };
 
-// Of tile n in slot n % 2.
+// Of tile n of the block: slot n % 2, or n % 4 of the numbers, which are known earlier.
 template <class Shape>
 struct TileHeader {
     std::uint64_t sums[2][Shape::kWarps];  // of the rows of each warp
     std::uint64_t base[2];                 // where the output of the tile begins
-    std::int32_t tile[2];                  // its number
+    std::int32_t tile[4];                  // its number
 };
 
 }  // namespace cleave::cuda

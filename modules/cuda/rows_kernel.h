@@ -4,6 +4,7 @@
 //       static constexpr int kColumns;       columns that a row has, 0 to 3
 //       static constexpr bool kMakesNulls;   whether measure() may return a size of kNullRow
 //       static constexpr bool kMakesNewNulls;   whether it may do so for a row without nulls
+//       static constexpr unsigned kUsualShare;  percent of bound() that rows become at most, as a rule; 100 if left out
 //       struct Measured { std::uint32_t size; ... };   bytes that the row becomes, and what write() wants to know again
 //       template <class Text> Measured measure(const Row<kColumns, Text>& row) const;
 //       template <class Text, class Output>
@@ -13,7 +14,8 @@
 //
 // measure() is quick and reads only the row. write() writes exactly measured.size bytes to an output of output.h; it is
 // not called for 0 bytes. It is called once for each row, measure() once or twice. bound() is the most bytes that rows
-// become whose values have sizes[c] bytes in column c. Two passes take it as a guess. If Measured is a size and nothing
+// become whose values have sizes[c] bytes in column c. Two passes take it as a guess. Shared memory has room for
+// kUsualShare of it; what is more is slower. If Measured is a size and nothing
 // else, kWrite takes the size from the offsets and does not measure.
 //
 // A warp takes 64 rows at a time, a chunk: two strips of one row for each lane. It has shared memory of its own, and
@@ -36,9 +38,12 @@
 //   of tile n - 1: copy the output to global
 //     memory in words of 16 bytes, write offsets
 //
+// The copies do not stop at the end of a tile: the first chunk of the next tile is on its way while the last one of this
+// tile is measured. So numbers of tiles are taken early: a block knows the next two.
+//
 // Tiles of a block must lie far apart, at least at first. If the second tile of a block were the very next one, each
 // block would wait for the one before it to do both. So a block takes its second number when it has measured its first
-// tile.
+// tile, and the next ones when all blocks have the same count of numbers.
 //
 // A chunk is `staged` if the bytes of each column fit into the room in shared memory. The rows of other chunks are read
 // where they are, which is slower. If the output of a warp does not fit into its room, chunks from there on are
@@ -86,8 +91,8 @@ public:
         const std::int32_t step = gridDim.x * Shape::kWarps;
         std::int32_t chunk = blockIdx.x * Shape::kWarps + warp_;
         const auto row_of = [&](std::int32_t number) { return number < chunks ? number * kChunkRows : job_.rows; };
-        Chunk now;
-        Chunk next;
+        Chunk now{};
+        Chunk next{};
         load_bounds(now.bounds, row_of(chunk));
         load_bounds(next.bounds, row_of(chunk + step));
         begin_stage(now, 0);
@@ -97,7 +102,7 @@ public:
             load_bounds(later, row_of(chunk + 2 * step));
             wait_for_copies<1>();
             __syncwarp();
-            if (now.is_staged) {
+            if (now.is_staged != 0) {
                 write_chunk<Staged>(chunk * kChunkRows, now, stage);
             } else {
                 write_chunk<PlainText>(chunk * kChunkRows, now, stage);
@@ -128,9 +133,16 @@ private:
 
     struct Chunk {
         Bounds bounds[kStrips];
-        std::uint32_t skew[kColumns > 0 ? kColumns : 1] =
-            {};  // what to add to a value's begin for its place in the stage
-        bool is_staged = false;
+        std::uint32_t skew[kColumns > 0 ? kColumns : 1];  // what to add to a value's begin for its place in the stage
+        std::uint32_t is_staged;                          // or 0
+    };
+
+    // The chunk at work, which is in shared memory or on its way, and the one after it, whose bounds are known.
+    struct Chunks {
+        Chunk now{};
+        Chunk next{};
+        int stage = 0;           // of `now`
+        bool are_begun = false;  // they are those of the tile that comes next
     };
 
     // A tile of the warp that is measured.
@@ -144,6 +156,9 @@ private:
 
     static constexpr std::uint32_t kLongRow = 1U << 27;  // 32 lanes with such rows exceed 2^32 - 1
     static constexpr std::uint64_t kTooLarge = UINT64_MAX;
+    static constexpr std::int32_t kUnknown = -1;  // instead of a tile
+    // Whether the next tile is begun while one is measured. With one chunk, that would be two tiles ahead.
+    static constexpr bool kLooksAhead = Shape::kChunks > 1;
 
     __device__ __forceinline__ void clear_other_words() const {
         constexpr std::uint32_t kThreads = kBlockThreads<Shape, kPass>;
@@ -158,34 +173,51 @@ private:
         return tile < static_cast<std::uint32_t>(job_.tiles) ? static_cast<std::int32_t>(tile) : job_.tiles;
     }
 
+    // Waits for a moment until all blocks have taken `count` tiles. It is given up if that takes long: nothing but time
+    // depends on it.
+    __device__ __forceinline__ void wait_for_others(std::uint32_t count) const {
+        for (int reads = 0; reads < 64 && load_relaxed(job_.words.now) < std::uint64_t{count} * gridDim.x; ++reads) {
+            pause_briefly();
+        }
+    }
+
+    // A worker reads the numbers of its next two tiles after the barrier before them.
     __device__ __forceinline__ void steer() {
-        std::int32_t tile = 0;
-        std::int32_t next = 0;
-        if (lane_ == 0) header_.tile[0] = tile = take_tile();
-        tile = __shfl_sync(~0U, tile, 0);
+        std::int32_t tiles[3] = {0, 0, 0};  // of lane 0: the one that is measured, and the next two
+        if (lane_ == 0) header_.tile[0] = tiles[0] = take_tile();
         __syncthreads();
         __syncthreads();
-        if (lane_ == 0) header_.tile[1] = next = take_tile();
-        for (unsigned slot = 0;; slot ^= 1) {
+        if (lane_ == 0) header_.tile[1] = tiles[1] = take_tile();
+        for (unsigned number = 0;; ++number) {
             __syncthreads();
+            const std::int32_t tile = __shfl_sync(~0U, tiles[0], 0);
             if (tile >= job_.tiles) break;
+            const unsigned slot = number % 2;
             std::uint64_t total = 0;
 #pragma unroll
             for (int i = 0; i < Shape::kWarps; ++i) total += header_.sums[slot][i];
             std::int32_t later = 0;
-            if (lane_ == 0) later = take_tile();
+            if (lane_ == 0) {
+                if (number == 0) {
+                    wait_for_others(2);
+                    header_.tile[2] = tiles[2] = take_tile();
+                    wait_for_others(3);
+                }
+                header_.tile[(number + 3) % 4] = later = take_tile();
+            }
+            __syncwarp();
             const std::uint64_t base = look_back(job_.words.now + 1, tile, total);
             if (lane_ == 0) {
                 // A column that is too large is an error, whatever it has.
                 header_.base[slot] = base + total <= kMaxColumnSize ? base : kTooLarge;
-                header_.tile[slot] = later;
                 if (tile + 1 == job_.tiles) {
                     job_.offsets[job_.rows] = static_cast<std::int32_t>(base + total);
                     store_report(&job_.report->size, base + total);
                 }
             }
-            tile = __shfl_sync(~0U, next, 0);
-            next = later;
+            tiles[0] = tiles[1];
+            tiles[1] = tiles[2];
+            tiles[2] = later;
         }
     }
 
@@ -196,19 +228,21 @@ private:
         }
         __syncthreads();
         Done before{};
-        bool is_first = true;
-        for (unsigned slot = 0;; slot ^= 1) {
-            const std::int32_t tile = header_.tile[slot];
+        Chunks chunks;
+        for (unsigned number = 0;; ++number) {
+            const unsigned slot = number % 2;
+            const std::int32_t tile = header_.tile[number % 4];
+            const std::int32_t next = kLooksAhead && number > 1 ? header_.tile[(number + 1) % 4] : kUnknown;
             Done done{};
-            if (tile < job_.tiles) measure_chunks(warp_row(tile), slot, done);
-            if (is_first) __syncthreads();
-            is_first = false;
+            if (tile < job_.tiles) measure_chunks(chunks, tile, next, slot, done);
+            if (number == 0) __syncthreads();
             __syncthreads();
             if (before.is_set) finish(before, slot ^ 1);
             if (tile >= job_.tiles) break;
             for (int i = 0; i < warp_; ++i) done.before += static_cast<std::uint32_t>(header_.sums[slot][i]);
             before = done;
         }
+        wait_for_copies<0>();
     }
 
     // Writes what was measured.
@@ -225,7 +259,7 @@ private:
         }
     }
 
-    // The first row of the warp in the tile.
+    // The first row of the warp in the tile, which may be none.
     __device__ __forceinline__ std::int32_t warp_row(std::int32_t tile) const {
         return tile < job_.tiles ? tile * Shape::kRows + warp_ * Shape::kWarpRows : job_.rows;
     }
@@ -268,14 +302,15 @@ private:
     __device__ __forceinline__ void begin_stage(Chunk& chunk, int stage_number) const {
         std::int32_t from[kColumns > 0 ? kColumns : 1];
         std::uint32_t size[kColumns > 0 ? kColumns : 1];
-        chunk.is_staged = true;
+        bool is_staged = true;
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) {
             from[c] = begin_of(chunk.bounds, c);
             size[c] = static_cast<std::uint32_t>(end_of(chunk.bounds, c) - from[c]);
-            chunk.is_staged = chunk.is_staged && size[c] <= job_.layout.text_room[c];
+            is_staged = is_staged && size[c] <= job_.layout.text_room[c];
         }
-        if (chunk.is_staged) {
+        chunk.is_staged = is_staged ? 1 : 0;
+        if (is_staged) {
             std::uint8_t* const to = stage_at(stage_number);
 #pragma unroll
             for (int c = 0; c < kColumns; ++c) {
@@ -312,7 +347,12 @@ private:
             } else {
                 row.column[c] = {column.bytes + begin, size};
             }
-            if (job_.has_nulls && row_index < job_.rows && !is_valid(column, row_index)) row.valid &= ~(1U << c);
+        }
+        if (job_.has_nulls && row_index < job_.rows) {
+#pragma unroll
+            for (int c = 0; c < kColumns; ++c) {
+                if (!is_valid(job_.columns[c], row_index)) row.valid &= ~(1U << c);
+            }
         }
         return row;
     }
@@ -330,49 +370,58 @@ private:
         return measured;
     }
 
-    // The chunks of the warp in a tile, which begin with row `first`.
-    __device__ __forceinline__ void measure_chunks(std::int32_t first, unsigned slot, Done& done) {
+    // The chunks of the warp in a tile. Those of the tile after it are begun, if its number is known.
+    __device__ __forceinline__ void measure_chunks(Chunks& chunks, std::int32_t tile, std::int32_t next_tile,
+                                                   unsigned slot, Done& done) {
+        const std::int32_t first = warp_row(tile);
+        const std::int32_t next_first = next_tile != kUnknown ? warp_row(next_tile) : job_.rows;
+        const auto row_of = [&](int chunk) {
+            return chunk < Shape::kChunks ? first + kChunkRows * chunk
+                                          : next_first + kChunkRows * (chunk - Shape::kChunks);
+        };
         done.first = first;
         done.is_set = true;
         std::uint64_t sum = 0;
-        Chunk now;
-        Chunk next;
-        load_bounds(now.bounds, first);
-        load_bounds(next.bounds, first + kChunkRows);
-        begin_stage(now, 0);
+        std::uint32_t* const places_at = places(slot);
+        std::uint32_t* const output_at = output(slot);
+        if (!chunks.are_begun) {
+            wait_for_copies<0>();
+            __syncwarp();
+            load_bounds(chunks.now.bounds, first);
+            load_bounds(chunks.next.bounds, row_of(1));
+            begin_stage(chunks.now, chunks.stage);
+        }
 #pragma unroll 1
-        for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+        for (int chunk = 0; chunk < Shape::kChunks; ++chunk, chunks.stage ^= 1) {
+            begin_stage(chunks.next, chunks.stage ^ 1);
             Bounds later[kStrips] = {};
-            if (chunk + 1 < Shape::kChunks) {
-                begin_stage(next, (chunk + 1) % 2);
-                if (chunk + 2 < Shape::kChunks) load_bounds(later, first + kChunkRows * (chunk + 2));
-                wait_for_copies<1>();
-            } else {
-                wait_for_copies<0>();
-            }
+            load_bounds(later, row_of(chunk + 2));
+            wait_for_copies<1>();
             __syncwarp();
 #pragma unroll 1
             for (int strip = 0; strip < kStrips; ++strip) {
                 const std::int32_t local = kChunkRows * chunk + kLanes * strip;
-                if (now.is_staged) {
-                    measure_strip<Staged>(first + local, now, chunk % 2, local, slot, sum, done);
+                if (chunks.now.is_staged != 0) {
+                    measure_strip<Staged>(first, local, chunks.now, chunks.stage, places_at, output_at, sum, done);
                 } else {
-                    measure_strip<PlainText>(first + local, now, chunk % 2, local, slot, sum, done);
+                    measure_strip<PlainText>(first, local, chunks.now, chunks.stage, places_at, output_at, sum, done);
                 }
-                go_on(now.bounds);
+                go_on(chunks.now.bounds);
             }
             __syncwarp();
-            now = next;
-            copy_bounds(next.bounds, later);
+            chunks.now = chunks.next;
+            copy_bounds(chunks.next.bounds, later);
         }
+        chunks.are_begun = next_tile != kUnknown;
         if (lane_ == 0) header_.sums[slot][warp_] = sum;
     }
 
-    // The first strip of the chunk. It begins with row `first`, which is number `local` of the warp.
+    // The first strip of the chunk. It begins with row number `local` of the warp, whose first row is `warp_first`.
     template <class Text>
-    __device__ __forceinline__ void measure_strip(std::int32_t first, const Chunk& now, int stage_number,
-                                                  std::int32_t local, unsigned slot, std::uint64_t& sum,
-                                                  Done& done) const {
+    __device__ __forceinline__ void measure_strip(std::int32_t warp_first, std::int32_t local, const Chunk& now,
+                                                  int stage_number, std::uint32_t* places_at, std::uint32_t* output_at,
+                                                  std::uint64_t& sum, Done& done) const {
+        const std::int32_t first = warp_first + local;
         const auto row = row_at<Text>(first + lane_, now, stage_number);
         bool is_null = false;
         const Measured measured = measure(row, is_null);
@@ -382,13 +431,13 @@ private:
         }
         std::uint32_t total = 0;
         const std::uint32_t place = sum_before(measured.size, total);
-        places(slot)[local + lane_] = static_cast<std::uint32_t>(sum) + place;
+        places_at[local + lane_] = static_cast<std::uint32_t>(sum) + place;
         const bool is_long = __any_sync(~0U, measured.size >= kLongRow) != 0;
         sum += is_long ? warp_sum(measured.size) : total;
         if constexpr (kPass == Pass::kOnePass) {
             const std::int32_t strip = local / kLanes;
             if (done.gathered_strips < strip || is_long || total > job_.layout.output_room - done.gathered) return;
-            if (measured.size > 0) job_.functor.write(row, measured, WordOutput{output(slot), done.gathered + place});
+            if (measured.size > 0) job_.functor.write(row, measured, WordOutput{output_at, done.gathered + place});
             done.gathered += total;
             done.gathered_strips = strip + 1;
         }
@@ -399,8 +448,7 @@ private:
         std::uint32_t sum = size;
 #pragma unroll
         for (int distance = 1; distance < kLanes; distance *= 2) {
-            const std::uint32_t other = __shfl_up_sync(~0U, sum, static_cast<unsigned>(distance));
-            if (lane_ >= distance) sum += other;
+            sum = add_from_below(sum, static_cast<std::uint32_t>(distance));
         }
         all = __shfl_sync(~0U, sum, kLanes - 1);
         return sum - size;
@@ -483,7 +531,7 @@ private:
 #pragma unroll 1
         for (int strip = done.gathered_strips; strip < kStrips * Shape::kChunks; ++strip) {
             const std::int32_t local = kLanes * strip;
-            Chunk chunk;
+            Chunk chunk{};
             load_bounds(chunk.bounds, done.first + local);
             const auto row = row_at<PlainText>(done.first + local + lane_, chunk, 0);
             bool is_null = false;

@@ -1,8 +1,8 @@
 // One value on the device, for the functors of rows_kernel.h: in shared memory (StagedText) or anywhere (PlainText).
 // Both have the same members, so that a functor is written once.
 //
-// StagedText reads aligned words of four bytes, up to 3 bytes before the value and 7 behind it; what is staged has that
-// room around it. PlainText reads single bytes of the value and nothing else.
+// StagedText reads aligned words of four bytes, up to 3 bytes before the value and 11 behind it; what is staged has
+// that room around it. PlainText reads single bytes of the value and nothing else.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,6 +12,11 @@
 #include "stage/value.h"
 
 namespace cleave::cuda {
+
+struct WordPair {
+    std::uint32_t low;  // the bytes that come first
+    std::uint32_t high;
+};
 
 struct StagedText {
     const std::uint32_t* words;  // of shared memory
@@ -29,29 +34,39 @@ struct StagedText {
         return __funnelshift_r(words[place / 4], words[place / 4 + 1], place % 4 * 8);
     }
 
+    // The first eight bytes.
+    __device__ __forceinline__ WordPair first_words() const {
+        const std::uint32_t* const begin = words + at / 4;
+        const unsigned shift = at % 4 * 8;
+        const std::uint32_t middle = begin[1];
+        return {__funnelshift_r(begin[0], middle, shift), __funnelshift_r(middle, begin[2], shift)};
+    }
+
     // Where the byte is first; the size if it is nowhere. Goes over pairs of aligned words. In the first word, bytes
     // before the value are made different from the byte. The lowest top bit of `zeros` that is set is that of the first
-    // byte that is found.
+    // byte that is found. Lanes leave the loop at different times, so as much as possible is done behind it.
     __device__ __forceinline__ std::uint32_t find(std::uint8_t byte) const {
         const std::uint32_t pattern = byte * 0x01010101U;
         std::uint32_t before = (1U << at % 4 * 8) - 1;
         const auto* const begin = reinterpret_cast<const std::uint8_t*>(words);
+        std::uint32_t low_zeros = 0;
+        std::uint32_t high_zeros = 0;
+        std::uint32_t i = at & ~3U;
 #pragma unroll 1
-        for (std::uint32_t i = at & ~3U; i < at + size; i += 8) {
+        for (; i < at + size; i += 8) {
             const auto* const pair = reinterpret_cast<const std::uint32_t*>(begin + i);
             const std::uint32_t low = (pair[0] ^ pattern) | before;
             const std::uint32_t high = pair[1] ^ pattern;
-            const std::uint32_t low_zeros = (low - 0x01010101U) & ~low & 0x80808080U;
-            const std::uint32_t high_zeros = (high - 0x01010101U) & ~high & 0x80808080U;
-            if ((low_zeros | high_zeros) != 0) {
-                const std::uint32_t zeros = low_zeros != 0 ? low_zeros : high_zeros;
-                const std::uint32_t word = low_zeros != 0 ? i : i + 4;
-                const std::uint32_t found = word + static_cast<std::uint32_t>(__ffs(zeros) - 1) / 8 - at;
-                return found < size ? found : size;
-            }
+            low_zeros = (low - 0x01010101U) & ~low & 0x80808080U;
+            high_zeros = (high - 0x01010101U) & ~high & 0x80808080U;
+            if ((low_zeros | high_zeros) != 0) break;
             before = 0;
         }
-        return size;
+        if ((low_zeros | high_zeros) == 0) return size;
+        const std::uint32_t zeros = low_zeros != 0 ? low_zeros : high_zeros;
+        const std::uint32_t word = low_zeros != 0 ? i : i + 4;
+        const std::uint32_t found = word + static_cast<std::uint32_t>(__ffs(zeros) - 1) / 8 - at;
+        return found < size ? found : size;
     }
 };
 
@@ -67,6 +82,8 @@ struct PlainText {
         for (std::uint32_t k = 0; k < 4 && i + k < size; ++k) result |= std::uint32_t{bytes[i + k]} << 8 * k;
         return result;
     }
+
+    __device__ __forceinline__ WordPair first_words() const { return {word(0), word(4)}; }
 
     __device__ __forceinline__ std::uint32_t find(std::uint8_t byte) const {
         std::uint32_t i = 0;

@@ -110,11 +110,11 @@ TEST_P(Forms, KeepLongValues) {
     check_all(people, "cuda");
 }
 
-// Whatever fails, nothing is left.
+// Whatever fails, nothing is left. A form may do without one of its allocations, so one success is not the end.
 TEST_P(Forms, EveryAllocationMayFail) {
     const People people = make_people(100, 8, 4);
     int failures = 0;
-    for (bool has_failed = true; has_failed; ++failures) {
+    for (int in_a_row = 0; in_a_row < 2; ++failures) {
         ASSERT_LT(failures, 100);
         Device device(open_manager("cuda"));
         const DeviceStrings names = to_device(device, people.names);
@@ -122,13 +122,15 @@ TEST_P(Forms, EveryAllocationMayFail) {
         fail_allocation(failures);
         try {
             const DeviceStrings made = GetParam().make(device, names.view(), visibilities.view());
-            has_failed = false;
+            ++in_a_row;
+            fail_allocation(-1);
             EXPECT_EQ(to_host(device, made.view()), redacted(people));
         } catch (const MemoryError&) {  // as it should
+            in_a_row = 0;
         }
         fail_allocation(-1);
     }
-    EXPECT_GE(failures, 4);
+    EXPECT_GE(failures, 5);
     EXPECT_EQ(live_allocations(), 0U);
 }
 

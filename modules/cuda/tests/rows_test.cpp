@@ -19,6 +19,7 @@ using Tiny = TileShape<1, 1, 1>;
 using TinyTwice = TileShape<1, 2, 1>;
 using Small = TileShape<2, 1, 1>;
 using SmallThrice = TileShape<2, 3, 1>;  // 384 rows
+using TinyMany = TileShape<1, 4, 1>;
 
 // Each row becomes a byte.
 struct Counted {
@@ -41,7 +42,7 @@ struct Counted {
 
 template <class Shape>
 struct BothPasses : testing::Test {
-    // Makes the column in one pass and in two, and compares both.
+    // Makes the column in one pass, in two, and in one that is trimmed, and compares all.
     static void check_view(Device& device, const StringsView& names, const StringsView& visibilities,
                            const std::vector<HostValue>& expected) {
         const Columns<PublicName> columns{names, visibilities};
@@ -51,6 +52,10 @@ struct BothPasses : testing::Test {
         const DeviceStrings two =
             RowsMaker<PublicName>(device, columns, names.rows, PublicName{}).template in_two_passes<Shape>();
         EXPECT_EQ(to_host(device, two.view()), expected);
+        const DeviceStrings trimmed =
+            RowsMaker<PublicName>(device, columns, names.rows, PublicName{}).template trimmed<Shape>();
+        EXPECT_EQ(to_host(device, trimmed.view()), expected);
+        EXPECT_EQ(trimmed.bytes.size(), two.bytes.size());
     }
 
     static void check(Device& device, const People& people) {
@@ -61,9 +66,9 @@ struct BothPasses : testing::Test {
 };
 
 #ifdef CLEAVE_CUDA_EMULATED
-using Shapes = testing::Types<Tiny, TinyTwice, Small, SmallThrice, ShortRows, LongRows>;
+using Shapes = testing::Types<Tiny, TinyTwice, TinyMany, Small, SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;
 #else
-using Shapes = testing::Types<SmallThrice, ShortRows, LongRows>;  // each takes nvcc some seconds
+using Shapes = testing::Types<SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;  // each takes nvcc some seconds
 #endif
 TYPED_TEST_SUITE(BothPasses, Shapes);
 
@@ -220,6 +225,59 @@ TEST(Rows, FewLaunches) {
     if (kIsEmulated) {
         EXPECT_EQ(launches() - before, 3U);
     }
+    make_and_trim(device, {names.view(), visibilities.view()}, 1000, PublicName{});
+    if (kIsEmulated) {
+        EXPECT_EQ(launches() - before, 4U);
+    }
+}
+
+// The result's memory is what the manager gives for its size.
+TEST(Rows, TrimmedMemoryIsExact) {
+    Device device(open_manager("cuda"));
+    const DeviceStrings names = to_device(device, std::vector<HostValue>{"Ada Lovelace", "Bo Ek", std::nullopt});
+    const DeviceStrings visibilities = to_device(device, std::vector<HostValue>{"public", "private", "public"});
+    const DeviceStrings made = make_and_trim(device, {names.view(), visibilities.view()}, 3, PublicName{});
+    EXPECT_EQ(made.size, 8);  // L Ada, X X
+    EXPECT_EQ(made.bytes.size(), device.allocate(8).size());
+    EXPECT_EQ(to_host(device, made.view()), (std::vector<HostValue>{"L Ada", "X X", std::nullopt}));
+}
+
+// Without working memory, the rows are measured and written.
+TEST(Rows, WorkingMemoryMayFail) {
+    const People people = make_people(300, 3, 5);
+    Device device(open_manager("cuda"));
+    const DeviceStrings names = to_device(device, people.names);
+    const DeviceStrings visibilities = to_device(device, people.visibilities);
+    const Columns<PublicName> columns{names.view(), visibilities.view()};
+    const std::size_t live = live_allocations();
+    const auto launched = [&](int failing) {
+        const std::size_t before = launches();
+        fail_allocation(failing);
+        const DeviceStrings made = make_and_trim(device, columns, 300, PublicName{});
+        fail_allocation(-1);
+        EXPECT_EQ(to_host(device, made.view()), redacted(people));
+        return launches() - before;
+    };
+    const std::size_t usual = launched(-1);
+    const std::size_t without = launched(2);  // offsets and validity come first
+    if (kIsEmulated) {
+        EXPECT_EQ(usual, 1U);
+        EXPECT_EQ(without, 2U);
+    }
+    fail_allocation(3);  // the result itself
+    EXPECT_THROW(make_and_trim(device, columns, 300, PublicName{}), MemoryError);
+    fail_allocation(-1);
+    EXPECT_EQ(live_allocations(), live);
+}
+
+// All rows are public and long, so the output takes more than its usual share.
+TEST(Rows, MoreOutputThanUsual) {
+    Device device(open_manager("cuda"));
+    const std::string name(30, 'n');
+    const DeviceStrings names = to_device(device, std::vector<HostValue>(3000, name + " m"));
+    const DeviceStrings visibilities = to_device(device, std::vector<HostValue>(3000, "public"));
+    const DeviceStrings made = make_in_one_pass(device, {names.view(), visibilities.view()}, 3000, PublicName{});
+    EXPECT_EQ(to_host(device, made.view()), std::vector<HostValue>(3000, "m " + name));
 }
 
 __global__ void touch_kernel(std::uint32_t* blocks) {
