@@ -135,10 +135,11 @@ int guarded(const Context& context, const Work& work) noexcept {
 void index_guarded(Context& context, const std::string& path) {
     {
         Cancellation cancellation;
-        const SignalGuard guard(cancellation);
+        SignalGuard guard(cancellation);
         index_input(context, path, cancellation);
+        if (&path == &context.arguments.inputs.back()) guard.conclude();
     }
-    die_of_caught_signal();
+    if (&path != &context.arguments.inputs.back()) die_of_caught_signal();
 }
 
 // Several inputs are independent: if one fails, the others are still read. Returns the largest exit code.
@@ -255,9 +256,10 @@ int run_verb(Context& context) {
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;
-            const SignalGuard guard(cancellation);
+            SignalGuard guard(cancellation);
             run_split(context, cancellation);
             explain(context.arguments);
+            guard.conclude();
             return kDone;
         }
         case Verb::kOffsets: run_offsets(context); return kDone;
@@ -268,8 +270,9 @@ int run_verb(Context& context) {
         case Verb::kSample: run_sample(context); return kDone;
         case Verb::kJoin: {
             Cancellation cancellation;
-            const SignalGuard guard(cancellation);
+            SignalGuard guard(cancellation);
             run_join(context, cancellation);
+            guard.conclude();
             return kDone;
         }
         case Verb::kKey: make_key(context.arguments.key_file); return kDone;

@@ -35,12 +35,13 @@ SignalGuard::SignalGuard(Cancellation& cancellation) {
 }
 
 SignalGuard::~SignalGuard() {
+    target.store(nullptr);
+    if (is_concluded_) return;
     for (const int signal : kSignals) {
         struct sigaction action = {};
         if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != on_signal) continue;
         std::ignore = ::signal(signal, SIG_DFL);
     }
-    target.store(nullptr);
 }
 
 void die_of_caught_signal() {

@@ -13,6 +13,13 @@ public:
     SignalGuard(const SignalGuard&) = delete;
     SignalGuard& operator=(const SignalGuard&) = delete;
     ~SignalGuard();
+
+    // All is done and stays. From here to the end of the process these signals change nothing: a process that a signal
+    // ends has left nothing.
+    void conclude() noexcept { is_concluded_ = true; }
+
+private:
+    bool is_concluded_ = false;
 };
 
 // Ends the process by the signal that a guard caught, if one did.
