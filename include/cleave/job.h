@@ -25,8 +25,9 @@ enum class Passes : std::uint8_t {
 // What changes records on their way into the pieces. With a stage, Policy::size limits what is written, and starts and
 // lengths of pieces, in names, manifest and observer, are those of what is written: Piece::start counts from the start
 // of the header as it is written. Shares of Policy::pieces are shares of the input's bytes, so each record is in the
-// piece in which it is without a stage. Not with Policy::alignment, and not for a stream that is needed as a whole,
-// unless `may_spool`.
+// piece in which it is without a stage. Policy::together names a column of the input, and looks at what is written of
+// it; a column that is left out is a RuleError. Not with Policy::alignment, and not for a stream that is needed as a
+// whole, unless `may_spool`.
 struct StageJob {
     StageOptions options;  // no stage if these are empty, or change nothing in any input
     const KeyRing* keys = nullptr;
@@ -77,9 +78,9 @@ public:
     virtual void found(const Findings& findings);
 
     // Start and length of the piece are known. In piece order; with two passes, for all pieces before any is written.
-    // Never called for a stage's pieces of a blob unless they are measured beforehand: for Policy::size, for names with
-    // the place of a piece, for a command, for a dry run, and for a manifest under OutputOptions::resume. finished()
-    // tells start and length in every job.
+    // Never called for a stage's pieces of a blob unless they are measured beforehand: for Policy::size and together,
+    // for names with the place of a piece, for a command, for a dry run, and for a manifest under
+    // OutputOptions::resume. finished() tells start and length in every job.
     virtual void cut(const Piece& /*piece*/) {}
 
     // The piece is finished and has its name. In piece order, from any thread.

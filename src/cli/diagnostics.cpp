@@ -35,16 +35,19 @@ std::string Diagnostics::describe_open_quote(const Place& place) const {
 
 // A value is never shown.
 std::string Diagnostics::describe_oversize(const Piece& piece) const {
-    const Place place{piece.start, piece.first_record - 1 + context_.header_records};
+    // With rules piece.start is no place of the input.
+    const bool is_changed = !context_.arguments.stage.options.is_empty();
+    const std::string place = is_changed ? formatted("(record {})", piece.first_record)
+                                         : describe({piece.start, piece.first_record - 1 + context_.header_records});
     const Policy& policy = context_.arguments.policy;
     const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
     const std::string size =
         policy.size ? formatted("{} bytes{}", *policy.size, has_header ? " with the header" : "") : "";
     if (piece.records == 1)
-        return formatted("a record of {} bytes does not fit a piece of {} {}", piece.length, size, describe(place));
+        return formatted("a record of {} bytes does not fit a piece of {} {}", piece.length, size, place);
     const std::string count = policy.records ? formatted("{} records", *policy.records) : "";
     return formatted("a run of {} records with one value, {} bytes, does not fit a piece of {}{}{} {}", piece.records,
-                     piece.length, count, policy.records && policy.size ? " and " : "", size, describe(place));
+                     piece.length, count, policy.records && policy.size ? " and " : "", size, place);
 }
 
 void Diagnostics::take(const Findings& findings) const {

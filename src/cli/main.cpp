@@ -100,8 +100,10 @@ int described(const Context& context, const Work& work) {
     } catch (const RuleError& error) {
         return fail(context, error);
     } catch (const SpoolError& error) {
+        const bool is_only_way = context.arguments.policy.together.has_value();
         return fail(context, kUsage,
-                    about_input(std::string(error.what()) + "; use -l or -C, or allow it by --spool plain"));
+                    about_input(formatted("{}; {}allow it by --spool plain", error.what(),
+                                          is_only_way ? "" : "use -l or -C, or ")));
     } catch (const MissingDirectoryError& error) {
         return fail(context, kUsage, std::string(error.what()) + "; --mkdir makes it");
     } catch (const std::invalid_argument& error) {

@@ -126,9 +126,6 @@ void take_together(const Given& given, Arguments& arguments) {
     if (!together) return;
     together->is_delimiter_given = !arguments.dialect.sniff_delimiter;
     together->is_header_given = given.has("header") || given.has("no-header");
-    if (!arguments.stage.options.is_empty()) {
-        throw UsageError("--together cannot be combined with options that change records");
-    }
 }
 
 void take_execution(const Given& given, Arguments& arguments) {

@@ -220,8 +220,8 @@ private:
     // As cut_by_index(), of what the stage writes. It is measured only where the plan, a name or a command needs it.
     void cut_by_stage() {
         const PieceNamer namer(output_.names, input_.path(), output_.first_index, std::nullopt);
-        const bool is_measured = policy_.size || namer.needs_place() || !output_.filter.empty() || output_.dry_run ||
-                                 (output_.resume && !output_.manifest.empty());
+        const bool is_measured = policy_.size || policy_.together || namer.needs_place() || !output_.filter.empty() ||
+                                 output_.dry_run || (output_.resume && !output_.manifest.empty());
         std::vector<StagedPiece> staged;
         report_.header_size = staging_->header_size();
         reports_.found(staging_->plan(is_measured, staged));

@@ -29,11 +29,16 @@ public:
         open_.written.length = mark.size;
     }
 
-    // The next record of the input: where it begins, its number, and the bytes that are written of it.
-    void take(std::uint64_t offset, std::uint64_t record, std::uint64_t size) {
+    // The next record of the input: where it begins, its number, the bytes that are written of it, and whether a piece
+    // may begin with it: under Policy::together only if the value changes.
+    void take(std::uint64_t offset, std::uint64_t record, std::uint64_t size, bool may_begin) {
         if (!cuts_.empty()) {
             // The open piece is cuts_[pieces_.size()].
-            while (pieces_.size() + 1 < cuts_.size() && offset >= cuts_[pieces_.size() + 1].start) cut(offset, record);
+            while (may_begin && pieces_.size() + 1 < cuts_.size() && offset >= cuts_[pieces_.size() + 1].start) {
+                cut(offset, record);
+            }
+        } else if (policy_.together) {
+            keep_together(offset, record, size, may_begin);
         } else if (open_.written.records > 0 &&
                    (open_.written.records == limits_.records || open_.written.length + size > limits_.size)) {
             cut(offset, record);
@@ -59,10 +64,32 @@ private:
         open_.written.start = before.start + before.length;
         open_.written.first_record = before.first_record + before.records;
         limits_ = limits_of(policy_, open_.written.number, header_size_);
+        change_ = {};
+    }
+    // Before a record is taken: cuts behind a run that does not fit, and at the last change if the record does not fit.
+    void keep_together(std::uint64_t offset, std::uint64_t record, std::uint64_t size, bool is_change) {
+        if (open_.written.records == 0) return;
+        if (is_change && is_oversize(open_.written)) {
+            cut(offset, record);
+            return;
+        }
+        if (is_change) change_ = {offset, record, open_.written.records, open_.written.length};
+        const bool fits = open_.written.records < limits_.records && open_.written.length + size <= limits_.size;
+        if (fits || change_.records == 0) return;
+        const std::uint64_t records = open_.written.records - change_.records;
+        const std::uint64_t length = open_.written.length - change_.length;
+        open_.written.records = change_.records;
+        open_.written.length = change_.length;
+        cut(change_.offset, change_.record);
+        open_.written.records = records;
+        open_.written.length = length;
+    }
+    bool is_oversize(const Piece& piece) const {
+        return piece.records > limits_.records || piece.length > limits_.size;
     }
     void close(std::uint64_t offset) {
         open_.range.size = offset - open_.range.offset;
-        open_.written.oversize = open_.written.records == 1 && open_.written.length > limits_.size;
+        open_.written.oversize = is_oversize(open_.written);
         pieces_.push_back(open_);
     }
     void cut(std::uint64_t offset, std::uint64_t record) {
@@ -70,11 +97,20 @@ private:
         begin(offset, record);
     }
 
+    // The last change in the open piece, and what of the piece is before it; `records` is 0 if there is none.
+    struct Change {
+        std::uint64_t offset = 0;
+        std::uint64_t record = 0;
+        std::uint64_t records = 0;
+        std::uint64_t length = 0;
+    };
+
     const Policy& policy_;
     std::span<const Piece> cuts_;
     std::uint64_t header_size_;
     std::vector<StagedPiece> pieces_;
     StagedPiece open_;
+    Change change_;
     Limits limits_{};
 };
 

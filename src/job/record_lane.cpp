@@ -17,6 +17,7 @@
 #include "io/read_ahead.h"
 #include "job/measuring_cutter.h"
 #include "job/record_blocks.h"
+#include "job/run_keys.h"
 #include "scan/contract.h"
 #include "scan/guessed_runs.h"
 #include "scan/record_runs.h"
@@ -46,9 +47,10 @@ constexpr double kStreamSeconds = 0.9e-9;
 // Guessing ends after this many doubtful runs.
 constexpr unsigned kMostDoubts = 8;
 
-// Gets where measured records begin in the input, the number of the first one, and the sizes of what is written.
+// Gets where measured records begin in the input, the number of the first one, the sizes of what is written, and the
+// values of the key, or nullptr.
 using TakeMeasured = std::function<void(std::span<const std::uint64_t> starts, std::uint64_t record,
-                                        std::span<const std::uint64_t> sizes)>;
+                                        std::span<const std::uint64_t> sizes, RunKeys* keys)>;
 
 }  // namespace
 
@@ -113,6 +115,7 @@ const RecordIndex& RecordLane::index() {
 struct RecordLane::Consumer {
     const Take* take = nullptr;
     const TakeMeasured* take_measured = nullptr;  // if `take` is null
+    const KeyField* key = nullptr;                // with `take_measured`
 };
 
 // What the slots of a pass over runs share. Runs are either guessed or taken in order.
@@ -131,7 +134,10 @@ struct RecordLane::Pass {
 
 class RecordLane::Slot {
 public:
-    explicit Slot(Pass& pass) : pass_(pass), worker_(pass.lane), run_(pass.lane.memory_) {}
+    explicit Slot(Pass& pass) : pass_(pass), worker_(pass.lane), run_(pass.lane.memory_) {
+        const KeyField* const key = pass.consumer.key;
+        if (key != nullptr) keys_.emplace(*key, pass.lane.stage_.dialect(), pass.lane.kernel_, pass.lane.memory_);
+    }
 
     bool pull() {
         if (pass_.left == 0) return false;
@@ -152,6 +158,7 @@ private:
     std::unique_ptr<Walker> walker_;     // to guess; made when it is needed
     std::vector<std::uint64_t> starts_;  // of the records in the input, if they are measured
     std::vector<std::uint64_t> sizes_;   // of what is written of them, likewise
+    std::optional<RunKeys> keys_;        // of what is written of them, if there is a key
 };
 
 void RecordLane::Slot::work() {
@@ -181,11 +188,22 @@ bool RecordLane::Slot::take_blocks() {
         if (pass_.consumer.take != nullptr) return worker_->write(block);
         const std::size_t done = sizes_.size();
         sizes_.resize(done + block.record_count());
-        worker_->measure(block, std::span(sizes_).subspan(done));
+        if (keys_) {
+            worker_->write(block);
+        } else {
+            worker_->measure(block, std::span(sizes_).subspan(done));
+        }
         for (std::size_t r = 0; r < block.record_count(); ++r) {
             starts_.push_back(block.place.offset + block.rows[r].begin);
         }
     });
+    if (keys_) {
+        const auto begins = worker_->starts();
+        for (std::size_t r = 0; r < begins.size(); ++r) {
+            sizes_[r] = (r + 1 < begins.size() ? begins[r + 1] : worker_->written().size()) - begins[r];
+        }
+        keys_->read(worker_->written(), begins.size());
+    }
     return is_terminated;
 }
 
@@ -201,7 +219,7 @@ void RecordLane::Slot::emit() {
         lane.counts_ += worker_->counts();
         place.record += worker_->starts().size();
     } else {
-        (*pass_.consumer.take_measured)(starts_, place.record, sizes_);
+        (*pass_.consumer.take_measured)(starts_, place.record, sizes_, keys_ ? &*keys_ : nullptr);
         place.record += sizes_.size();
     }
     place.offset += run_.bytes.size();
@@ -347,7 +365,7 @@ void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned thr
     pass_over(range, record, threads, {&take, nullptr}, nullptr);
 }
 
-std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<const Piece> cuts) {
+std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key) {
     // Without a header, the byte order mark belongs to the first record.
     const std::uint64_t mark = head_.has_header ? 0 : header_.size();
     check_header_size(policy, header_.size() - mark);
@@ -355,10 +373,14 @@ std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<con
     // An index has counted the bytes already.
     Meter* const meter = index_ ? nullptr : execution_.meter;
     if (meter != nullptr) meter->scanned += body().offset;
-    const TakeMeasured take = [&](auto starts, std::uint64_t record, auto sizes) {
-        for (std::size_t r = 0; r < sizes.size(); ++r) cutter.take(starts[r], record + r, sizes[r]);
+    RunKeys::Last last(memory_);
+    const TakeMeasured take = [&](auto starts, std::uint64_t record, auto sizes, RunKeys* keys) {
+        if (keys != nullptr) keys->follow(last);
+        for (std::size_t r = 0; r < sizes.size(); ++r) {
+            cutter.take(starts[r], record + r, sizes[r], keys == nullptr || keys->changes()[r] != 0);
+        }
     };
-    records_ = pass_over(body(), head_.records, execution_.threads, {nullptr, &take}, meter).record;
+    records_ = pass_over(body(), head_.records, execution_.threads, {nullptr, &take, key}, meter).record;
     return cutter.finish(input_.blob().size(), records_);
 }
 

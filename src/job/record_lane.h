@@ -22,6 +22,8 @@
 
 namespace cleave {
 
+class KeyField;
+
 // Members may be called from any thread, except where they say otherwise.
 class RecordLane {
 public:
@@ -41,8 +43,8 @@ public:
     void write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take);
 
     // Cuts a blob by what is written. `cuts` are the first bytes of the pieces, for policies by pieces; else the
-    // policy's limits cut. One thread.
-    std::vector<StagedPiece> measure(const Policy& policy, std::span<const Piece> cuts);
+    // policy's limits cut. With Policy::together, and only then, `key` is a column of what is written. One thread.
+    std::vector<StagedPiece> measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key);
 
     // Of a blob; made when it is needed first. One thread.
     const RecordIndex& index();

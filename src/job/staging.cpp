@@ -4,6 +4,7 @@
 
 #include "cleave/foreign.h"
 #include "plan/stream_cutter.h"
+#include "stage/program.h"
 
 namespace cleave {
 namespace {
@@ -28,6 +29,20 @@ Stage stage_of(const InputHead& head, const Dialect& dialect, const StageJob& jo
         throw InputError(error.what(),
                          Place{head.sample_place.offset + error.place()->offset, head.sample_place.record});
     }
+}
+
+// The column of Policy::together, as a column of what is written.
+std::optional<KeyField> key_of(const Policy& policy, const InputHead& head, const Stage& stage) {
+    if (!policy.together) return std::nullopt;
+    KeyColumn column = find_key_column(*policy.together, input_columns(head.sample, stage.dialect(), head.has_header));
+    const std::vector<std::size_t>& written = stage.program().rules.selected;
+    const auto found = std::ranges::find(written, column.number);
+    if (found == written.end()) {
+        const RuleText& text = policy.together->column;
+        throw RuleError("the column " + column.name + " is left out of the pieces", text.origin, text.text, 0);
+    }
+    column.number = static_cast<std::size_t>(found - written.begin());
+    return KeyField(stage.dialect(), std::move(column), policy.together->accepts_missing);
 }
 
 // Feeds changed records to a cutter, as if they were the input.
@@ -56,11 +71,15 @@ private:
 Staging::Staging(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
                  const Execution& execution)
     : policy_(policy),
+      even_(policy),
       execution_(execution),
       head_(head_of(input, dialect, policy, job, execution)),
       stage_(stage_of(head_, dialect, job)),
       changes_input_(!stage_.is_identity()),
-      lane_(input, head_, stage_, execution) {}
+      key_(key_of(policy, head_, stage_)),
+      lane_(input, head_, stage_, execution) {
+    even_.together.reset();
+}
 
 Findings Staging::cut_in_order(PieceSink& sink) {
     StreamCutter cutter(policy_, sink, 0);
@@ -93,9 +112,9 @@ Findings Staging::cut_in_order(PieceSink& sink) {
 Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
     Findings findings;
     std::vector<Piece> cuts;
-    if (!policy_.size) {
+    if (policy_.pieces || (!policy_.size && !policy_.together)) {
         const RecordIndex& index = lane_.index();
-        plan_pieces(index, policy_, [&](const Piece& cut) {
+        plan_pieces(index, even_, [&](const Piece& cut) {
             cuts.push_back(cut);
             Piece written = cut;
             written.start = written.length = 0;
@@ -104,7 +123,7 @@ Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
         findings.records = index.findings().records;
     }
     if (is_measured) {
-        pieces = lane_.measure(policy_, cuts);
+        pieces = lane_.measure(policy_, cuts, key_ ? &*key_ : nullptr);
         findings.records = lane_.records();
     }
     findings.header_records = head_.records;
@@ -128,12 +147,31 @@ std::uint64_t Staging::write_piece(const StagedPiece& piece, unsigned threads, c
     return length;
 }
 
+// Piece `number` of a policy by pieces with Policy::together. All records are measured, but as three pieces at most:
+// the wanted one and those before and behind it.
+StagedPiece Staging::piece_together(std::uint64_t number) {
+    const RecordIndex& index = lane_.index();
+    const Piece even = plan_piece(index, even_, number);
+    std::vector<Piece> cuts;
+    if (number > 1) cuts.push_back(plan_piece(index, even_, 1));
+    const std::size_t wanted = cuts.size();
+    cuts.push_back(even);
+    if (number < *policy_.pieces) cuts.push_back(plan_piece(index, even_, number + 1));
+    StagedPiece piece = lane_.measure(policy_, cuts, &*key_)[wanted];
+    piece.written.number = number;
+    return piece;
+}
+
 void Staging::write_all(const Write& write) {
     if (policy_.header != HeaderMode::kDrop) write(lane_.header());
     lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
 }
 
 void Staging::write_one(std::uint64_t number, const Write& write) {
+    if (key_) {
+        write_piece(piece_together(number), execution_.threads, write);
+        return;
+    }
     const RecordIndex& index = lane_.index();
     const Piece cut = plan_piece(index, policy_, number);
     write_piece({{cut.start, cut.length}, cut.first_record - 1 + head_.records, cut}, execution_.threads, write);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "cleave/plan.h"
 #include "cleave/stage.h"
 #include "job/record_lane.h"
+#include "plan/key_field.h"
 
 namespace cleave {
 
@@ -35,8 +37,8 @@ public:
     // Cuts what is written, as it comes. Not for policies by pieces.
     Findings cut_in_order(PieceSink& sink);
 
-    // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size must have, starts and lengths of
-    // what is written stay 0. Returns the findings of the input.
+    // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size or Policy::together must have,
+    // starts and lengths of what is written stay 0. Returns the findings of the input.
     Findings plan(bool is_measured, std::vector<StagedPiece>& pieces);
 
     // Writes a planned piece, by `threads` threads. Returns the bytes of its body. Any thread.
@@ -47,11 +49,15 @@ public:
     void write_one(std::uint64_t number, const Write& write);
 
 private:
+    StagedPiece piece_together(std::uint64_t number);
+
     const Policy& policy_;
+    Policy even_;  // without Policy::together
     const Execution& execution_;
     InputHead head_;
     Stage stage_;
     bool changes_input_;
+    std::optional<KeyField> key_;  // of what is written, with Policy::together
     RecordLane lane_;
 };
 

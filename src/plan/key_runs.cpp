@@ -8,11 +8,9 @@
 #include "plan/key_runs.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/too_long.h"
 #include "cleave/memory.h"
-#include "stage/column_list.h"
 
 namespace cleave {
 namespace {
@@ -20,11 +18,6 @@ namespace {
 constexpr std::uint64_t kFirstPart = std::uint64_t{4} << 10;
 constexpr std::uint64_t kLargestPart = std::uint64_t{256} << 10;
 constexpr std::uint64_t kGrowth = 4;  // of a part
-
-struct Column {
-    std::size_t number;  // from 0
-    std::string name;    // for messages
-};
 
 // The columns of the input, by its first record that is not empty.
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
@@ -45,44 +38,16 @@ InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_hea
     }
 }
 
-Column find_column(const RecordIndex& index, Locator& locator, const Together& together, bool has_header) {
-    InputColumns columns = columns_of(index, locator, has_header);
-    columns.is_delimiter_given = together.is_delimiter_given;
-    columns.is_header_given = together.is_header_given;
-    RuleScanner scanner(together.column);
-    const ColumnSyntax syntax = parse_column(scanner);
-    if (!scanner.at_end()) scanner.expected("the end after a column");
-    const ColumnFinder finder(columns);
-    const std::size_t number = finder.one(syntax, together.column);
-    return {number, finder.name_of(number)};
-}
-
 }  // namespace
-
-void KeyRuns::Copy::assign(Value value) {
-    bytes.reserve(value.size);
-    size = value.size;
-    if (size > 0) std::memcpy(bytes.data(), value.data, size);
-}
-
-bool KeyRuns::Copy::equals(Value value) const {
-    return value.size == size && (size == 0 || std::memcmp(value.data, bytes.data(), size) == 0);
-}
 
 KeyRuns::KeyRuns(const RecordIndex& index, Locator& locator, const Together& together, bool has_header)
     : index_(index),
       locator_(locator),
-      accepts_missing_(together.accepts_missing),
+      key_(index.dialect(), find_key_column(together, columns_of(index, locator, has_header)),
+           together.accepts_missing),
       memory_(MemoryManager::or_default(nullptr)),
       reader_(index.dialect(), index.kernel(), Reading::kByDialect, 0, memory_),
-      decoder_(index.dialect()),
-      scratch_(memory_),
-      raw_{ValueBuffer(memory_)},
-      key_{ValueBuffer(memory_)} {
-    Column column = find_column(index, locator, together, has_header);
-    column_ = column.number;
-    column_name_ = std::move(column.name);
-}
+      value_(memory_) {}
 
 // The fields of the records in [offset, end), which begins with a record; a byte order mark is no part of it.
 RecordBlock KeyRuns::read(std::uint64_t offset, std::uint64_t end, std::uint64_t record, bool at_end) {
@@ -100,49 +65,23 @@ RecordBlock KeyRuns::read_record(Boundary at, std::uint64_t end) {
         const std::uint64_t part_end = end - at.offset > size ? at.offset + size : end;
         const RecordBlock block = read(at.offset, part_end, at.record, true);
         if (part_end == end) return block;
-        if (block.record_count() > 0 && block.rows[1].first - block.rows[0].first > column_ + 1) return block;
+        if (block.record_count() > 0 && block.rows[1].first - block.rows[0].first > key_.column() + 1) return block;
         if (size >= kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
     }
 }
 
-// The field as it stands in the record; an empty one where the record has none.
+// A record of nothing but a byte order mark has no row, and an empty field.
 Value KeyRuns::field(const RecordBlock& block, std::size_t record) const {
-    if (block.record_count() == 0) return {nullptr, 0};  // nothing but a byte order mark
-    const FieldRow& row = block.rows[record];
-    const std::size_t count = block.rows[record + 1].first - row.first;
-    const auto end_of_last = [&] {
-        const std::uint32_t end = block.ends[row.first + count - 1];
-        if (end == row.begin || block.bytes[end - 1] != '\r') return end;
-        return content_end(block.bytes, row.begin, end, index_.dialect());
-    };
-    if (column_ < count) {
-        const std::uint32_t begin = column_ == 0 ? row.begin : block.ends[row.first + column_ - 1] + 1;
-        const std::uint32_t end = column_ + 1 == count ? end_of_last() : block.ends[row.first + column_];
-        return {block.bytes.data() + begin, end - begin};
-    }
-    const bool is_empty = count == 1 && end_of_last() == row.begin;
-    if (!is_empty && !accepts_missing_) {
-        throw InputError("a record of " + std::to_string(count) + (count == 1 ? " field" : " fields") +
-                             " has no column " + column_name_,
-                         Place{block.place.offset + row.begin, block.place.record + record});
-    }
-    return {nullptr, 0};
+    return block.record_count() == 0 ? Value{nullptr, 0} : key_.raw(block, record);
 }
 
 // Compares with the value of the record at `at` from now on.
-void KeyRuns::take_key(Boundary at) {
-    const RecordBlock block = read_record(at, locator_.start_of(at.record + 1).offset);
-    const Value raw = field(block, 0);
-    raw_.assign(raw);
-    key_.assign(decoder_.decode(raw.data, raw.data + raw.size, scratch_));
+void KeyRuns::take_value(Boundary at) {
+    value_.keep(key_, field(read_record(at, locator_.start_of(at.record + 1).offset), 0));
 }
 
-bool KeyRuns::has_key(const RecordBlock& block, std::size_t record) {
-    const Value raw = field(block, record);
-    if (raw_.equals(raw)) return true;
-    if (!key_.equals(decoder_.decode(raw.data, raw.data + raw.size, scratch_))) return false;
-    raw_.assign(raw);
-    return true;
+bool KeyRuns::has_value(const RecordBlock& block, std::size_t record) {
+    return value_.matches(key_, field(block, record));
 }
 
 // The first record at `at` or after it that has another value.
@@ -153,12 +92,12 @@ std::optional<Boundary> KeyRuns::first_other(Boundary at) {
         const RecordBlock block = read(at.offset, is_last ? end.offset : at.offset + part, at.record, is_last);
         if (block.record_count() == 0) {  // a record that is larger than a part
             const Boundary next = locator_.start_of(at.record + 1);
-            if (!has_key(read_record(at, next.offset), 0)) return at;
+            if (!has_value(read_record(at, next.offset), 0)) return at;
             at = next;
             continue;
         }
         for (std::size_t r = 0; r < block.record_count(); ++r) {
-            if (!has_key(block, r)) return Boundary{block.place.offset + block.rows[r].begin, at.record + r};
+            if (!has_value(block, r)) return Boundary{block.place.offset + block.rows[r].begin, at.record + r};
         }
         at = {block.place.offset + block.bytes.size(), at.record + block.record_count()};
     }
@@ -176,7 +115,7 @@ std::optional<Boundary> KeyRuns::after_last_other(Boundary from, Boundary to) {
         const RecordBlock block = is_one ? read_record(at, to.offset) : read(at.offset, to.offset, at.record, true);
         if (!is_one && block.record_count() != to.record - at.record) throw InputChangedError();
         for (std::size_t r = block.record_count(); r-- > 0;) {
-            if (has_key(block, r)) continue;
+            if (has_value(block, r)) continue;
             if (is_one) return to;
             return Boundary{block.place.offset + block.rows[r + 1].begin, at.record + r + 1};
         }
@@ -186,18 +125,18 @@ std::optional<Boundary> KeyRuns::after_last_other(Boundary from, Boundary to) {
 }
 
 bool KeyRuns::is_change(Boundary at) {
-    take_key(at);
+    take_value(at);
     const Boundary before = locator_.start_of(at.record - 1);
-    return !has_key(read_record(before, at.offset), 0);
+    return !has_value(read_record(before, at.offset), 0);
 }
 
 Boundary KeyRuns::first_change(Boundary at) {
-    take_key(locator_.start_of(at.record - 1));
+    take_value(locator_.start_of(at.record - 1));
     return first_other(at).value_or(index_.end());
 }
 
 Boundary KeyRuns::change_within(Boundary from, Boundary limit) {
-    take_key(limit);
+    take_value(limit);
     if (const auto change = after_last_other(from, limit)) return *change;
     return first_other(limit).value_or(index_.end());
 }

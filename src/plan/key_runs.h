@@ -6,14 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "cleave/fields.h"
 #include "cleave/plan.h"
-#include "fields/field_decoder.h"
-#include "memory/value_buffer.h"
+#include "plan/key_field.h"
 
 namespace cleave {
 
@@ -37,36 +34,21 @@ public:
     Boundary change_within(Boundary from, Boundary limit);
 
 private:
-    // The bytes of a value, which are copied.
-    struct Copy {
-        ValueBuffer bytes;
-        std::size_t size = 0;
-
-        void assign(Value value);
-        bool equals(Value value) const;
-    };
-
     RecordBlock read(std::uint64_t offset, std::uint64_t end, std::uint64_t record, bool at_end);
     RecordBlock read_record(Boundary at, std::uint64_t end);
     Value field(const RecordBlock& block, std::size_t record) const;
-    void take_key(Boundary at);
-    bool has_key(const RecordBlock& block, std::size_t record);
+    void take_value(Boundary at);
+    bool has_value(const RecordBlock& block, std::size_t record);
     std::optional<Boundary> first_other(Boundary at);
     std::optional<Boundary> after_last_other(Boundary from, Boundary to);
 
     const RecordIndex& index_;
     Locator& locator_;
-    std::size_t column_;
-    std::string column_name_;  // for messages
-    bool accepts_missing_;
+    KeyField key_;
     std::shared_ptr<MemoryManager> memory_;
     FieldReader reader_;
-    FieldDecoder decoder_;
     std::vector<std::uint8_t> lent_;  // for Blob::lend()
-    ValueBuffer scratch_;
-    // The value that others are compared with: as it stands in the last field that had it, and as a reader gets it.
-    Copy raw_;
-    Copy key_;
+    KeptValue value_;                 // that others are compared with
 };
 
 }  // namespace cleave

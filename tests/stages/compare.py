@@ -22,8 +22,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pieces  # noqa: E402
-from fields import BOM  # noqa: E402
+from fields import BOM, read_record  # noqa: E402
 from generate import SECRET, make_case  # noqa: E402
+from language import RuleError, one_place, parse_select  # noqa: E402
 from oracle import MAX_RECORD, redact  # noqa: E402
 
 TIMEOUT = 20
@@ -66,12 +67,18 @@ class Expected:
             self.codes = {2}
         elif stages and case.key_fault is not None:
             self.codes = {1, 2}
-        elif stages and case.source in ("pipe", "gzip") and case.total is not None and not case.spool:
+        elif stages and case.source in ("pipe", "gzip") and not case.spool and (
+                case.total is not None or case.together is not None):
             self.codes = {2}
         elif result.refusal is not None:
             self.codes = {result.refusal.code}
             self.allow_what_is_not_looked_at(case)
             self.allow_either_order(case)
+            if case.together is not None and result.bound is not None and not has_key(case, result):
+                self.codes.add(2)
+                self.codes.discard(0)
+        elif case.together is not None and not has_key(case, result):
+            self.codes = {2}
         else:
             try:
                 self.cut(case)
@@ -122,8 +129,15 @@ class Expected:
 
     def cut(self, case):
         result, mode = self.result, case.header_mode
+        starts, keys = result.input_starts, None
+        if case.together is not None:
+            if not has_key(case, result):
+                return
+            keys = keys_of(case, result)
+            # All records of a run are where the first one is.
+            starts = [run[0] for run in pieces.runs_of(starts, keys) for _ in run]
         if case.total is not None:
-            parts = pieces.shared_pieces(result.header, result.records, mode, result.input_starts, result.body_start,
+            parts = pieces.shared_pieces(result.header, result.records, mode, starts, result.body_start,
                                          result.input_size, case.total)
             if case.piece is not None:
                 self.output = parts[case.piece - 1]
@@ -131,8 +145,39 @@ class Expected:
                 self.pieces = parts
         elif case.verb == "cat":
             self.output = pieces.whole(result.header, result.records, mode)
+        elif keys is not None:
+            self.pieces = pieces.written_runs(result.header, pieces.runs_of(result.records, keys), mode, case.count,
+                                              case.size)
         else:
             self.pieces = pieces.written_pieces(result.header, result.records, mode, case.count, case.size)
+
+
+def key_place(case, result):
+    """The place of the column of --together among those that are written. Raises RuleError."""
+    items = parse_select(case.together)
+    if len(items) != 1 or items[0].negated:
+        raise RuleError("--together is one column")
+    place = one_place(items[0], result.bound.columns)
+    if place not in result.bound.order:
+        raise RuleError("--together names a column that is left out")
+    return result.bound.order.index(place)
+
+
+def has_key(case, result):
+    try:
+        key_place(case, result)
+    except RuleError:
+        return False
+    return True
+
+
+def keys_of(case, result):
+    """The value of the column in each record, as it is written."""
+    place, keys = key_place(case, result), []
+    for written in result.records:
+        fields = read_record(written, 0, case.dialect).fields
+        keys.append(fields[place].value if place < len(fields) else b"")
+    return keys
 
 
 def is_given(case, option):
@@ -152,6 +197,8 @@ def command_line(case, cleave, kernel, random_, directory, stages):
         line.append(b"-l%d" % case.count)
     if case.size is not None:
         line.append(b"-C%d" % case.size)
+    if case.together is not None:
+        line.append(b"--together=" + case.together)
     line += case.dialect_arguments
     line.append(b"-H" if case.header_mode == "none" else b"--header=" + case.header_mode.encode())
     if stages:

@@ -4,7 +4,7 @@ Most cases are valid. Some files break the strict rules, and some rules are refu
 """
 import random
 
-from fields import BOM, Dialect, CR, LF
+from fields import BOM, Dialect, Fault, CR, LF, read_record
 
 SECRET = b"Zq7secret"
 KEYS = {b"k": bytes(range(32)), b"pii": b"\x00\xff\n" * 100, b"long-key.2": b"x" * 64}
@@ -42,6 +42,7 @@ class Case:
         self.size = None            # -C
         self.total = None           # -n
         self.piece = None           # cat -n PIECE/TOTAL
+        self.together = None        # a column, as in rules
         self.source = "file"        # file, redirect, pipe, gzip
         self.compress = False       # the pieces, by gzip
         self.manifest = False
@@ -49,6 +50,7 @@ class Case:
         self.spool = False
         self.report = False
         self.repeated = None        # an option that is given twice, which is exit 2
+        self.column_count = 0
         self.secrets = {}           # column from 0 -> its secret values
 
 
@@ -64,7 +66,42 @@ def make_case(seed, stages=True):
     if random_.random() < (0.15 if stages else 0):
         damage(case, random_)
     make_how(case, random_, stages)
+    if case.total is not None or case.count is not None or case.size is not None:
+        make_together(case, names, random.Random(-seed - 2), stages)
     return case
+
+
+def make_together(case, names, random_, stages):
+    if random_.random() < 0.7:
+        return
+    count = len(names) if names is not None else case.column_count
+    place = random_.randrange(count)
+    case.together = column(place, names, count, random_)
+    if random_.random() < 0.05:
+        case.together = random_.choice([b"#%d" % (count + 1), b"none", b"*", b"#0", b"a,b", b"", b"!a"])
+    case.data = with_runs(case, random_)
+    if case.source in ("pipe", "gzip"):
+        case.spool = stages and random_.random() < 0.7
+
+
+def with_runs(case, random_):
+    """The file with most records of its body repeated."""
+    records, at = [], 0
+    try:
+        while at < len(case.data):
+            records.append(read_record(case.data, at, case.dialect))
+            at = records[-1].end
+    except Fault:
+        return case.data
+    body = 0
+    while case.header_mode != "none" and body < len(records) and records[body].is_empty:
+        body += 1
+    body += 1  # The header; without one the first record, which may have a byte order mark.
+    out = case.data[:records[body].start] if body < len(records) else case.data
+    for record in records[body:]:
+        copies = random_.choice([1, 2, 2, 5]) if record.terminator else 1
+        out += case.data[record.start:record.end] * copies
+    return out
 
 
 def make_dialect(case, random_):
@@ -229,6 +266,7 @@ def make_file(case, random_):
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = b"x" + data
     case.data = data
+    case.column_count = count
     # The header carries the names less what the dialect cannot carry.
     return names if has_header else None
 

@@ -33,6 +33,7 @@ class Result:
         self.unnamed = []           # columns that neither a rule nor --default decides, from 0
         self.names = None           # of the columns, None without a header
         self.hidden = None          # columns that a rule names or that do not reach the output; None: not known
+        self.bound = None           # the Bound of the rules, once they are bound
         self.is_plain = False       # every rule is keep, and all columns stay in order
 
     @property
@@ -100,6 +101,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         result.names = [field.value for field in header.fields] if header is not None else None
         bound = bind(select_items, parsed, default, Columns(result.names, count), result)
         result.is_plain = result.is_plain and not forbid
+        result.bound = bound
         if late_fault is not None:
             raise late_fault
         result.body_start = header.end if header is not None else 0

@@ -37,6 +37,38 @@ def shared_pieces(header, records, mode, starts, body_start, input_size, total):
             for number, body in enumerate(bodies)]
 
 
+def written_runs(header, runs, mode, count=None, size=None):
+    """As written_pieces(), of runs: lists of records that stay together. A piece takes whole runs while they fit."""
+    if mode in ("drop", "none"):
+        header = b""
+    if mode == "repeat" and size is not None and len(header) > size:
+        raise HeaderTooLarge()
+    if not runs:
+        return [header] if header else []
+    pieces, current, held = [], header, 0
+    for run in runs:
+        body = b"".join(run)
+        is_full = count is not None and held + len(run) > count
+        is_too_large = size is not None and len(current) + len(body) > size
+        if held > 0 and (is_full or is_too_large):
+            pieces.append(current)
+            current, held = (header if mode == "repeat" else b""), 0
+        current += body
+        held += len(run)
+    pieces.append(current)
+    return pieces
+
+
+def runs_of(items, keys):
+    """The items in lists, one for each run of equal keys."""
+    runs = []
+    for number, item in enumerate(items):
+        if number == 0 or keys[number] != keys[number - 1]:
+            runs.append([])
+        runs[-1].append(item)
+    return runs
+
+
 def share_of(start, mode, body_start, input_size, total):
     """The piece, counted from 0, of a record that starts there."""
     firsts = []

@@ -1,0 +1,43 @@
+#include "plan/key_field.h"
+
+#include <cstdint>
+
+#include "stage/column_list.h"
+
+namespace cleave {
+
+KeyColumn find_key_column(const Together& together, InputColumns columns) {
+    columns.is_delimiter_given = together.is_delimiter_given;
+    columns.is_header_given = together.is_header_given;
+    RuleScanner scanner(together.column);
+    const ColumnSyntax syntax = parse_column(scanner);
+    if (!scanner.at_end()) scanner.expected("the end after a column");
+    const ColumnFinder finder(columns);
+    const std::size_t number = finder.one(syntax, together.column);
+    return {number, finder.name_of(number)};
+}
+
+Value KeyField::raw(const RecordBlock& block, std::size_t record) const {
+    const FieldRow& row = block.rows[record];
+    const std::size_t count = block.rows[record + 1].first - row.first;
+    const std::size_t column = column_.number;
+    const auto end_of_last = [&] {
+        const std::uint32_t end = block.ends[row.first + count - 1];
+        if (end == row.begin || block.bytes[end - 1] != '\r') return end;
+        return content_end(block.bytes, row.begin, end, dialect_);
+    };
+    if (column < count) {
+        const std::uint32_t begin = column == 0 ? row.begin : block.ends[row.first + column - 1] + 1;
+        const std::uint32_t end = column + 1 == count ? end_of_last() : block.ends[row.first + column];
+        return {block.bytes.data() + begin, end - begin};
+    }
+    const bool is_empty = count == 1 && end_of_last() == row.begin;
+    if (!is_empty && !accepts_missing_) {
+        throw InputError("a record of " + std::to_string(count) + (count == 1 ? " field" : " fields") +
+                             " has no column " + column_.name,
+                         Place{block.place.offset + row.begin, block.place.record + record});
+    }
+    return {nullptr, 0};
+}
+
+}  // namespace cleave
