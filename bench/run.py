@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from runner import chart, cold_rows, count_rows, limit_rows, machine, report, split_rows, stage_rows
+from runner import chart, cold_rows, count_rows, limit_rows, machine, report, split_rows, stage_rows, together_rows
 from runner.bench import ROOT, Bench, parse_size, size_name
 from runner.measure import WrongAnswer, say
 
@@ -23,6 +23,7 @@ GROUPS = {
     "split-peers": split_rows.split_peers,
     "split-cores": split_rows.cores,
     "clone": split_rows.clone,
+    "together": together_rows.together,
     "pipe": split_rows.pipe,
     "tiny": limit_rows.tiny,
     "memory": limit_rows.memory,
