@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "choices.h"
 #include "cleave/error.h"
@@ -55,6 +56,16 @@ void ask(const RecordIndex& index, std::uint64_t size) {
     policy = Policy{};
     policy.records = 2;
     plan_pieces(index, policy, [](const Piece&) {});
+    policy.together.emplace().column.text = "#1";
+    for (const auto& pieces : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(4)}) {
+        policy.pieces = pieces;
+        if (pieces) policy.records.reset();
+        try {
+            plan_pieces(index, policy, [](const Piece&) {});
+        } catch (const InputError&) {  // what is taken for the header is malformed
+        } catch (const RuleError&) {   // there is none
+        }
+    }
 }
 
 void fuzz(Choices choices) {
