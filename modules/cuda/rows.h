@@ -25,8 +25,9 @@ namespace cleave::cuda {
 
 // How many rows a warp has decides how much shared memory a block needs.
 using ShortRows = TileShape<8, 2, 3>;
-// In two passes, to measure and to write.
-using ShortRowsToMeasure = TileShape<16, 2, 2>;
+// In two passes, to measure and to write. Without columns, a warp needs fewer registers and next to no shared memory.
+template <class Functor>
+using ShortRowsToMeasure = std::conditional_t<Functor::kColumns == 0, TileShape<16, 2, 2>, TileShape<8, 3, 3>>;
 using ShortRowsToWrite = TileShape<8, 2, 4>;
 using LongRows = TileShape<4, 1, 3>;
 // In one pass, where the output is usually so much shorter than its bound that there is room for more rows.
@@ -217,7 +218,7 @@ DeviceStrings make_in_two_passes(Device& device, const Columns<Functor>& columns
                                  const Functor& functor) {
     RowsMaker<Functor> maker(device, columns, rows, functor);
     return is_handy<ShortRows>(device, columns, rows, functor)
-               ? maker.template in_two_passes<ShortRowsToMeasure, ShortRowsToWrite>()
+               ? maker.template in_two_passes<ShortRowsToMeasure<Functor>, ShortRowsToWrite>()
                : maker.template in_two_passes<LongRows>();
 }
 
@@ -228,7 +229,7 @@ DeviceStrings make_and_trim(Device& device, const Columns<Functor>& columns, std
     RowsMaker<Functor> maker(device, columns, rows, functor);
     using Shape = OnePassShape<Functor>;
     return is_handy<Shape>(device, columns, rows, functor)
-               ? maker.template trimmed<Shape, ShortRowsToMeasure, ShortRowsToWrite>()
+               ? maker.template trimmed<Shape, ShortRowsToMeasure<Functor>, ShortRowsToWrite>()
                : maker.template trimmed<LongRows>();
 }
 

@@ -38,8 +38,8 @@
 //   of tile n - 1: copy the output to global
 //     memory in words of 16 bytes, write offsets
 //
-// The copies do not stop at the end of a tile: the first chunk of the next tile is on its way while the last one of this
-// tile is measured. So numbers of tiles are taken early: a block knows the next two.
+// The copies do not stop at the end of a tile: the first chunk of the next tile is on its way while the last one of
+// this tile is measured. So numbers of tiles are taken early: a block knows the next two.
 //
 // Tiles of a block must lie far apart, at least at first. If the second tile of a block were the very next one, each
 // block would wait for the one before it to do both. So a block takes its second number when it has measured its first
@@ -64,6 +64,7 @@
 #include "cuda/look_back.h"
 #include "cuda/output.h"
 #include "cuda/rows_job.h"
+#include "cuda/shared_output.h"
 #include "cuda/staging.h"
 #include "cuda/text.h"
 #include "cuda_primitives.h"
@@ -252,7 +253,8 @@ private:
         const auto begin = static_cast<std::uint32_t>(base) + done.before;
         store_offsets(done.first, begin, slot);
         if constexpr (kPass == Pass::kOnePass) {
-            store<false>(job_.bytes + begin, slot, 0, done.gathered);
+            store_shared<false>(job_.bytes + begin, output_area(slot), 0, done.gathered,
+                                static_cast<std::uint32_t>(lane_));
             if (done.gathered_strips < kStrips * Shape::kChunks) write_directly(done, begin, slot);
             __syncwarp();
             clear_output(slot, done.gathered);
@@ -465,12 +467,7 @@ private:
     }
 
     __device__ __forceinline__ void clear_output(unsigned slot, std::uint32_t size) const {
-        auto* const words = reinterpret_cast<uint4*>(output(slot));
-#pragma unroll 1
-        for (std::uint32_t i = lane_; i < (size + kStageWord - 1) / kStageWord; i += kLanes) {
-            words[i] = make_uint4(0, 0, 0, 0);
-        }
-        __syncwarp();
+        clear_shared(output_area(slot), size, static_cast<std::uint32_t>(lane_));
     }
 
     __device__ __forceinline__ void store_offsets(std::int32_t first, std::uint32_t base, unsigned slot) const {
@@ -478,51 +475,6 @@ private:
         for (std::int32_t local = lane_; local < Shape::kWarpRows; local += kLanes) {
             const std::uint32_t place = places(slot)[local];
             if (first + local < job_.rows) job_.offsets[first + local] = static_cast<std::int32_t>(base + place);
-        }
-    }
-
-    // Copies `size` bytes of the output, which begin at `lead`, to global memory: single bytes up to a multiple of 16,
-    // words of 16 bytes, single bytes. With kIsAligned both begin at the same remainder modulo 16.
-    template <bool kIsAligned>
-    __device__ __forceinline__ void store(std::uint8_t* to, unsigned slot, std::uint32_t lead,
-                                          std::uint32_t size) const {
-        const auto lane = static_cast<std::uint32_t>(lane_);
-        const std::uint8_t* const from = output_area(slot) + lead;
-        const std::uint32_t gap = (kStageWord - staged_lead(to)) % kStageWord;
-        const std::uint32_t head = gap < size ? gap : size;
-        const std::uint32_t words = (size - head) / kStageWord;
-        const std::uint32_t tail = head + words * kStageWord;
-        if (lane < head) to[lane] = from[lane];
-        if (lane < size - tail) to[tail + lane] = from[tail + lane];
-        auto* const out = reinterpret_cast<uint4*>(to + head);
-        if constexpr (kIsAligned) {
-            const auto* const in = reinterpret_cast<const uint4*>(from + head);
-#pragma unroll 1
-            for (std::uint32_t i = lane; i < words; i += kLanes) out[i] = in[i];
-        } else {
-            const auto* const in = reinterpret_cast<const uint4*>(output(slot));
-            const unsigned shift = head % 4 * 8;
-            switch (head / 4) {
-                case 0: return store_words<0>(out, in, words, shift);
-                case 1: return store_words<1>(out, in, words, shift);
-                case 2: return store_words<2>(out, in, words, shift);
-                default: return store_words<3>(out, in, words, shift);
-            }
-        }
-    }
-
-    // Words of 16 bytes that begin 4 * kSkip + shift / 8 bytes behind the begin of `in`.
-    template <int kSkip>
-    __device__ __forceinline__ void store_words(uint4* out, const uint4* in, std::uint32_t words,
-                                                unsigned shift) const {
-#pragma unroll 1
-        for (std::uint32_t i = lane_; i < words; i += kLanes) {
-            const uint4 low = in[i];
-            const uint4 high = in[i + 1];
-            const std::uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-            out[i] = make_uint4(
-                __funnelshift_r(w[kSkip], w[kSkip + 1], shift), __funnelshift_r(w[kSkip + 1], w[kSkip + 2], shift),
-                __funnelshift_r(w[kSkip + 2], w[kSkip + 3], shift), __funnelshift_r(w[kSkip + 3], w[kSkip + 4], shift));
         }
     }
 
@@ -571,7 +523,7 @@ private:
         }
         __syncwarp();
         if (!is_gathered) return;
-        store<true>(to, 0, lead, total);
+        store_shared<true>(to, output_area(0), lead, total, static_cast<std::uint32_t>(lane_));
         __syncwarp();
         clear_output(0, lead + total);
     }

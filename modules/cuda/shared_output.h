@@ -1,0 +1,65 @@
+// Output of a warp in shared memory: cleared before functors write it, and copied to global memory, 16 bytes at a time.
+// Areas begin at a multiple of 16 and have room for words of 16 bytes that reach over the end. All lanes call.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/staging.h"
+
+namespace cleave::cuda {
+
+// Sets `size` bytes to 0, rounded up to a multiple of 16.
+__device__ __forceinline__ void clear_shared(std::uint8_t* area, std::uint32_t size, std::uint32_t lane) {
+    auto* const words = reinterpret_cast<uint4*>(area);
+#pragma unroll 1
+    for (std::uint32_t i = lane; i < (size + kStageWord - 1) / kStageWord; i += 32) words[i] = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+}
+
+// Words of 16 bytes that begin 4 * kSkip + shift / 8 bytes behind the begin of `in`.
+template <int kSkip>
+__device__ __forceinline__ void store_words(uint4* out, const uint4* in, std::uint32_t words, unsigned shift,
+                                            std::uint32_t lane) {
+#pragma unroll 1
+    for (std::uint32_t i = lane; i < words; i += 32) {
+        const uint4 low = in[i];
+        const uint4 high = in[i + 1];
+        const std::uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        out[i] = make_uint4(
+            __funnelshift_r(w[kSkip], w[kSkip + 1], shift), __funnelshift_r(w[kSkip + 1], w[kSkip + 2], shift),
+            __funnelshift_r(w[kSkip + 2], w[kSkip + 3], shift), __funnelshift_r(w[kSkip + 3], w[kSkip + 4], shift));
+    }
+}
+
+// Copies `size` bytes of the area, which begin at `lead`, to global memory: single bytes up to a multiple of 16, words
+// of 16 bytes, single bytes. With kIsAligned both begin at the same remainder modulo 16; without it `lead` is 0.
+template <bool kIsAligned>
+__device__ __forceinline__ void store_shared(std::uint8_t* to, const std::uint8_t* area, std::uint32_t lead,
+                                             std::uint32_t size, std::uint32_t lane) {
+    const std::uint8_t* const from = area + lead;
+    const std::uint32_t gap = (kStageWord - staged_lead(to)) % kStageWord;
+    const std::uint32_t head = gap < size ? gap : size;
+    const std::uint32_t words = (size - head) / kStageWord;
+    const std::uint32_t tail = head + words * kStageWord;
+    if (lane < head) to[lane] = from[lane];
+    if (lane < size - tail) to[tail + lane] = from[tail + lane];
+    auto* const out = reinterpret_cast<uint4*>(to + head);
+    if constexpr (kIsAligned) {
+        const auto* const in = reinterpret_cast<const uint4*>(from + head);
+#pragma unroll 1
+        for (std::uint32_t i = lane; i < words; i += 32) out[i] = in[i];
+    } else {
+        const auto* const in = reinterpret_cast<const uint4*>(area);
+        const unsigned shift = head % 4 * 8;
+        switch (head / 4) {
+            case 0: return store_words<0>(out, in, words, shift, lane);
+            case 1: return store_words<1>(out, in, words, shift, lane);
+            case 2: return store_words<2>(out, in, words, shift, lane);
+            default: return store_words<3>(out, in, words, shift, lane);
+        }
+    }
+}
+
+}  // namespace cleave::cuda
