@@ -22,8 +22,8 @@ void reserve_heap(std::size_t size);
 // gathered.
 DeviceStrings redact_with_working_memory(Device& device, const StringsView& names, const StringsView& visibilities);
 
-// The functor, in one pass into working memory of the most that the result may have, and a second pass that copies it to
-// memory of its size. Without working memory, the first pass measures, and the second writes.
+// The functor, in one pass into working memory of the most that the result may have, and a second pass that copies it
+// to memory of its size. Without working memory, the first pass measures, and the second writes.
 DeviceStrings redact_in_two_passes(Device& device, const StringsView& names, const StringsView& visibilities);
 // The functor, in one pass. The result has memory for the most that it may have.
 DeviceStrings redact_in_one_pass(Device& device, const StringsView& names, const StringsView& visibilities);
