@@ -294,7 +294,7 @@ TEST(Together, IsWhatAReaderOfEveryRecordFinds) {
 TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     Random random(1);
     std::string text = "id,k,note\n";
-    for (const std::size_t records : {1U, 3000U, 40U, 2U, 1U, 90000U, 5U, 1U}) {
+    for (const std::size_t records : {1U, 3000U, 40U, 2U, 1U, 90000U, 5U, 250000U, 1U, 1U}) {
         const std::string key = "k" + std::to_string(text.size() % 7) + std::string(random.below(20), 'k');
         for (std::size_t i = 0; i < records; ++i) {
             const bool is_large = records < 100 && random.chance(20);
@@ -307,7 +307,7 @@ TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     }
     Dialect dialect;
     for (const std::size_t block_size : {std::size_t{4096}, std::size_t{1} << 20}) {
-        for (unsigned i = 0; i < rounds(20); ++i) {
+        for (unsigned i = 0; i < rounds(9); ++i) {
             Policy policy = of_column(1);
             policy.together->column.text = "k";
             policy.header = kHeaderModes[random.below(3)];
@@ -318,6 +318,30 @@ TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
             }
             SCOPED_TRACE(testing::Message() << describe(policy) << "; blocks of " << block_size);
             expect_plan(text, dialect, 1, policy, {nullptr, 2, block_size});
+        }
+    }
+}
+
+// A run that several threads search at a time. Only what is before the change counts.
+TEST(Together, AFaultIsSeenBeforeTheChangeAndNotBehindIt) {
+    constexpr std::size_t kRun = 400'000;
+    constexpr std::size_t kSize = 4;  // of a record
+    Policy policy = of_column(1);
+    policy.together->accepts_missing = false;
+    policy.pieces = 30;
+    for (const std::size_t lacking : {kRun - 1000, kRun + 1, kRun + 300'000}) {
+        std::string text = "a,k\n";
+        for (std::size_t i = 0; i < 2 * kRun; ++i) text += i == lacking ? "123\n" : i < kRun ? "1,a\n" : "1,b\n";
+        const RecordIndex index(bytes_of(text), Dialect{}, {nullptr, 3, std::size_t{1} << 16});
+        if (lacking > kRun) {
+            EXPECT_EQ(plan_piece(index, policy, 2).start, kSize * (kRun + 1));
+            continue;
+        }
+        try {
+            plan_piece(index, policy, 2);
+            ADD_FAILURE() << "the record " << lacking << " was not missed";
+        } catch (const InputError& error) {
+            EXPECT_EQ(error.place(), (Place{kSize * (lacking + 1), lacking + 1}));
         }
     }
 }

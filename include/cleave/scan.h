@@ -84,9 +84,10 @@ enum class LastRecord : std::uint8_t {
 // each block is kept. Immutable after construction, usable from any thread.
 class RecordIndex {
 public:
-    // Scans a whole input, which must outlive the index. If its bytes change meanwhile, the result is undefined. Throws
-    // InputError as refuse_foreign(), Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and
-    // std::invalid_argument for a dialect with a fault or a bad execution.
+    // Scans a whole input, which must outlive the index, as must the cancellation: plans by the index heed it. If its
+    // bytes change meanwhile, the result is undefined. Throws InputError as refuse_foreign(), Cancelled, what
+    // Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument for a dialect with a fault or a bad
+    // execution.
     RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
     // The same for bytes in memory, which must outlive the index.
@@ -105,6 +106,8 @@ public:
     const Dialect& dialect() const noexcept { return dialect_; }
     const Kernel& kernel() const noexcept { return *kernel_; }
     std::uint64_t bom() const noexcept { return bom_; }  // bytes of a byte order mark, with which the input begins
+    unsigned threads() const noexcept { return threads_; }
+    const Cancellation* cancellation() const noexcept { return cancellation_; }  // may be null
     // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
     // `known` may spare the look at the bytes.
     std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr,
@@ -149,6 +152,8 @@ private:
     Dialect dialect_;
     const Kernel* kernel_;
     std::size_t block_size_;
+    unsigned threads_;
+    const Cancellation* cancellation_;
     std::vector<Entry> entries_;
     Findings findings_;
     bool is_read_ = false;  // from a file

@@ -41,7 +41,9 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
       bom_(0),
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
-      block_size_(execution.block_size) {
+      block_size_(execution.block_size),
+      threads_(execution.threads),
+      cancellation_(cancellation) {
     std::vector<std::uint8_t> buffer;
     const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
     bom_ = bom_size(head);

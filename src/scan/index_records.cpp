@@ -29,6 +29,8 @@ RecordIndex::RecordIndex(const IndexFile& file, const Blob& blob, const Dialect&
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
       block_size_(static_cast<std::size_t>(file.view().head().step)),
+      threads_(execution.threads),
+      cancellation_(nullptr),
       is_read_(true) {
     const IndexView& view = file.view();
     const IndexHead& head = view.head();
@@ -86,6 +88,7 @@ RecordIndex index_records(Input& input, const Dialect& dialect, const Execution&
     const Blob& blob = input.blob();
     if (execution.index != nullptr && !input.is_snapshot()) {
         RecordIndex index(*execution.index, blob, dialect, execution);
+        index.cancellation_ = input.cancellation();
         rescan_if_touched(input, index, dialect, execution);
         return index;
     }
