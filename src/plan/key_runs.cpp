@@ -74,6 +74,17 @@ Boundary KeyRuns::first_other(Boundary run, Boundary at) {
     return near == end ? end : first_other_far(run, near);
 }
 
+// The end of a slice of about `size` bytes. The start of a block of the index is found fast.
+Boundary KeyRuns::slice_end(Boundary begin, std::uint64_t size) {
+    const Boundary end = index_.end();
+    if (end.offset - begin.offset <= size) return end;
+    const std::uint64_t offset = begin.offset + size;
+    const std::uint64_t of_block = offset - offset % index_.block_size();
+    const Boundary found = locator_.at_or_after(of_block > begin.offset ? of_block : offset);
+    if (found.offset <= begin.offset) throw InputChangedError();
+    return found;
+}
+
 Boundary KeyRuns::first_other_far(Boundary run, Boundary at) {
     const Boundary end = index_.end();
     while (helpers_.size() < index_.threads()) {
@@ -82,10 +93,8 @@ Boundary KeyRuns::first_other_far(Boundary run, Boundary at) {
     for (const auto& helper : helpers_) helper->search.take_value(run);
     for (std::uint64_t slice = kFirstSlice; at.offset < end.offset; slice = std::min(slice * 2, kLargestSlice)) {
         for (const auto& helper : helpers_) {
-            const bool is_last = end.offset - at.offset <= slice;
             helper->begin = at;
-            helper->end = at = is_last ? end : locator_.at_or_after(at.offset + slice);
-            if (helper->end.offset < helper->begin.offset + (is_last ? 0 : slice)) throw InputChangedError();
+            helper->end = at = slice_end(at, slice);
         }
         parallel_for(helpers_.size(), index_.threads(), [this](std::size_t i) {
             Helper& helper = *helpers_[i];

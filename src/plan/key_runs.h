@@ -38,6 +38,7 @@ private:
     struct Helper;
 
     Boundary first_other(Boundary run, Boundary at);
+    Boundary slice_end(Boundary begin, std::uint64_t size);
     Boundary first_other_far(Boundary run, Boundary at);
 
     const RecordIndex& index_;
