@@ -21,6 +21,7 @@
 #include "base/parallel.h"
 #include "cleave/foreign.h"
 #include "cleave/names.h"
+#include "cleave/value_names.h"
 #include "io/copy.h"
 #include "io/page_cache.h"
 #include "job/manifest.h"
@@ -29,6 +30,7 @@
 #include "job/staging.h"
 #include "job/stream_sink.h"
 #include "plan/contract.h"
+#include "plan/value_plan.h"
 #include "scan/contract.h"
 #include "write/checksum.h"
 #include "write/contract.h"
@@ -36,6 +38,7 @@
 #include "write/feed.h"
 #include "write/file_target.h"
 #include "write/filter_target.h"
+#include "write/gather.h"
 #include "write/threads.h"
 
 namespace cleave {
@@ -100,6 +103,8 @@ private:
         compile_stage();
         if (is_one_pass()) {
             cut_in_order();
+        } else if (policy_.by) {
+            cut_by_value();
         } else if (staging_) {
             cut_by_stage();
         } else {
@@ -156,22 +161,45 @@ private:
     }
 
     void make_target(const std::optional<std::uint64_t>& count) {
-        namer_.emplace(output_.names, input_.path(), output_.first_index, count);
+        namer_.emplace(output_.names, input_.path(), output_.first_index, count,
+                       values_ ? std::optional(values_->most_of_key()) : std::nullopt);
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
-            target_ = std::make_unique<DryTarget>(input_, policy_.header, *namer_, output_, threads);
+            target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads);
         } else if (!output_.filter.empty()) {
             target_ = std::make_unique<FilterTarget>(input_, output_);
         } else {
-            target_ = std::make_unique<FileTarget>(input_, policy_.header, *namer_, output_, threads);
+            target_ = std::make_unique<FileTarget>(input_, *namer_, output_, threads);
         }
     }
 
     std::vector<std::string> names_of(std::span<const Piece> pieces) const {
         std::vector<std::string> names;
         names.reserve(pieces.size());
-        for (const Piece& piece : pieces) names.push_back(namer_->name(piece));
+        const std::vector<std::string> of_values = names_of_values();
+        for (const Piece& piece : pieces) {
+            PieceValue value;
+            if (!of_values.empty()) {
+                const ValuePlan::Place place = values_->place_of(piece.number);
+                value = {of_values[place.key], place.before + 1};
+            }
+            names.push_back(namer_->name(piece, value));
+        }
         return names;
+    }
+
+    std::vector<std::string> names_of_values() const {
+        if (!values_ || !namer_->has_value()) return {};
+        const auto value = [this](std::size_t key, std::size_t column) { return values_->value(key, column); };
+        return value_names(values_->key_count(), value, {output_.hive_names, values_->columns()});
+    }
+
+    // What a piece consists of.
+    std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const {
+        if (values_) return values_->parts(piece.number);
+        room = {BlobRange{0, header_size_in(policy_.header, piece.number, report_.header_size)},
+                BlobRange{piece.start, piece.length}};
+        return room;
     }
 
     InputFacts facts() const {
@@ -185,12 +213,13 @@ private:
     }
 
     // Throws OtherPieceError if an existing manifest belongs to another job.
-    void check_manifest() const {
+    void check_manifest(std::span<const std::string> paths) const {
         if (!output_.resume || output_.replace || output_.manifest.empty()) return;
         PlanJson plan;
-        for (const Piece& piece : pieces_) {
+        for (std::size_t i = 0; i < pieces_.size(); ++i) {
+            const Piece& piece = pieces_[i];
             const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            plan.add(piece, PieceFile{namer_->name(piece), {header_size + piece.length, {}, {}}});
+            plan.add(piece, PieceFile{paths[i], {header_size + piece.length, {}, {}}});
         }
         check_resumed(output_.manifest, plan.text(facts()));
     }
@@ -207,10 +236,28 @@ private:
             report_.header_size = plan_all(index, pieces_);
         }
         for (const Piece& piece : pieces_) reports_.cut(piece);
+        write_planned();
+    }
+
+    void cut_by_value() {
+        {
+            const RecordIndex index = index_records(input_, dialect(), job_.execution);
+            reports_.found(index.findings());
+            values_.emplace(index, policy_);
+        }
+        report_.header_size = values_->header_size();
+        pieces_ = values_->take_pieces();
+        for (const Piece& piece : pieces_) reports_.cut(piece);
+        write_planned();
+    }
+
+    // Writes the pieces, each from its parts of the input.
+    void write_planned() {
         make_target(pieces_.size());
-        check_manifest();
         std::vector<std::string> paths = names_of(pieces_);
-        const std::vector<char> are_there = target_->prepare(pieces_, paths);
+        check_manifest(paths);
+        const std::vector<char> are_there = target_->prepare(
+            pieces_, paths, [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
@@ -230,9 +277,9 @@ private:
             for (const Piece& piece : pieces_) reports_.cut(piece);
         }
         make_target(pieces_.size());
-        check_manifest();
         std::vector<std::string> paths = names_of(pieces_);
-        target_->prepare({}, paths);
+        check_manifest(paths);
+        target_->prepare({}, paths, {});
         const unsigned threads = threads_within(job_.execution.threads, kDescriptorsOfFilter);
         const auto share = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged.size(), 1, threads));
         write_side_by_side(threads,
@@ -274,10 +321,7 @@ private:
         PieceResult result;
         if (!is_there || output_.checksum) {
             const std::unique_ptr<PieceOutput> output = is_there ? make_checksum_only() : target_->open(piece, path);
-            const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
-                          [&](std::span<const std::uint8_t> bytes) { output->write(bytes); });
-            output->write_body(input_, piece, header_size, job_.execution.meter);
+            write_parts(piece, *output);
             result = output->finish(piece);
         } else if (job_.execution.meter != nullptr) {
             job_.execution.meter->written += piece.length;
@@ -285,10 +329,25 @@ private:
         reports_.finished(piece, std::move(path), result);
     }
 
+    void write_parts(const Piece& piece, PieceOutput& output) const {
+        if (values_ && output_.dry_run) {
+            if (job_.execution.meter != nullptr) job_.execution.meter->written += piece.length;
+            return;
+        }
+        if (values_) {
+            Gatherer gatherer(input_.blob(), input_.cancellation(), job_.execution.meter);
+            return gatherer.write(values_->parts(piece.number), output);
+        }
+        const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
+        for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
+                      [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
+        output.write_body(input_, piece, header_size, job_.execution.meter);
+    }
+
     void cut_in_order() {
         make_target(policy_.pieces);
         const StoppableInput stoppable(input_, *target_);
-        target_->prepare({}, names_known_beforehand());
+        target_->prepare({}, names_known_beforehand(), {});
         // One thread writes plain files as fast as an input can be read in order.
         const bool is_one_thread = makes_plain_files() || output_.dry_run;
         const unsigned threads = is_one_thread ? 1 : threads_within(job_.execution.threads, kDescriptorsOfFilter);
@@ -332,11 +391,17 @@ private:
     bool pieces_match_input() {
         const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
         std::vector<Piece> planned;
-        plan_all(again, planned);
+        if (values_) {
+            values_.emplace(again, policy_);
+            planned = values_->take_pieces();
+        } else {
+            plan_all(again, planned);
+        }
         if (again.findings() != report_.findings) return false;
         // With one pass pieces_ is empty. Reports were then made from the same bytes as the pieces.
         if (!pieces_.empty() && planned != pieces_) return false;
-        return target_->match_input(planned, names_of(planned));
+        return target_->match_input(planned, names_of(planned),
+                                    [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
     }
 
     Input& input_;
@@ -347,6 +412,7 @@ private:
     JobReport report_;
     PieceReports reports_;
     std::vector<Piece> pieces_;         // with two passes
+    std::optional<ValuePlan> values_;   // with Policy::by
     std::unique_ptr<Staging> staging_;  // with a stage
     std::optional<PieceNamer> namer_;
     std::unique_ptr<PieceTarget> target_;
@@ -358,6 +424,9 @@ void check(const Job& job) {
     check(job.output);
     if (job.passes == Passes::kOne && (job.output.resume || job.output.clone != CloneMode::kNever)) {
         throw std::invalid_argument("job: resume and clone need two passes");
+    }
+    if (job.policy.by && (job.passes == Passes::kOne || job.output.clone != CloneMode::kNever)) {
+        throw std::invalid_argument("job: pieces by value need two passes, and share no blocks");
     }
 }
 
