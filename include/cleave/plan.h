@@ -59,6 +59,7 @@ struct By {
     // XXH3-64 with the seed 0, of several columns over the size of the value as 64 bits, little-endian, and the value,
     // for each. At least 1, at most kMostKeys.
     std::optional<std::uint64_t> buckets = std::nullopt;
+    bool drops_columns = false;       // the pieces are without the columns
     std::uint64_t max_keys = 10'000;  // more different values are a KeyLimitError; 1 .. kMostKeys
 
     static constexpr std::uint64_t kMostKeys = 0xFFFF'FFFE;

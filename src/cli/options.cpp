@@ -44,9 +44,7 @@ void take_by(const Given& given, Policy& policy) {
     by.max_keys = given.count("max-keys", 1).value_or(by.max_keys);
     if (by.buckets > By::kMostKeys) throw UsageError(formatted("--buckets: the largest value is {}", By::kMostKeys));
     if (by.max_keys > By::kMostKeys) throw UsageError(formatted("--max-keys: the largest value is {}", By::kMostKeys));
-    if (given.has("drop-by") || (given.has("hive") && !given.has("keep-by"))) {
-        throw UsageError("a column of --by cannot be left out yet");
-    }
+    by.drops_columns = given.has("drop-by") || (given.has("hive") && !given.has("keep-by"));
 }
 
 void take_policy(const Given& given, Arguments& arguments) {

@@ -24,13 +24,13 @@
 #include "cleave/value_names.h"
 #include "io/copy.h"
 #include "io/page_cache.h"
+#include "job/by_value.h"
 #include "job/manifest.h"
 #include "job/piece_reports.h"
 #include "job/stage_report.h"
 #include "job/staging.h"
 #include "job/stream_sink.h"
 #include "plan/contract.h"
-#include "plan/value_plan.h"
 #include "scan/contract.h"
 #include "write/checksum.h"
 #include "write/contract.h"
@@ -99,19 +99,19 @@ private:
     JobReport run_to_end() {
         report_.sniffed = settle_dialect(job_.dialect, input_);
         if (output_.clone == CloneMode::kAlways) refuse_unclonable();
-        if (needs_whole_input(policy_)) spool();
+        if (needs_whole_input(policy_) && !(policy_.by && has_rules())) spool();
         compile_stage();
-        if (is_one_pass()) {
-            cut_in_order();
-        } else if (policy_.by) {
+        if (policy_.by) {
             cut_by_value();
+        } else if (is_one_pass()) {
+            cut_in_order();
         } else if (staging_) {
             cut_by_stage();
         } else {
             cut_by_index();
         }
         if (staging_) report_.counts = staging_->counts();
-        if (staging_) report_.findings.size = report_.header_size + reports_.written();
+        if (is_rewritten()) report_.findings.size = report_.header_size + reports_.written();
         SideTexts texts;
         if (!output_.manifest.empty()) texts.manifest = reports_.manifest().text(facts());
         if (staging_ && !output_.report.empty()) {
@@ -122,6 +122,10 @@ private:
         target_->commit();
         return std::move(report_);  // a copy could fail, and the pieces stay
     }
+
+    bool has_rules() const { return !job_.stage.options.is_empty(); }
+    // Whether pieces have other bytes than the input.
+    bool is_rewritten() const { return staging_ || (by_value_ && !by_value_->is_of_input()); }
 
     bool makes_plain_files() const {
         return output_.filter.empty() && output_.compression.format == Compression::kNone;
@@ -136,7 +140,7 @@ private:
 
     void spool() {
         if (!input_.is_stream()) return;
-        if (!job_.stage.options.is_empty() && !job_.stage.may_spool) throw SpoolError();
+        if (has_rules() && !job_.stage.may_spool) throw SpoolError();
         refuse_foreign(input_.peek(kSniffSize));  // rather than after the copy
         input_.spool(job_.execution.meter);
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
@@ -145,11 +149,13 @@ private:
 
     // Makes the staging if there is a stage that changes anything.
     void compile_stage() {
-        if (job_.stage.options.is_empty()) return;
+        if (!has_rules()) return;
         staging_ = std::make_unique<Staging>(input_, dialect(), policy_, job_.stage, job_.execution);
         observer_.compiled(staging_->stage(), staging_->header_records());
-        if (!staging_->changes_input() && output_.report.empty()) return staging_.reset();
-        reports_.set_starts_follow();
+        // What becomes of a stream is written to a file for pieces by value, even if it is the same.
+        const bool is_needed = staging_->changes_input() || (policy_.by && input_.is_stream());
+        if (!is_needed && output_.report.empty()) return staging_.reset();
+        if (!policy_.by) reports_.set_starts_follow();
     }
 
     bool is_one_pass() const {
@@ -162,7 +168,7 @@ private:
 
     void make_target(const std::optional<std::uint64_t>& count) {
         namer_.emplace(output_.names, input_.path(), output_.first_index, count,
-                       values_ ? std::optional(values_->most_of_key()) : std::nullopt);
+                       by_value_ ? std::optional(by_value_->plan().most_of_key()) : std::nullopt);
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
             target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads);
@@ -180,7 +186,7 @@ private:
         for (const Piece& piece : pieces) {
             PieceValue value;
             if (!of_values.empty()) {
-                const ValuePlan::Place place = values_->place_of(piece.number);
+                const ValuePlan::Place place = by_value_->plan().place_of(piece.number);
                 value = {of_values[place.key], place.before + 1};
             }
             names.push_back(namer_->name(piece, value));
@@ -189,14 +195,15 @@ private:
     }
 
     std::vector<std::string> names_of_values() const {
-        if (!values_ || !namer_->has_value()) return {};
-        const auto value = [this](std::size_t key, std::size_t column) { return values_->value(key, column); };
-        return value_names(values_->key_count(), value, {output_.hive_names, values_->columns()});
+        if (!by_value_ || !namer_->has_value()) return {};
+        const ValuePlan& plan = by_value_->plan();
+        const auto value = [&](std::size_t key, std::size_t column) { return plan.value(key, column); };
+        return value_names(plan.key_count(), value, {output_.hive_names, plan.columns()});
     }
 
     // What a piece consists of.
     std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const {
-        if (values_) return values_->parts(piece.number);
+        if (by_value_) return by_value_->plan().parts(piece.number);
         room = {BlobRange{0, header_size_in(policy_.header, piece.number, report_.header_size)},
                 BlobRange{piece.start, piece.length}};
         return room;
@@ -240,13 +247,10 @@ private:
     }
 
     void cut_by_value() {
-        {
-            const RecordIndex index = index_records(input_, dialect(), job_.execution);
-            reports_.found(index.findings());
-            values_.emplace(index, policy_);
-        }
-        report_.header_size = values_->header_size();
-        pieces_ = values_->take_pieces();
+        by_value_.emplace(input_, dialect(), policy_, job_.execution, staging_.get(),
+                          [this](const Findings& findings) { reports_.found(findings); });
+        report_.header_size = by_value_->plan().header_size();
+        pieces_ = by_value_->plan().take_pieces();
         for (const Piece& piece : pieces_) reports_.cut(piece);
         write_planned();
     }
@@ -256,8 +260,13 @@ private:
         make_target(pieces_.size());
         std::vector<std::string> paths = names_of(pieces_);
         check_manifest(paths);
-        const std::vector<char> are_there = target_->prepare(
-            pieces_, paths, [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
+        std::vector<char> are_there(pieces_.size());
+        if (is_rewritten()) {
+            target_->prepare({}, paths, {});
+        } else {
+            are_there = target_->prepare(
+                pieces_, paths, [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
+        }
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
@@ -330,13 +339,13 @@ private:
     }
 
     void write_parts(const Piece& piece, PieceOutput& output) const {
-        if (values_ && output_.dry_run) {
+        if (by_value_ && output_.dry_run) {
             if (job_.execution.meter != nullptr) job_.execution.meter->written += piece.length;
             return;
         }
-        if (values_) {
-            Gatherer gatherer(input_.blob(), input_.cancellation(), job_.execution.meter);
-            return gatherer.write(values_->parts(piece.number), output);
+        if (by_value_) {
+            Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
+            return gatherer.write(by_value_->plan().parts(piece.number), output);
         }
         const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
@@ -378,7 +387,7 @@ private:
     // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may stem from
     // bytes that have changed and then changed back.
     bool is_checkable() const {
-        return !input_.is_stream() && !staging_ && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
+        return !input_.is_stream() && !is_rewritten() && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
     // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
@@ -391,9 +400,9 @@ private:
     bool pieces_match_input() {
         const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
         std::vector<Piece> planned;
-        if (values_) {
-            values_.emplace(again, policy_);
-            planned = values_->take_pieces();
+        if (by_value_) {
+            by_value_->plan() = ValuePlan(again, policy_);
+            planned = by_value_->plan().take_pieces();
         } else {
             plan_all(again, planned);
         }
@@ -412,8 +421,8 @@ private:
     JobReport report_;
     PieceReports reports_;
     std::vector<Piece> pieces_;         // with two passes
-    std::optional<ValuePlan> values_;   // with Policy::by
     std::unique_ptr<Staging> staging_;  // with a stage
+    std::optional<ByValue> by_value_;   // with Policy::by
     std::optional<PieceNamer> namer_;
     std::unique_ptr<PieceTarget> target_;
 };

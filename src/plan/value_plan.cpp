@@ -50,21 +50,38 @@ std::string_view ValuePlan::value(std::size_t key, std::size_t column) const {
     return value_in_key(keys_.key(static_cast<std::uint32_t>(key)), column, columns_.size());
 }
 
-ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy) : policy_(checked(policy)) {
-    const By& by = policy.by.value();
-    const bool has_header = policy.header != HeaderMode::kNone;
+std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy) {
+    Locator locator(index);
+    return find_key_columns(policy.by.value(), columns_of(index, locator, policy.header != HeaderMode::kNone));
+}
+
+ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy)
+    : ValuePlan(index, policy, key_columns_of(index, checked(policy))) {}
+
+ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
+                     const Rewriting* rewriting)
+    : policy_(&checked(policy)) {
     const bool has_limits = policy.records || policy.size;
     Locator locator(index);
-    body_ = locator.start_of(has_header ? index.findings().header_records : 0);
-    check_header_size(policy, body_.offset);
-    const std::vector<KeyColumn> columns = find_key_columns(by, columns_of(index, locator, has_header));
+    const bool has_header = policy.header != HeaderMode::kNone;
+    const Boundary body = locator.start_of(has_header ? index.findings().header_records : 0);
+    header_size_ = rewriting != nullptr ? rewriting->header_size : body.offset;
+    first_record_ = body.record;
+    check_header_size(policy, header_size_);
     for (const KeyColumn& column : columns) columns_.push_back(column.header);
 
-    const std::vector<Boundary> bounds = share_bounds(index, locator, body_);
+    const std::vector<Boundary> bounds = share_bounds(index, locator, body);
     std::vector<KeyShare> shares(bounds.size() - 1);
-    const KeyQuestion question{index, columns, by, !has_limits, MemoryManager::or_default(nullptr)};
-    parallel_for(shares.size(), index.threads(),
-                 [&](std::size_t i) { shares[i].read(question, bounds[i], bounds[i + 1]); });
+    KeyQuestion question{index, columns, policy.by.value(), !has_limits, MemoryManager::or_default(nullptr)};
+    if (rewriting != nullptr) {
+        question.stage = &rewriting->stage;
+        question.written = &rewriting->written;
+    }
+    parallel_for(shares.size(), index.threads(), [&](std::size_t i) {
+        // A record never becomes twice as long by losing columns: shares do not overlap.
+        if (rewriting != nullptr) shares[i].origin = header_size_ + 2 * (bounds[i].offset - body.offset);
+        shares[i].read(question, bounds[i], bounds[i + 1]);
+    });
 
     std::vector<std::vector<std::uint32_t>> pieces_of(shares.size());
     merge(shares, pieces_of);
@@ -93,14 +110,15 @@ void ValuePlan::list_parts(std::span<KeyShare> shares, std::span<std::vector<std
         shares[s].records = {};
     }
     parallel_for(shares.size(), threads,
-                 [&](std::size_t s) { place(shares[s].route, shares[s].from.offset, next_of[s]); });
+                 [&](std::size_t s) { place(shares[s].route, shares[s].origin, next_of[s]); });
 }
 
 // Makes a piece of each key, and sets the piece, from 0, of each key of each share. Of all faults in the input the
 // first one is thrown: a share stops at its first fault.
 void ValuePlan::merge(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of) {
-    const By& by = *policy_.by;
-    if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, body_.offset, 0, 1, 0});
+    const By& by = *policy_->by;
+    if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
+    std::uint64_t start = header_size_;
     for (std::size_t s = 0; s < shares.size(); ++s) {
         KeyShare& share = shares[s];
         const std::size_t count = share.records.size();
@@ -118,13 +136,14 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::span<std::vector<std::uin
             const KeyRecords& records = share.records[k];
             Piece& whole = pieces_[piece];
             if (whole.records == 0 && records.records > 0) {
-                whole.start = records.start;
-                whole.first_record = records.first_record - body_.record + 1;
+                whole.start = start + records.start;
+                whole.first_record = records.first_record - first_record_ + 1;
             }
             whole.length += records.length;
             whole.records += records.records;
         }
         share.keys = KeyTable();
+        start += share.size;
         if (share.fault) std::rethrow_exception(share.fault);
     }
     keys_.release_slots();
@@ -140,9 +159,9 @@ void ValuePlan::divide(std::span<KeyShare> shares, std::span<const std::vector<s
     };
     std::vector<Open> open(pieces_.size());
     std::vector<std::uint64_t> entries;  // by piece
-    Route route;                         // to pieces
+    std::vector<Route> routes(shares.size());  // to pieces
     pieces_.clear();
-    std::uint64_t offset = body_.offset;
+    std::uint64_t start = header_size_;
     std::uint64_t record = 0;
     for (std::size_t s = 0; s < shares.size(); ++s) {
         shares[s].route.for_each([&](RouteEntry entry) {
@@ -153,25 +172,25 @@ void ValuePlan::divide(std::span<KeyShare> shares, std::span<const std::vector<s
                 if (pieces_.size() == By::kMostKeys) throw std::invalid_argument("plan: too many pieces");
                 of_key.piece = static_cast<std::uint32_t>(pieces_.size());
                 places_.push_back({key, of_key.before++});
-                pieces_.push_back({pieces_.size() + 1, offset, 0, record, 0});
+                pieces_.push_back({pieces_.size() + 1, start, 0, record, 0});
                 most_of_key_ = std::max(most_of_key_, of_key.before);
                 entries.push_back(0);
             }
             Piece& piece = pieces_[of_key.piece];
             piece.length += entry.size;
             ++piece.records;
-            piece.oversize = piece.length > limits_of(policy_, piece.number, body_.offset).size;
-            if (route.append({of_key.piece, entry.size}, true)) ++entries[of_key.piece];
-            offset += entry.size;
+            piece.oversize = piece.length > limits_of(*policy_, piece.number, header_size_).size;
+            if (routes[s].append({of_key.piece, entry.size}, true)) ++entries[of_key.piece];
+            start += entry.size;
         });
         shares[s].route = Route();
     }
     std::vector<std::uint64_t> next = reserve_parts(entries);
-    place(route, body_.offset, next);
+    for (std::size_t s = 0; s < shares.size(); ++s) place(routes[s], shares[s].origin, next);
 }
 
 bool ValuePlan::fits(const Piece& piece, std::uint64_t size) const {
-    const Limits limits = limits_of(policy_, piece.number, body_.offset);
+    const Limits limits = limits_of(*policy_, piece.number, header_size_);
     return piece.records < limits.records && piece.length <= limits.size && size <= limits.size - piece.length;
 }
 
@@ -184,14 +203,14 @@ std::vector<std::uint64_t> ValuePlan::reserve_parts(std::span<const std::uint64_
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
         first_parts_.push_back(count);
-        if (header_size_in(policy_.header, i + 1, body_.offset) > 0) ++count;
+        if (header_size_in(policy_->header, i + 1, header_size_) > 0) ++count;
         next.push_back(count);
         count += entries[i];
     }
     first_parts_.push_back(count);
     parts_ = ScratchMemory(count * sizeof(BlobRange));
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-        if (next[i] > first_parts_[i]) parts_.as<BlobRange>()[first_parts_[i]] = {0, body_.offset};
+        if (next[i] > first_parts_[i]) parts_.as<BlobRange>()[first_parts_[i]] = {0, header_size_};
     }
     return next;
 }

@@ -12,12 +12,18 @@
 #include "cleave/plan.h"
 #include "io/copy.h"
 #include "io/scratch_memory.h"
+#include "plan/key_field.h"
 #include "plan/key_table.h"
 
 namespace cleave {
 
 class Route;
+class Stage;
+class TemporaryBlob;
 struct KeyShare;
+
+// The columns that Policy::by names. Throws RuleError, InputError for a malformed header, InputChangedError.
+std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
 
 // Immutable, any thread.
 class ValuePlan {
@@ -27,7 +33,18 @@ public:
     // InputChangedError if the bytes are not those of the index, Cancelled, std::system_error.
     ValuePlan(const RecordIndex& index, const Policy& policy);
 
-    std::uint64_t header_size() const { return body_.offset; }
+    // The records lose columns after their keys were read, and go to `written`. Parts are parts of that, and starts are
+    // those of the records as if they stood one after the other behind the header.
+    struct Rewriting {
+        const Stage& stage;
+        TemporaryBlob& written;     // begins with the header
+        std::uint64_t header_size;  // there
+    };
+    // The same by these columns. Throws InputError also for a record that the stage refuses.
+    ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
+              const Rewriting* rewriting = nullptr);
+
+    std::uint64_t header_size() const { return header_size_; }
 
     // In order of their first records; buckets in order of their numbers.
     const std::vector<Piece>& pieces() const { return pieces_; }
@@ -65,8 +82,9 @@ private:
     std::vector<std::uint64_t> reserve_parts(std::span<const std::uint64_t> entries);
     void place(const Route& route, std::uint64_t offset, std::span<std::uint64_t> next);
 
-    const Policy& policy_;
-    Boundary body_;
+    const Policy* policy_;
+    std::uint64_t header_size_ = 0;
+    std::uint64_t first_record_ = 0;  // the records before it are the header
     std::vector<std::string> columns_;
     KeyTable keys_;
     std::vector<Piece> pieces_;
