@@ -35,4 +35,5 @@
 #include "cleave/stage.h"
 #include "cleave/stage_error.h"
 #include "cleave/stream.h"
+#include "cleave/value_names.h"
 #include "cleave/version.h"

@@ -90,6 +90,10 @@ int described(const Context& context, const Work& work) {
         return fail(context, kMalformed, about_input(error.what() + place));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
+    } catch (const KeyLimitError& error) {
+        return fail(context, kUsage,
+                    about_input(formatted("{} of {}; --max-keys allows more", error.what(),
+                                          context.arguments.policy.by->columns.text)));
     } catch (const SnapshotError& error) {
         return fail(context, kUsage,
                     about_input(std::string("--snapshot needs a plain regular file: ") + error.what()));
@@ -210,7 +214,9 @@ Permissions permissions_of(const Arguments& arguments) {
     if (arguments.policy.pieces) {  // available_memory() decides how
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
-    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1);
+    const auto pieces_of_value = arguments.policy.by ? std::optional<std::uint64_t>(1) : std::nullopt;
+    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
+                           pieces_of_value);
     permissions.write.push_back(nearest_directory(namer.folder()));
     permit_making(permissions, arguments.output.manifest);
     return permissions;
