@@ -65,7 +65,7 @@ public:
     using InputError::InputError;
 };
 
-// Folds summaries, in any order. Keeps 64 bytes for each range that follows the ranges so far, and whole summaries of
+// Folds summaries, in any order. Keeps 48 bytes of each range that follows the ranges so far, and whole summaries of
 // the others.
 class RangeFold {
 public:
@@ -83,37 +83,34 @@ public:
     RangePlan plan(const Policy& policy) const;
 
 private:
-    // A range of which the state at its start is known.
+    // A range, and what it is to the reader of the input.
     struct Known {
         std::uint64_t begin;
         std::uint64_t end;
         std::uint64_t records_before;
-        std::uint64_t records;
-        std::uint64_t first;
+        std::uint64_t first;  // as in RangeRow
         std::uint64_t last;
-        RangeState state;
+        RangeState state;  // in which it is entered
     };
 
     void follow(const RangeSummary& summary);
-    void check_complete() const;
-    std::uint64_t header_records() const;
-    std::uint64_t header_end() const;
-    RangeCut known(std::uint64_t offset, std::uint64_t record) const;
+    Boundary header_end() const;
+    std::uint64_t records_in(const Known& range) const;
+    RangeCut cut_at(std::uint64_t offset, std::uint64_t record) const;
     RangeCut start_of(std::uint64_t record) const;
     RangeCut at_or_after(std::uint64_t offset) const;
 
     std::uint64_t size_;
     std::optional<Dialect> dialect_;
     std::map<std::uint64_t, RangeSummary> waiting_;  // for ranges before them, by their begin
-    std::vector<Known> ranges_;
-    // What is known at the end of ranges_.
+    std::vector<Known> ranges_;                      // without those in which no record starts
+    // What is known at the end of the ranges that follow one another.
     std::uint64_t end_ = 0;
     std::uint64_t records_ = 0;
     RangeState state_ = RangeState::kStart;
     RangeState other_ = RangeState::kStart;  // by the other rule; kNone once the rules differ
-    std::uint64_t second_ = kNoOffset;       // start of the second record
-    std::uint64_t header_ = kNoOffset;       // end of the header
-    std::uint64_t header_records_ = 0;       // before header_
+    std::uint64_t second_ = kNoOffset;       // the start of the second record
+    Boundary header_{kNoOffset, 0};          // the end of the header
     std::uint64_t open_ = kNoOffset;
     std::uint64_t parted_ = kNoOffset;
     std::optional<Place> divergence_;

@@ -56,15 +56,21 @@ RangeMachine::Step RangeMachine::step(const StateMachine& machine, RangeState st
     return step;
 }
 
-// Walks the graph of the states, by the dialect's rule alone and by both.
+// Walks the graph of the states, by the dialect's rule alone and by both. All bytes without a role are alike.
 void RangeMachine::find_reachable() {
+    std::vector<std::uint8_t> bytes = {'\r', '\n', dialect_.delimiter, kMark[0], kMark[1], kMark[2]};
+    if (dialect_.quote) bytes.push_back(*dialect_.quote);
+    if (dialect_.escape) bytes.push_back(*dialect_.escape);
+    std::uint8_t plain = 0;
+    while (std::ranges::find(bytes, plain) != bytes.end()) ++plain;
+    bytes.push_back(plain);
     std::vector<RangeState> todo = {RangeState::kStart};
     reachable_[static_cast<std::size_t>(RangeState::kStart)] = true;
     while (!todo.empty()) {
         const RangeState from = todo.back();
         todo.pop_back();
-        for (unsigned byte = 0; byte < 256; ++byte) {
-            const RangeState next = step(own_, from, static_cast<std::uint8_t>(byte)).next;
+        for (const std::uint8_t byte : bytes) {
+            const RangeState next = step(own_, from, byte).next;
             bool& is_known = reachable_[static_cast<std::size_t>(next)];
             if (!std::exchange(is_known, true)) todo.push_back(next);
         }
@@ -72,9 +78,9 @@ void RangeMachine::find_reachable() {
     reachable_pairs_ = {{RangeState::kStart, RangeState::kStart}};
     for (std::size_t i = 0; i < reachable_pairs_.size(); ++i) {
         const auto [own, other] = reachable_pairs_[i];
-        for (unsigned byte = 0; byte < 256; ++byte) {
-            const Step by_own = step(own_, own, static_cast<std::uint8_t>(byte));
-            const Step by_other = step(other_, other, static_cast<std::uint8_t>(byte));
+        for (const std::uint8_t byte : bytes) {
+            const Step by_own = step(own_, own, byte);
+            const Step by_other = step(other_, other, byte);
             if (by_own.starts_record != by_other.starts_record) continue;
             const std::pair pair(by_own.next, by_other.next);
             if (std::ranges::find(reachable_pairs_, pair) == reachable_pairs_.end()) reachable_pairs_.push_back(pair);
