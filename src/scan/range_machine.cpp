@@ -42,14 +42,14 @@ State RangeMachine::exact(const StateMachine& machine, RangeState state) {
 
 RangeMachine::Step RangeMachine::step(const StateMachine& machine, RangeState state, std::uint8_t byte) const {
     const Transition transition = machine.step(exact(machine, state), byte);
-    Step step{range_state(transition.next), transition.starts_record, transition.opens_quote};
+    Step step{range_state(settled(transition.next)), transition.starts_record, transition.opens_quote};
     const bool finds_header = dialect_.header == HeaderRecord::kFirstNotEmpty;
     if (state == RangeState::kStart && byte == kMark[0]) {
         step.next = RangeState::kMark1;
     } else if (state == RangeState::kMark1 && byte == kMark[1]) {
         step.next = RangeState::kMark2;
     } else if (state == RangeState::kMark2 && byte == kMark[2]) {
-        step = {finds_header ? RangeState::kEmptyAfterMark : RangeState::kFieldStart, false, false};
+        step = {finds_header ? RangeState::kEmptyAfterMark : range_state(settled(State::kFieldStart)), false, false};
     } else if ((state == RangeState::kStart && finds_header) || is_empty_so_far(state)) {
         if (is_line_break(byte)) step.next = empty_state(transition.next);
     }

@@ -38,6 +38,11 @@ public:
     State exact(RangeState state) const { return exact(own_, state); }
     State exact_by_other(RangeState state) const { return exact(other_, state); }
 
+    // Of states that differ in nothing that is to come, the same one: without quotes, a field may as well have begun.
+    State settled(State state) const {
+        return !dialect_.quote && state == State::kFieldStart ? State::kUnquoted : state;
+    }
+
     // What the bytes [begin, begin + bytes.size()) of the input do, from all states in which they can be entered. In
     // the others the rows lead to kNone.
     RangeSummary summarise(std::span<const std::uint8_t> bytes, std::uint64_t begin) const;

@@ -256,7 +256,7 @@ void RangeScan::add_row(const Segment& segment, State state, bool is_compared, R
     pass_by(comparing_, bytes, has_rescan ? segment.report->rescan : Rescan{});
     RangeRow row;
     row.records = comparing_.records();
-    row.exit = range_state(comparing_.state());
+    row.exit = range_state(machine_.settled(comparing_.state()));
     if (row.records > 0) row.first = row.header = row.last = encode({segment.begin, state});
     if (may_be_open(comparing_.state())) {
         row.open = comparing_.open_end() == 0 ? kBeforeRange : begin_ + comparing_.open_end() - 1;
@@ -277,7 +277,7 @@ RulesRow RangeScan::compared() const {
         row.records = row.parted == kBeforeRange ? 0 : divergence->record + 1;
         return row;
     }
-    row.exit = range_state(comparing_.other_state());
+    row.exit = range_state(machine_.settled(comparing_.other_state()));
     if (const auto& parted = comparing_.parted()) row.parted = absolute(*parted);
     return row;
 }
@@ -289,13 +289,13 @@ bool RangeScan::add_row_by_summary(const Segment& segment, State state, bool is_
     const std::size_t inside = is_quoted(state) ? 1 : 0;
     Carry before = block.before;
     before.inside = static_cast<std::uint8_t>(inside);
-    if (state_of(before, dialect_.escape_scope) != state) return false;
+    if (machine_.settled(state_of(before, dialect_.escape_scope)) != state) return false;
     const bool heeds_suspects =
         is_compared || dialect_.quoting == Quoting::kFieldStart || escape_use(dialect_) == EscapeUse::kQuoted;
     if (heeds_suspects && block.summary.suspect[inside] != 0) return false;
     Carry after = *segment.after;
     after.inside = static_cast<std::uint8_t>(inside ^ block.summary.flips);
-    const State exit = state_of(after, dialect_.escape_scope);
+    const State exit = machine_.settled(state_of(after, dialect_.escape_scope));
     RangeRow row;
     row.records = block.summary.records[inside];
     row.exit = range_state(exit);
