@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <stdexcept>
 
 #include "cleave/foreign.h"
 #include "cleave/range_plan.h"
@@ -176,6 +178,147 @@ void check_ranges(const std::string& text, const Dialect& dialect, const std::ve
     }
     expect_findings(text, dialect, fold.findings());
     expect_plan(text, dialect, fold, random);
+}
+
+void check_every_range(const std::string& text, const Dialect& dialect) {
+    const RangeMachine machine(dialect);
+    const std::size_t size = text.size();
+    Execution execution;
+    execution.block_size = 1;
+    std::vector<std::vector<RangeSummary>> ranges(size + 1);
+    for (std::size_t begin = 0; begin <= size; ++begin) {
+        for (std::size_t end = begin; end <= size; ++end) {
+            const auto bytes = bytes_of(text).subspan(begin, end - begin);
+            ranges[begin].push_back(summarise_range(bytes, begin, dialect, execution));
+            expect_same(ranges[begin].back(), machine.summarise(bytes, begin), "one range");
+        }
+    }
+    for (std::size_t begin = 0; begin <= size; ++begin) {
+        for (std::size_t end = begin; end <= size; ++end) {
+            for (std::size_t cut = begin; cut <= end; ++cut) {
+                expect_same(compose(ranges[begin][cut - begin], ranges[cut][end - cut]), ranges[begin][end - begin],
+                            "composed");
+            }
+        }
+    }
+    for (std::size_t cut = 0; cut <= size; ++cut) {
+        RangeFold fold(size);
+        fold.add(ranges[cut][size - cut]);
+        fold.add(ranges[0][cut]);
+        expect_findings(text, dialect, fold.findings());
+    }
+}
+
+void check_large(const std::string& text, const Dialect& dialect) {
+    const RangeMachine machine(dialect);
+    Execution execution;
+    execution.threads = 2;
+    const std::array<std::size_t, 5> ends = {1, 70'000, 70'001, text.size() - 5, text.size()};
+    std::size_t begin = 0;
+    RangeFold fold(text.size());
+    for (const std::size_t end : ends) {
+        const auto bytes = bytes_of(text).subspan(begin, end - begin);
+        const RangeSummary summary = summarise_range(bytes, begin, dialect, execution);
+        expect_same(summary, machine.summarise(bytes, begin), std::to_string(begin));
+        fold.add(summary);
+        begin = end;
+    }
+    EXPECT_EQ(fold.findings(), RecordIndex(bytes_of(text), dialect, execution).findings());
+}
+
+std::size_t largest_json(const std::string& text, const Dialect& dialect) {
+    constexpr std::uint64_t kFar = 100'000'000'000'000;
+    constexpr std::uint64_t kScale = 1'000'000'000;
+    RangeSummary summary = summarise_range(bytes_of(text), kFar, dialect, Execution{});
+    const auto move = [&](std::uint64_t& offset) {
+        if (offset != kNoOffset && offset != kBeforeRange) offset = kFar + (offset - kFar) * kScale;
+    };
+    for (RangeRow& row : summary.states) {
+        for (std::uint64_t* offset : {&row.first, &row.last, &row.header, &row.open}) move(*offset);
+        row.records *= kScale;
+    }
+    for (RulesRow& row : summary.rules) move(row.parted);
+    summary.end = kFar + text.size() * kScale;
+    const InputVersion input{kFar * 2, "mtime_ns:1795509614227965510"};
+    const std::string json = range_text(summary, input);
+    EXPECT_LE(json.size(), 1024U) << json;
+    EXPECT_EQ(parse_range_text(json).summary, summary) << json;
+    return json.size();
+}
+
+namespace {
+
+// What the call throws says this.
+template <class Error, class Call>
+void expect_error(const std::string& text, const Call& call) {
+    try {
+        call();
+        ADD_FAILURE() << "no error: " << text;
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what(), text);
+    }
+}
+
+}  // namespace
+
+void check_refusals() {
+    const std::string text = "a,b\n1,2\n3,4\n";
+    const auto range = [&](std::size_t begin, std::size_t end, const Dialect& dialect = Dialect{}) {
+        return summarise_range(bytes_of(text).subspan(begin, end - begin), begin, dialect, Execution{});
+    };
+    const auto fold = [&](const std::vector<RangeSummary>& ranges) {
+        Policy policy;
+        policy.pieces = 2;
+        plan_ranges(ranges, text.size(), policy);
+    };
+    expect_error<RangesError>("bytes 0-12 are in no summary", [&] { fold({}); });
+    expect_error<RangesError>("bytes 0-4 are in no summary", [&] { fold({range(4, 12)}); });
+    expect_error<RangesError>("bytes 7-12 are in no summary", [&] { fold({range(0, 7)}); });
+    expect_error<RangesError>("bytes 3-5 are in no summary", [&] { fold({range(5, 12), range(0, 3)}); });
+    expect_error<RangesError>("bytes 3-9 overlap bytes 0-5, which were given before", [&] {
+        fold({range(0, 5), range(3, 9)});
+    });
+    expect_error<RangesError>("bytes 8-12 overlap bytes 3-9, which were given before", [&] {
+        fold({range(3, 9), range(8, 12)});
+    });
+    expect_error<RangesError>("bytes 2-4 overlap bytes 3-9, which were given before", [&] {
+        fold({range(3, 9), range(2, 4)});
+    });
+    Dialect tab;
+    tab.delimiter = '\t';
+    expect_error<RangesError>("bytes 5-12 were read by another dialect than those before", [&] {
+        fold({range(0, 5), range(5, 12, tab)});
+    });
+    expect_error<RangesError>("bytes 12-13 are not in an input of 12 bytes", [&] {
+        RangeSummary past = range(12, 12);
+        past.end = 13;
+        fold({past});
+    });
+    expect_error<RangesError>("bytes 5-12: the summary is not whole", [&] {
+        RangeSummary part = range(5, 12);
+        part.states = {};
+        fold({range(0, 5), part});
+    });
+    fold({range(5, 12), range(5, 5), range(0, 5)});
+    expect_error<std::invalid_argument>("compose: the second range does not follow the first",
+                                        [&] { compose(range(0, 5), range(6, 12)); });
+    expect_error<std::invalid_argument>("compose: the dialects differ",
+                                        [&] { compose(range(0, 5), range(5, 12, tab)); });
+    Policy policy;
+    policy.size = 4;
+    expect_error<std::invalid_argument>("plan: this policy needs the data",
+                                        [&] { plan_ranges(std::vector{range(0, 12)}, text.size(), policy); });
+    const std::string json = range_text(range(0, 12), {12, "v"});
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        std::string damaged = json;
+        damaged[i] = damaged[i] == '9' ? '0' : '9';
+        try {
+            RangeFold any(12);
+            any.add(parse_range_text(damaged).summary);
+        } catch (const InputError&) {  // what matters is that nothing else happens
+        }
+        EXPECT_THROW(parse_range_text(json.substr(0, i)), InputError);
+    }
 }
 
 }  // namespace cleave::test

@@ -27,4 +27,16 @@ Dialect random_dialect(Random& random);
 void check_ranges(const std::string& text, const Dialect& dialect, const std::vector<std::uint64_t>& ends,
                   Random& random);
 
+// The same of every range of the text, but for plans: and composes every two neighbours.
+void check_every_range(const std::string& text, const Dialect& dialect);
+
+// Of a text of several blocks of the usual size, cut at a few places.
+void check_large(const std::string& text, const Dialect& dialect);
+
+// The size of the text's summary, if its numbers had 13 digits.
+std::size_t largest_json(const std::string& text, const Dialect& dialect);
+
+// What the fold says of gaps, overlaps, other dialects and incomplete summaries, and what compose() and plan() refuse.
+void check_refusals();
+
 }  // namespace cleave::test

@@ -211,6 +211,7 @@ private:
         if (values.size() > 6) row.header_records = reader_.natural(values[6], row.records);
         if ((row.records > 0) != (row.last != kNoOffset)) reader_.fail("a state has records and no last one");
         const bool starts_input = summary_.begin == 0 && row.records == 1;
+        if (summary_.begin == 0 && size() > 0 && row.records == 0) reader_.fail("no record starts with the input");
         if (row.records > 0 && row.first == kNoOffset && !starts_input)
             reader_.fail("a state has records and no first one");
         return row;
