@@ -44,7 +44,7 @@ std::vector<OptionRow> cut_rows() {
          choice_names(kBalances)},
         {"together", 0, "COLUMN", "cut only where the value of COLUMN changes", kPieces, "How to cut"},
         {"every", 0, "N", "print where every N-th record starts, instead of pieces", kOffsets, "How to cut"},
-        {"plan", 0, "FILE", "the pieces of a plan that `cleave plan` has made, without a scan", kOffsets | kCat,
+        {"plan", 0, "FILE", "take the pieces from FILE, which was made of summaries of ranges", kOffsets | kCat,
          "How to cut", kPath},
         {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces | kPlan, "Header",
          choice_names(kHeaderModes)},
@@ -68,7 +68,7 @@ std::vector<OptionRow> choice_rows() {
         {"input-version", 0, "TEXT", "the version of FILE, for --plan [its time]", kOffsets | kCat, "Which records"},
         {"draw", 'k', "K", "print K records, drawn at random, in file order", kSample, "Which records"},
         {"seed", 0, "S", "draw the same records again", kSample, "Which records"},
-        {"verify", 0, nullptr, "scan the file, compare it with its index, write nothing", kIndex, "Which records"},
+        {"verify", 0, nullptr, "read the file, compare it with its index, write nothing", kIndex, "Which records"},
     };
 }
 

@@ -28,7 +28,7 @@ class Summary:
             row = row + [None] * (7 - len(row))
             row[2:6] = map(place, row[2:6])
             for letter in letters:
-    X
+                header = [row[2], None if row[2] is None else 0] if letter.islower() else row[5:7]
                 self.states[letter] = row[:5] + header
                 self.rules[letter + letter] = [row[0], None, 0]
         for pairs, row in data["rules"].items():
