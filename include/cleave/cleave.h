@@ -29,6 +29,8 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/plan_file.h"
+#include "cleave/range_plan.h"
+#include "cleave/range_summary.h"
 #include "cleave/sample.h"
 #include "cleave/scan.h"
 #include "cleave/split_type.h"

@@ -205,6 +205,7 @@ Permissions permissions_of(const Arguments& arguments) {
         const bool writes_index = arguments.verb == Verb::kIndex && !arguments.verifies;
         if (writes_index) permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
     }
+    if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
     if (arguments.output.dry_run) {
@@ -276,6 +277,8 @@ int run_verb(Context& context) {
             explain(context.arguments);
             return kDone;
         case Verb::kSample: run_sample(context); return kDone;
+        case Verb::kScan: run_scan(context); return kDone;
+        case Verb::kPlan: run_plan(context); return kDone;
         case Verb::kJoin: {
             Cancellation cancellation;
             SignalGuard guard(cancellation);

@@ -11,6 +11,7 @@
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
+#include "cli/range_options.h"
 #include "cli/stage_options.h"
 #include "cli/values.h"
 
@@ -56,7 +57,9 @@ void take_policy(const Given& given, Arguments& arguments) {
         policy.records = every;  // the starts are those of pieces of `every` records
     }
     if (const std::string* pieces = given.text("pieces")) {
-        if (arguments.verb == Verb::kCat) {
+        if (!arguments.plan.empty()) {
+            take_planned_piece(given, arguments);
+        } else if (arguments.verb == Verb::kCat) {
             const Share share = parse_share(given.spelling("pieces"), *pieces);
             policy.pieces = share.count;
             arguments.cat_piece = share.number;
@@ -76,7 +79,7 @@ void take_policy(const Given& given, Arguments& arguments) {
         policy.together->accepts_missing = given.has("lenient");
     }
     take_by(given, policy);
-    if (policy.pieces || policy.records || policy.size || policy.by) return;
+    if (policy.pieces || policy.records || policy.size || policy.by || !arguments.plan.empty()) return;
     switch (arguments.verb) {
         case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE, -n PIECES or --by COLUMN");
         case Verb::kOffsets: throw UsageError("offsets needs -l RECORDS, -C SIZE, -n PIECES or --every N");
@@ -87,7 +90,9 @@ void take_policy(const Given& given, Arguments& arguments) {
         case Verb::kMachine:
         case Verb::kIndex:
         case Verb::kSample:
-        case Verb::kJoin: break;
+        case Verb::kJoin:
+        case Verb::kScan: break;
+        case Verb::kPlan: throw UsageError("plan needs -l RECORDS or -n PIECES; -C needs the data");
     }
 }
 
@@ -324,7 +329,7 @@ void take_index(const Given& given, Arguments& arguments) {
     if (is_required && arguments.snapshot) throw UsageError("--index require and --snapshot exclude each other");
     if (is_required && !arguments.stage.options.is_empty())
         throw UsageError("--index require cannot be combined with rules, which read the whole input");
-    const bool scans = verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range;
+    const bool scans = (verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range) && arguments.plan.empty();
     const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (scans || is_required);
     arguments.index = can_use ? use : IndexUse::kNever;
 }
@@ -358,6 +363,23 @@ void take_join(const Given& given, Arguments& arguments) {
         throw UsageError("join needs PIECEs, or --manifest FILE");
 }
 
+void take_scan(const Given& given, Arguments& arguments) {
+    take_dialect(given, arguments);
+    take_execution(given, arguments);
+    take_talk(given, arguments);
+    take_byte_range(given, arguments);
+}
+
+void take_plan(const Given& given, Arguments& arguments) {
+    take_policy(given, arguments);
+    take_header(given, arguments);
+    take_talk(given, arguments);
+    arguments.lenient = given.has("lenient");
+    arguments.strict = given.has("strict");
+    arguments.inputs = given.inputs();
+    if (arguments.inputs.empty()) arguments.inputs = {"-"};
+}
+
 }  // namespace
 
 Shell parse_shell(const std::string& name) { return parse_choice("--completion", name, kShells); }
@@ -380,6 +402,15 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
         take_join(given, arguments);
         return arguments;
     }
+    if (verb == Verb::kScan) {
+        take_scan(given, arguments);
+        return arguments;
+    }
+    if (verb == Verb::kPlan) {
+        take_plan(given, arguments);
+        return arguments;
+    }
+    take_range_plan(given, arguments);
     take_policy(given, arguments);
     take_clone(given, arguments);
     take_header(given, arguments);

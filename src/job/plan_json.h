@@ -58,11 +58,14 @@ Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::
 // Appends the members of piece_json() to the object.
 void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file);
 Json dialect_json(const Dialect& dialect);
+// The dialect of such JSON. Nothing if it is not that of a dialect without a fault.
+std::optional<Dialect> dialect_of_json(const Json& json);
 
 // The names of a dialect's parts, on the command line and in JSON.
 const char* name_of(Quoting quoting);
 const char* name_of(Terminator terminator);
 const char* name_of(EscapeScope scope);
 const char* name_of(HeaderMode mode);
+std::optional<HeaderMode> header_mode_named(const Json& name);
 
 }  // namespace cleave
