@@ -43,7 +43,7 @@ std::vector<OptionRow> cut_rows() {
         {"balance", 0, "WHAT", "the N pieces are equal in: {choices} [bytes]", kPieces | kPlan, "How to cut",
          choice_names(kBalances)},
         {"together", 0, "COLUMN", "cut only where the value of COLUMN changes", kPieces, "How to cut"},
-        {"by", 0, "COLUMN", "one piece for each value of COLUMN, or of A,B", kSplit, "How to cut"},
+        {"by", 0, "COLUMN[,COLUMN]...", "one piece for each value of these columns", kSplit, "How to cut"},
         {"buckets", 0, "N", "N pieces by the hash of the value", kSplit, "How to cut"},
         {"max-keys", 0, "N", "an error if there are more than N values [10000]", kSplit, "How to cut"},
         {"every", 0, "N", "print where every N-th record starts, instead of pieces", kOffsets, "How to cut"},

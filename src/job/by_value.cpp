@@ -77,6 +77,14 @@ void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, con
     written.finish();
 }
 
+std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
+    std::vector<std::string> values;
+    if (plan_->key_count() == 0) return values;
+    const std::size_t key = plan_->place_of(number).key;
+    for (std::size_t c = 0; c < plan_->columns().size(); ++c) values.emplace_back(plan_->value(key, c));
+    return values;
+}
+
 const Blob& ByValue::blob() const {
     if (shortened_) return shortened_->blob();
     return changed_ ? changed_->blob() : input_.blob();

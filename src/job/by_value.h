@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cleave/input.h"
@@ -27,6 +28,9 @@ public:
 
     ValuePlan& plan() { return *plan_; }
     const ValuePlan& plan() const { return *plan_; }
+
+    // The values of piece `number`, one for each column; none for buckets.
+    std::vector<std::string> values_of(std::uint64_t number) const;
 
     // Whether pieces consist of parts of the input.
     bool is_of_input() const { return !changed_ && !shortened_; }

@@ -226,7 +226,8 @@ private:
         for (std::size_t i = 0; i < pieces_.size(); ++i) {
             const Piece& piece = pieces_[i];
             const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            plan.add(piece, PieceFile{paths[i], {header_size + piece.length, {}, {}}});
+            plan.add(piece, PieceFile{paths[i], {header_size + piece.length, {}, {}}},
+                     by_value_ ? by_value_->values_of(piece.number) : std::vector<std::string>());
         }
         check_resumed(output_.manifest, plan.text(facts()));
     }
@@ -249,6 +250,7 @@ private:
     void cut_by_value() {
         by_value_.emplace(input_, dialect(), policy_, job_.execution, staging_.get(),
                           [this](const Findings& findings) { reports_.found(findings); });
+        reports_.set_values([this](std::uint64_t number) { return by_value_->values_of(number); });
         report_.header_size = by_value_->plan().header_size();
         pieces_ = by_value_->plan().take_pieces();
         for (const Piece& piece : pieces_) reports_.cut(piece);
@@ -264,8 +266,8 @@ private:
         if (is_rewritten()) {
             target_->prepare({}, paths, {});
         } else {
-            are_there = target_->prepare(
-                pieces_, paths, [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
+            are_there = target_->prepare(pieces_, paths,
+                                         [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
@@ -387,7 +389,8 @@ private:
     // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may stem from
     // bytes that have changed and then changed back.
     bool is_checkable() const {
-        return !input_.is_stream() && !is_rewritten() && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
+        return !input_.is_stream() && !is_rewritten() &&
+               (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
     // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status

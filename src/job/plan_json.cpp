@@ -57,9 +57,11 @@ InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode heade
     return facts;
 }
 
-void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
+void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file, const std::vector<std::string>& values) {
     if (!pieces_.empty()) pieces_ += ',';
-    pieces_ += piece_json(piece, file).text();
+    Json json = piece_json(piece, file);
+    if (!values.empty()) json["values"] = values;
+    pieces_ += json.text();
 }
 
 std::string PlanJson::start_text(const InputFacts& facts) {

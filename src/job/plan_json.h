@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cleave/dialect.h"
@@ -37,7 +38,9 @@ struct PieceFile {
 // piece.
 class PlanJson {
 public:
-    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
+    // `values` are those of a piece by value, one for each column.
+    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt,
+             const std::vector<std::string>& values = {});
 
     // All of it, on one line, with a line feed: start_text(), the pieces with commas between them, kEnd.
     std::string text(const InputFacts& facts) const;

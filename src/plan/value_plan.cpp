@@ -21,6 +21,7 @@
 
 #include "base/parallel.h"
 #include "cleave/memory.h"
+#include "io/fd.h"
 #include "plan/contract.h"
 #include "plan/index_columns.h"
 #include "plan/key_share.h"
@@ -35,7 +36,10 @@ constexpr std::uint64_t kLeastShare = std::uint64_t{256} << 10;
 std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, Boundary body) {
     const std::uint64_t size = index.end().offset - body.offset;
     const std::uint64_t least = std::min<std::uint64_t>(kLeastShare, index.block_size());
-    const std::uint64_t count = std::clamp<std::uint64_t>(size / least, 1, index.threads());
+    // A share may have a temporary file.
+    const std::uint64_t most =
+        std::min<std::uint64_t>(index.threads(), std::max<std::uint64_t>(descriptor_limit() / 2, 1));
+    const std::uint64_t count = std::clamp<std::uint64_t>(size / least, 1, most);
     std::vector<Boundary> bounds{body};
     for (std::uint64_t i = 1; i < count; ++i) {
         bounds.push_back(locator.at_or_after(body.offset + size / count * i));
@@ -78,7 +82,8 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
         question.written = &rewriting->written;
     }
     parallel_for(shares.size(), index.threads(), [&](std::size_t i) {
-        // A record never becomes twice as long by losing columns: shares do not overlap.
+        // A record never becomes more than twice as long by losing columns ("," becomes two quotes): shares do not
+        // overlap.
         if (rewriting != nullptr) shares[i].origin = header_size_ + 2 * (bounds[i].offset - body.offset);
         shares[i].read(question, bounds[i], bounds[i + 1]);
     });
@@ -109,8 +114,7 @@ void ValuePlan::list_parts(std::span<KeyShare> shares, std::span<std::vector<std
         pieces_of[s] = {};
         shares[s].records = {};
     }
-    parallel_for(shares.size(), threads,
-                 [&](std::size_t s) { place(shares[s].route, shares[s].origin, next_of[s]); });
+    parallel_for(shares.size(), threads, [&](std::size_t s) { place(shares[s].route, shares[s].origin, next_of[s]); });
 }
 
 // Makes a piece of each key, and sets the piece, from 0, of each key of each share. Of all faults in the input the
@@ -158,7 +162,7 @@ void ValuePlan::divide(std::span<KeyShare> shares, std::span<const std::vector<s
         std::uint64_t before = 0;  // pieces of the key
     };
     std::vector<Open> open(pieces_.size());
-    std::vector<std::uint64_t> entries;  // by piece
+    std::vector<std::uint64_t> entries;        // by piece
     std::vector<Route> routes(shares.size());  // to pieces
     pieces_.clear();
     std::uint64_t start = header_size_;
