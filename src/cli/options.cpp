@@ -371,8 +371,8 @@ void take_scan(const Given& given, Arguments& arguments) {
 }
 
 void take_plan(const Given& given, Arguments& arguments) {
-    take_policy(given, arguments);
     take_header(given, arguments);
+    take_policy(given, arguments);
     take_talk(given, arguments);
     arguments.lenient = given.has("lenient");
     arguments.strict = given.has("strict");
