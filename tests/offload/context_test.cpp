@@ -157,6 +157,15 @@ TEST_F(ContextTest, ValuesAreFreedAfterTheirLastUse) {
     EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 26));
 }
 
+// Its memory is released on a stream of the context.
+TEST_F(ContextTest, AValueOnTheDeviceOutlivesItsContext) {
+    open(DevicePolicy::kGpu);
+    const Lazy<Column> y = functions(1).unary("f", plus_one)(column());
+    context->evaluate(y);
+    context.reset();
+    EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 6));
+}
+
 TEST_F(ContextTest, TheCpuPolicyDoesNotTouchTheDevice) {
     open(DevicePolicy::kCpu);
     const std::uint64_t calls = device->calls();
