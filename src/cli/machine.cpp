@@ -110,6 +110,8 @@ void print_profile(const MachineProfile& profile, Printer& printer) {
     if (profile.stage > 0) printer.line("rules", formatted("{:.3g} GB/s, moves included", 1e-9 / profile.stage));
     printer.line("to the device", text_of(profile.in));
     printer.line("from the device", text_of(profile.out));
+    printer.line("to it, unpinned", text_of(profile.ordinary_in));
+    printer.line("from it, unpinned", text_of(profile.ordinary_out));
     printer.line("start of a body", text_of_seconds(profile.launch));
     printer.line("copy in memory", text_of(profile.host_copy));
     for (const auto& [name, rates] : profile.functions) printer.line("function " + name, text_of(rates));

@@ -44,6 +44,7 @@ def check_profile(machine, module, cache):
     code, shown, errors = machine.run("--calibrate", "--device", module + ":100000000")
     check(code == 0 and not errors, "a device is measured: %s" % errors)
     check(shown["profile"] == path and shown["to the device"] == "10 GB/s, 10.0 us to begin with", "measured: %s" % shown)
+    check(shown["to it, unpinned"] == shown["to the device"], "measured from ordinary memory: %s" % shown)
     check(os.stat(path).st_mode & 0o777 == 0o600, "the profile is private")
     code, again, errors = machine.run("--device", module + ":100000000")
     again["memory"] = shown["memory"]    # what is available changes
