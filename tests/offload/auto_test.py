@@ -98,6 +98,18 @@ def check_without_profile(site, path):
     check(not os.path.exists(site.cache), "nothing is measured by the way")
 
 
+# An input that is done before anything is decided: the profile is not even read.
+def check_small_input(site):
+    for size in [0, 1000, 60000]:
+        path = site.write("small.csv", make_text(size))
+        wanted = site.cat(path)
+        check(wanted[0] == 0 and wanted[2] == "", "a small input: %s" % (wanted,))
+        check(site.cat(*AUTO, path) == wanted, "a small input of %d bytes: no profile is missed" % size)
+        check(site.cat(*AUTO, "--explain", path) == (*wanted[:2], BY_CPU), "a small input of %d bytes: the CPU" % size)
+    pipe = site.cat(*AUTO, "-", stdin=make_text(1000))
+    check(pipe[2] == NOT_MEASURED, "a pipe may be long: %s" % pipe[2])
+
+
 def check_calibration(site):
     code, out, errors = site.run("machine", "--calibrate")
     lines = {line[:18].strip(): line[19:] for line in out.splitlines()}
@@ -238,6 +250,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         site = Site(os.path.realpath(folder), arguments.cleave, arguments.module)
         check_without_profile(site, site.write("in.csv", make_text(100000)))
+        check_small_input(site)
         check_calibration(site)
         check_output(site)
         check_pieces(site)
