@@ -2,6 +2,7 @@
 """cleave split and cat with --device auto and --device gpu: what they say, and that the output is always the same.
 
   auto_test.py --cleave PATH --module EMULATED_CUDA_MODULE --simulated SIMULATED_MODULE --foreign MODULE
+               --faulty MEMORY_MANAGER
 
 The command is copied to a folder with the module in ../lib/cleave, where it looks for it. The profile is measured and
 then changed, so that the device looks as cheap or as dear as a check wants.
@@ -242,9 +243,28 @@ def check_modules(site, simulated, foreign):
     check(code == 1 and "out of memory" in errors, "a device without memory: %d %s" % (code, errors))
 
 
+# A memory manager whose memory of the device is too small or misaligned is an error that names it, also where the CPU
+# could go on.
+def check_faulty_memory(site, faulty):
+    site.change_profile(**CHEAP)
+    path = site.write("in.csv", make_text(TRIAL + 3 * 128 * BLOCK))
+    wanted = site.cat(path)
+    for fault in ["device-too-small", "device-misaligned"]:
+        plugin = ["--memory-manager", "%s:%s" % (faulty, fault)]
+        check(site.cat(*plugin, path) == wanted, "%s: the CPU does not use it" % fault)
+        for device in ["gpu", "auto"]:
+            code, out, errors = site.cat("--device", device, *plugin, path)
+            check(code == 1 and wanted[1].startswith(out) and out != wanted[1] and
+                  errors.startswith("cleave: memory manager limited with ") and
+                  errors.endswith("gave memory that is too small or misaligned\n") and errors.count("\n") == 1,
+                  "%s: %s: %d %s" % (device, fault, code, errors))
+        code, files, errors = pieces_of(site, "-n", "2", "--device", "gpu", *plugin, path)
+        check(code == 1 and not files, "%s leaves no pieces: %d %s %s" % (fault, code, list(files), errors))
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--cleave", "--module", "--simulated", "--foreign"]:
+    for name in ["--cleave", "--module", "--simulated", "--foreign", "--faulty"]:
         parser.add_argument(name, required=True, type=os.path.abspath)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -257,6 +277,7 @@ def main():
         check_faults(site)
         check_what_is_said(site)
         check_modules(site, arguments.simulated, arguments.foreign)
+        check_faulty_memory(site, arguments.faulty)
     sys.exit(1 if failures else 0)
 
 
