@@ -36,12 +36,14 @@ struct DeviceMemoryManager::Given {
 
 DeviceMemoryManager::DeviceMemoryManager(std::shared_ptr<Device> device, std::shared_ptr<MemoryManager> chosen,
                                          std::shared_ptr<MemoryManager> standard, std::uint64_t limit)
-    : JoinedName{join_names(*chosen, standard.get())},
-      ManagerBase(joined_name.c_str(), capabilities_of(*chosen, standard.get())),
+    : ManagerBase("offload", capabilities_of(*chosen, standard.get())),
+      name_(join_names(*chosen, standard.get())),
       device_(std::move(device)),
       chosen_(std::move(chosen)),
       standard_(std::move(standard)),
-      limit_(limit != 0 ? limit : UINT64_MAX) {}
+      limit_(limit != 0 ? limit : UINT64_MAX) {
+    set_name(name_.c_str());
+}
 
 const cleave_memory_manager* DeviceMemoryManager::manager_of(cleave_memory_space space) const noexcept {
     for (const MemoryManager* one : {chosen_.get(), standard_.get()}) {

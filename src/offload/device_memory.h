@@ -14,12 +14,7 @@
 
 namespace cleave {
 
-// The name of a manager that consists of others. A base, because ManagerBase refers to it.
-struct JoinedName {
-    const std::string joined_name;
-};
-
-class DeviceMemoryManager final : private JoinedName, public ManagerBase {
+class DeviceMemoryManager final : public ManagerBase {
 public:
     // Memory of a space comes from `chosen` if that has it, else from `standard`, which may be null. At most `limit`
     // bytes of the device are given out; 0 is no limit. `device` may be null; it lives as long as this manager. The
@@ -43,6 +38,7 @@ private:
     // Null if no manager has memory of the space.
     const cleave_memory_manager* manager_of(cleave_memory_space space) const noexcept;
 
+    const std::string name_;
     const std::shared_ptr<Device> device_;
     const std::shared_ptr<MemoryManager> chosen_;
     const std::shared_ptr<MemoryManager> standard_;
