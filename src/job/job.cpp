@@ -346,11 +346,11 @@ private:
             if (job_.execution.meter != nullptr) job_.execution.meter->written += piece.length;
             return;
         }
+        const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         if (by_value_) {
             Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
-            return gatherer.write(by_value_->plan().parts(piece.number), output);
+            return gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
         }
-        const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
                       [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
         output.write_body(input_, piece, header_size, job_.execution.meter);
