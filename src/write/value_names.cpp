@@ -30,7 +30,6 @@
 #include <bit>
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 
 #include "base/utf8.h"
 
@@ -96,16 +95,20 @@ public:
         }
     }
 
+    void shorten() {
+        if (text_.size() <= kMaxValueName) return;
+        const std::uint64_t hash = XXH3_64bits(text_.data(), text_.size());
+        text_.resize(prefix_);
+        text_ += kMark;
+        append_hex(text_, hash, kHashDigits, "0123456789abcdef");
+    }
+
+    // Valid until the next change; a copy of it takes no more memory than it needs.
     const std::string& text() const { return text_; }
 
-    std::string take_shortened() {
-        if (text_.size() > kMaxValueName) {
-            const std::uint64_t hash = XXH3_64bits(text_.data(), text_.size());
-            text_.resize(prefix_);
-            text_ += kMark;
-            append_hex(text_, hash, kHashDigits, "0123456789abcdef");
-        }
-        return std::move(text_);
+    void clear() {
+        text_.clear();
+        prefix_ = 0;
     }
 
 private:
@@ -126,13 +129,20 @@ private:
     std::size_t prefix_ = 0;
 };
 
-std::string joined(std::size_t key, const KeyValues& value, std::size_t columns) {
+std::vector<std::string> joined_values(std::size_t count, const KeyValues& value, std::size_t columns) {
+    std::vector<std::string> names;
+    names.reserve(count);
     GrowingName name;
-    for (std::size_t i = 0; i < columns; ++i) {
-        if (i > 0) name.append(',');
-        name.append_value(value(key, i), kEmpty);
+    for (std::size_t key = 0; key < count; ++key) {
+        name.clear();
+        for (std::size_t i = 0; i < columns; ++i) {
+            if (i > 0) name.append(',');
+            name.append_value(value(key, i), kEmpty);
+        }
+        name.shorten();
+        names.push_back(name.text());
     }
-    return name.take_shortened();
+    return names;
 }
 
 // "column=" of each column.
@@ -148,20 +158,29 @@ std::vector<std::string> folder_starts(const std::vector<std::string>& columns) 
     return starts;
 }
 
-std::string folders(std::size_t key, const KeyValues& value, const std::vector<std::string>& starts) {
+std::string too_long(const std::string& start, std::size_t size) {
+    return "the folder '" + start + "...' of a value needs a name of " + std::to_string(size) + " bytes, and at most " +
+           std::to_string(kMaxFolder) + " are possible";
+}
+
+std::vector<std::string> folders(std::size_t count, const KeyValues& value, const std::vector<std::string>& columns) {
+    const std::vector<std::string> starts = folder_starts(columns);
+    std::vector<std::string> paths;
+    paths.reserve(count);
+    GrowingName name;
     std::string path;
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-        GrowingName name;
-        name.append_value(value(key, i), kEmptyFolder);
-        const std::size_t size = starts[i].size() + name.text().size();
-        if (size > kMaxFolder) {
-            throw ValueNameError(key, "the folder '" + starts[i] + "...' of a value needs a name of " +
-                                          std::to_string(size) + " bytes, and at most " + std::to_string(kMaxFolder) +
-                                          " are possible");
+    for (std::size_t key = 0; key < count; ++key) {
+        path.clear();
+        for (std::size_t i = 0; i < starts.size(); ++i) {
+            name.clear();
+            name.append_value(value(key, i), kEmptyFolder);
+            const std::size_t size = starts[i].size() + name.text().size();
+            if (size > kMaxFolder) throw ValueNameError(key, too_long(starts[i], size));
+            path.append(i > 0 ? 1 : 0, '/').append(starts[i]).append(name.text());
         }
-        path.append(i > 0 ? 1 : 0, '/').append(starts[i]).append(name.text());
+        paths.push_back(path);
     }
-    return path;
+    return paths;
 }
 
 // The places of names in a vector, to find the first one that is equal to another but for case.
@@ -203,17 +222,10 @@ void number_equal_names(std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<std::string> value_names(std::size_t count, const KeyValues& value, const ValueNameOptions& options) {
-    const std::size_t columns = options.columns.size();
-    if (columns == 0) throw std::invalid_argument("names of values need a column");
-    std::vector<std::string> names;
-    names.reserve(count);
-    if (options.hive) {
-        const std::vector<std::string> starts = folder_starts(options.columns);
-        for (std::size_t key = 0; key < count; ++key) names.push_back(folders(key, value, starts));
-    } else {
-        for (std::size_t key = 0; key < count; ++key) names.push_back(joined(key, value, columns));
-        number_equal_names(names);
-    }
+    if (options.columns.empty()) throw std::invalid_argument("names of values need a column");
+    if (options.hive) return folders(count, value, options.columns);
+    std::vector<std::string> names = joined_values(count, value, options.columns.size());
+    number_equal_names(names);
     return names;
 }
 
