@@ -26,9 +26,8 @@ std::vector<std::string> names_of(const std::vector<Key>& keys, std::vector<std:
 
 // Of keys with one column.
 std::vector<std::string> names_of(const std::vector<std::string>& values, bool hive = false) {
-    std::vector<Key> keys;
-    for (const std::string& value : values) keys.push_back({value});
-    return names_of(keys, {"c"}, hive);
+    const auto value = [&](std::size_t key, std::size_t) -> std::string_view { return values[key]; };
+    return value_names(values.size(), value, {hive, {"c"}});
 }
 
 std::string name_of(const std::string& value) { return names_of({value}).front(); }
@@ -274,10 +273,10 @@ TEST(ValueNames, AreSafeAndDifferInEverySet) {
         ASSERT_EQ(names.size(), keys.size());
         std::set<std::string> folded;
         const PieceNamer namer("{stem}.{value}.{i}{ext}", "transactions-2026.csv", 1, std::nullopt, 999'999);
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            expect_safe(names[i]);
-            EXPECT_TRUE(folded.insert(lower_case(names[i])).second) << "twice, but for case: " << names[i];
-            EXPECT_LE(namer.name({}, {names[i], 999'999}).size(), 255U);
+        for (const std::string& name : names) {
+            expect_safe(name);
+            EXPECT_TRUE(folded.insert(lower_case(name)).second) << "twice, but for case: " << name;
+            EXPECT_LE(namer.name({}, {name, 999'999}).size(), 255U);
         }
     }
 }
