@@ -214,7 +214,8 @@ Permissions permissions_of(const Arguments& arguments) {
     if (arguments.policy.pieces || arguments.policy.by) {  // available_memory() decides how
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
-    const auto pieces_of_value = arguments.policy.by ? std::optional<std::uint64_t>(1) : std::nullopt;
+    const auto& by = arguments.policy.by;
+    const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
     const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
                            pieces_of_value);
     permissions.write.push_back(nearest_directory(namer.folder()));

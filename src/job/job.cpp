@@ -167,8 +167,9 @@ private:
     }
 
     void make_target(const std::optional<std::uint64_t>& count) {
+        const bool have_values = by_value_ && !policy_.by->buckets;
         namer_.emplace(output_.names, input_.path(), output_.first_index, count,
-                       by_value_ ? std::optional(by_value_->plan().most_of_key()) : std::nullopt);
+                       have_values ? std::optional(by_value_->plan().most_of_key()) : std::nullopt);
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
             target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads);

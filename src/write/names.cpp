@@ -58,7 +58,7 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
         throw std::invalid_argument("{n} in the output template: the number of pieces of a stream is not known");
     }
     if (has_value() && !most_of_value) {
-        throw std::invalid_argument("{value} in the output template: the input is not cut by value");
+        throw std::invalid_argument("{value} in the output template: these pieces have no value of their own");
     }
     const std::optional<std::uint64_t> indices = index_count();
     const bool one_name = !has(Field::kIndex) && !has(Field::kStart) && !has(Field::kRecord);
