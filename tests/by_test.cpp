@@ -134,6 +134,33 @@ RecordIndex index_of(const std::string& text, const Dialect& dialect, const Exec
     return RecordIndex(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution);
 }
 
+// Regrouped, the parts are as they were, in other places.
+void expect_regrouped(Random& random, const RecordIndex& index, ValuePlan& plan) {
+    std::vector<std::uint8_t> buffer;
+    const auto bytes_of = [&](const Blob& blob, std::uint64_t number) {
+        std::string bytes;
+        for (const BlobRange& part : plan.parts(number)) {
+            const auto lent = blob.lend(part.offset, part.size, buffer);
+            bytes.append(lent.begin(), lent.end());
+        }
+        return bytes;
+    };
+    std::vector<std::string> before;
+    std::uint64_t size = 0;
+    for (const Piece& piece : plan.pieces()) {
+        before.push_back(bytes_of(index.blob(), piece.number));
+        size += piece.length;
+    }
+    TemporaryBlob blob;
+    const ValuePlan::Regrouping sizes{1 + random.below(1000), 1 + random.below(300)};
+    plan.regroup(plan.pieces(), index.blob(), blob, sizes, nullptr);
+    blob.finish();
+    EXPECT_LE(blob.blob().size(), plan.header_size() + size);
+    for (const Piece& piece : plan.pieces()) {
+        EXPECT_EQ(bytes_of(blob.blob(), piece.number), before[piece.number - 1]) << piece.number;
+    }
+}
+
 void expect_plan(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
                  const Policy& policy, std::uint64_t header_size) {
     EXPECT_EQ(plan.header_size(), header_size);
@@ -233,8 +260,9 @@ TEST(By, IsWhatAReaderOfEveryRecordFinds) {
                     expect_stop(index, policy, all, *stop);
                     continue;
                 }
-                const ValuePlan plan = plan_of(index, policy);
+                ValuePlan plan = plan_of(index, policy);
                 expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
+                expect_regrouped(random, index, plan);
             } catch (const RuleError& error) {  // the first record is too short
                 EXPECT_GT(*std::ranges::max_element(columns), 0U) << error.what();
             }

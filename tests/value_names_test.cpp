@@ -113,6 +113,14 @@ TEST(ValueNames, AreShortenedWithTheHashOfTheWholeName) {
     EXPECT_EQ(name_of(times(68, " ")), times(61, "%20") + "@78f2dc8fabee803d");
 }
 
+TEST(ValueNames, OfTwoLongValuesWithOneHashDiffer) {
+    // One value twice stands for two values with one hash and one beginning.
+    const std::string value(300, 'x');
+    const std::vector<std::string> names = names_of({value, "y", value});
+    EXPECT_EQ(names[0].size(), 200U);
+    EXPECT_EQ(names[2], names[0] + "@2");
+}
+
 TEST(ValueNames, AreNeverCutInsideACharacter) {
     for (std::size_t shift = 0; shift < 5; ++shift) {
         const std::string start(shift, 'x');

@@ -212,7 +212,7 @@ Permissions permissions_of(const Arguments& arguments) {
         permissions.read.push_back(arguments.output.manifest);  // --resume compares it
         return permissions;
     }
-    if (arguments.policy.pieces) {  // available_memory() decides how
+    if (arguments.policy.pieces || arguments.policy.by) {  // available_memory() decides how
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
     const auto& by = arguments.policy.by;

@@ -16,6 +16,8 @@ namespace cleave {
 class TemporaryBlob {
 public:
     TemporaryBlob();
+    TemporaryBlob(const TemporaryBlob&) = delete;
+    TemporaryBlob& operator=(const TemporaryBlob&) = delete;
 
     // Appends to the file, which grows by nothing but this. One thread. Throws Cancelled too.
     void append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);

@@ -85,7 +85,20 @@ std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
     return values;
 }
 
+void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
+    constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;
+    std::uint64_t size = 0;
+    for (const Piece& piece : pieces) size += piece.length;
+    if (size <= memory / 2) return;
+    const std::uint64_t quarter = std::max<std::uint64_t>(memory / 4, 1);
+    const Blob& from = blob();
+    TemporaryBlob& grouped = grouped_.emplace();
+    plan_->regroup(pieces, from, grouped, {quarter, std::min(quarter, kLargestWindow)}, input_.cancellation());
+    grouped.finish();
+}
+
 const Blob& ByValue::blob() const {
+    if (grouped_) return grouped_->blob();
     if (shortened_) return shortened_->blob();
     return changed_ ? changed_->blob() : input_.blob();
 }

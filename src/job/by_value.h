@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,13 @@ public:
     // The values of piece `number`, one for each column; none for buckets.
     std::vector<std::string> values_of(std::uint64_t number) const;
 
-    // Whether pieces consist of parts of the input.
+    // Brings the parts of neighbouring pieces together, if the pieces, all of the plan, are larger than half of
+    // `memory` bytes: see plan/regroup.cpp. After the last look at what plan().parts() are in the input.
+    void regroup(std::span<const Piece> pieces, std::uint64_t memory);
+
+    // Whether what pieces consist of is in the input.
     bool is_of_input() const { return !changed_ && !shortened_; }
-    // What they consist of.
+    // What plan().parts() are parts of.
     const Blob& blob() const;
 
 private:
@@ -43,6 +48,7 @@ private:
     const Input& input_;
     std::optional<TemporaryBlob> changed_;    // by the stage
     std::optional<TemporaryBlob> shortened_;  // without columns
+    std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
     std::optional<ValuePlan> plan_;
 };
 

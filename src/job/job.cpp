@@ -270,6 +270,7 @@ private:
             are_there = target_->prepare(pieces_, paths,
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
+        if (by_value_ && !output_.dry_run) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
@@ -346,11 +347,11 @@ private:
             if (job_.execution.meter != nullptr) job_.execution.meter->written += piece.length;
             return;
         }
+        const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         if (by_value_) {
             Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
-            return gatherer.write(by_value_->plan().parts(piece.number), output);
+            return gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
         }
-        const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
                       [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
         output.write_body(input_, piece, header_size, job_.execution.meter);

@@ -12,6 +12,7 @@
 #include "cleave/plan.h"
 #include "io/copy.h"
 #include "io/scratch_memory.h"
+#include "io/temporary_blob.h"
 #include "plan/key_field.h"
 #include "plan/key_table.h"
 
@@ -19,13 +20,12 @@ namespace cleave {
 
 class Route;
 class Stage;
-class TemporaryBlob;
 struct KeyShare;
 
 // The columns that Policy::by names. Throws RuleError, InputError for a malformed header, InputChangedError.
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
 
-// Immutable, any thread.
+// For one thread at a time that changes it; any thread otherwise.
 class ValuePlan {
 public:
     // The policy has a By, and must outlive the plan. Works with as many threads as the index was made with. Throws
@@ -55,6 +55,16 @@ public:
         return parts_.as<BlobRange>().subspan(first_parts_[number - 1],
                                               first_parts_[number] - first_parts_[number - 1]);
     }
+
+    // Copies all parts from the blob that they are parts of to `to`, where those of neighbouring pieces are side by
+    // side. They are parts of `to` afterwards. `pieces` are those of the plan. Throws what Blob::lend() throws,
+    // Cancelled, std::system_error.
+    struct Regrouping {
+        std::uint64_t group;   // bytes of the pieces that are side by side, at least 1
+        std::uint64_t window;  // bytes of the blob that are read at a time, at least 1
+    };
+    void regroup(std::span<const Piece> pieces, const Blob& from, TemporaryBlob& to, const Regrouping& sizes,
+                 const Cancellation* cancellation);
 
     // What the header calls the columns of the key; empty without a header.
     const std::vector<std::string>& columns() const { return columns_; }

@@ -18,7 +18,8 @@ constexpr std::size_t kAhead = 16;
 
 }  // namespace
 
-void Gatherer::write(std::span<const BlobRange> parts, PieceOutput& output) {
+void Gatherer::write(std::span<const BlobRange> parts, std::uint64_t header_size, PieceOutput& output) {
+    uncounted_ = header_size;
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     buffer_.reserve(kBufferSize);
     const auto bytes = mapped_bytes(blob_, 0, blob_.size());
@@ -32,10 +33,7 @@ void Gatherer::write(std::span<const BlobRange> parts, PieceOutput& output) {
         while (i < parts.size() && parts[i].offset == part.offset + part.size) part.size += parts[i++].size;
         if (part.size >= kLargePart) {
             flush(output);
-            for_each_part(blob_, part, cancellation_, [&](std::span<const std::uint8_t> large) {
-                output.write(large);
-                if (meter_ != nullptr) meter_->written += large.size();
-            });
+            for_each_part(blob_, part, cancellation_, [&](std::span<const std::uint8_t> large) { put(large, output); });
             continue;
         }
         if (part.size > kBufferSize - buffer_.size()) flush(output);
@@ -46,10 +44,16 @@ void Gatherer::write(std::span<const BlobRange> parts, PieceOutput& output) {
     flush(output);
 }
 
+void Gatherer::put(std::span<const std::uint8_t> bytes, PieceOutput& output) {
+    output.write(bytes);
+    const std::uint64_t of_header = std::min<std::uint64_t>(uncounted_, bytes.size());
+    uncounted_ -= of_header;
+    if (meter_ != nullptr) meter_->written += bytes.size() - of_header;
+}
+
 void Gatherer::flush(PieceOutput& output) {
     if (buffer_.empty()) return;
-    output.write(buffer_);
-    if (meter_ != nullptr) meter_->written += buffer_.size();
+    put(buffer_, output);
     buffer_.clear();
 }
 
