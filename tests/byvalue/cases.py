@@ -60,6 +60,8 @@ def make_case(seed):
     if case.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         case.data = b"x" + case.data
     make_machine(case, random_)
+    if not case.has_rules:
+        case.max_record = None
     return case
 
 
@@ -173,7 +175,7 @@ def make_machine(case, random_):
     if len(case.data) > 60000 and case.source == "pipe":
         case.source = "file"
     if case.source in ("pipe", "gzip"):
-        case.spool = random_.random() < 0.85 if case.has_stages else True
+        case.spool = random_.random() < 0.85 if case.has_rules else False
     case.compress = random_.random() < 0.05
     case.manifest = random_.random() < 0.3
     case.report = case.has_rules and random_.random() < 0.1

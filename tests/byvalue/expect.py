@@ -6,7 +6,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
 import compare  # noqa: E402
-from fields import read_record  # noqa: E402
+from fields import BOM, Fault, read_record  # noqa: E402
 from language import Columns, RuleError, parse_select, places_of_list  # noqa: E402
 from oracle import redact  # noqa: E402
 
@@ -25,10 +25,12 @@ class Refused(Exception):
 
 
 class Piece:
-    """name: without folder and suffixes. key: the values, None for a bucket. number: from 1 among those of its key."""
+    """name: without folder and suffixes. key: the values, None for a bucket. number: from 1 among those of its key.
+    first: the number of its first record."""
 
-    def __init__(self, name, key, number, records, content):
+    def __init__(self, name, key, number, records, content, first=0):
         self.name, self.key, self.number, self.records, self.content = name, key, number, records, content
+        self.first = first
 
 
 class Body:
@@ -39,7 +41,7 @@ class Body:
 
 
 class Expected:
-    """codes: exit statuses that are right. pieces: of exit 0, in the order of the first records of their keys; None
+    """codes: exit statuses that are right. pieces: of exit 0, in the order of their first records, or of buckets; None
     where the rules leave open what is written. result: of the oracle of tests/stages, or None."""
 
     def __init__(self, case):
@@ -76,7 +78,7 @@ class Expected:
         columns = result.bound.columns
         places = key_places(case, columns, result.bound.order)
         header, records = result.header, result.records
-        keys = [key_of(read_record(record, 0, case.dialect), places) for record in records]
+        keys = [key_of(record, case, places, number) for number, record in enumerate(records)]
         if case.drops:
             header, records = without(case, result, places)
         return Body(header, records, keys, column_names(case, columns, result.bound.order, places))
@@ -90,8 +92,9 @@ class Expected:
             self.codes = {0, 2}   # as above
             return None
         body = reader.records[before:]
-        first = header or next((record for record in body if not record.is_empty), body[0])
-        columns = Columns(header.values if header is not None else None, len(first.values))
+        first = header or next((record for record in body if not record.is_blank), body[0])
+        names_ = first_values(case, first)
+        columns = Columns(names_ if header is not None else None, len(names_))
         order = list(range(columns.count))
         is_open = reader.is_open and not case.lenient
         try:
@@ -100,6 +103,9 @@ class Expected:
             raise Refused(2, *({3} if is_open else ())) from None
         if is_open:
             raise Refused(3)
+        if reader.escapes_end:
+            self.codes = {0, 3}
+            return None
         keys = []
         for record in body:
             if not record.is_empty and not case.lenient and max(places) >= len(record.values):
@@ -110,9 +116,17 @@ class Expected:
                     column_names(case, columns, order, places))
 
 
+def first_values(case, first):
+    """The record that names the columns, or tells their number, is read strictly, as under rules."""
+    try:
+        return [field.value for field in read_record(case.data, first.start, case.dialect).fields]
+    except Fault:
+        raise Refused(3, *usage_faults(case)) from None
+
+
 def is_refused_at_once(case):
     """Options that do not go together, whatever the input is."""
-    return case.total is not None or (case.has_stages and case.source in ("pipe", "gzip") and not case.spool)
+    return case.total is not None or (case.has_rules and case.source in ("pipe", "gzip") and not case.spool)
 
 
 def usage_faults(case):
@@ -121,13 +135,14 @@ def usage_faults(case):
 
 
 def can_name_keys(case, result):
+    """Whether the columns of the key are there, and another one if they are left out."""
     if result.bound is None:
         return True
     try:
-        key_places(case, result.bound.columns, result.bound.order)
+        places = key_places(case, result.bound.columns, result.bound.order)
     except Refused:
         return False
-    return True
+    return not case.drops or len(places) < len(result.bound.order)
 
 
 def key_places(case, columns, order):
@@ -144,8 +159,11 @@ def key_places(case, columns, order):
     return [order.index(place) for place in places]
 
 
-def key_of(record, places):
-    return tuple(record.fields[place].value if place < len(record.fields) else b"" for place in places)
+def key_of(written, case, places, number):
+    """The values of a record that is written. Only the first bytes of a file are a byte order mark."""
+    has_mark = number == 0 and case.header_mode == "none" and case.data.startswith(BOM)
+    fields = read_record(written, 0, case.dialect).fields if has_mark else read_record(b" " + written, 1, case.dialect).fields
+    return tuple(fields[place].value if place < len(fields) else b"" for place in places)
 
 
 def column_names(case, columns, order, places):
@@ -170,16 +188,18 @@ def without(case, result, places):
 
 
 def groups_of(body):
-    """{key: its records}, in the order of first records."""
+    """{key: the numbers of its records}, in the order of first records."""
     groups = {}
-    for key, record in zip(body.keys, body.records):
-        groups.setdefault(key, []).append(record)
+    for number, key in enumerate(body.keys):
+        groups.setdefault(key, []).append(number)
     return groups
 
 
 def cut(case, body):
     groups = groups_of(body)
     mode = case.header_mode
+    if case.size is not None and mode == "repeat" and len(body.header) > case.size:
+        raise Refused(2)
     if case.buckets is not None:
         buckets = [[] for _ in range(case.buckets)]
         for key, record in zip(body.keys, body.records):
@@ -195,30 +215,29 @@ def cut(case, body):
         raise Refused(2) from None
     result = []
     for key, name in zip(keys, found):
-        for number, records in enumerate(runs(case, body.header, groups[key], is_first=not result), 1):
-            header = headed(body.header, mode, not result)
-            result.append(Piece(name, key, number, len(records), header + b"".join(records)))
-    return result
+        for number, run in enumerate(runs(case, body, groups[key], is_first=not result), 1):
+            content = headed(body.header, mode, not result) + b"".join(body.records[at] for at in run)
+            result.append(Piece(name, key, number, len(run), content, run[0]))
+    return sorted(result, key=lambda piece: piece.first)
 
 
 def headed(header, mode, is_first):
     return header if mode == "repeat" or (mode == "first" and is_first) else b""
 
 
-def runs(case, header, records, is_first):
+def runs(case, body, numbers, is_first):
     """The records of one key, cut by -l and -C."""
     if case.count is None and case.size is None:
-        return [records]
-    size = len(headed(header, case.header_mode, is_first))
-    if case.size is not None and case.header_mode == "repeat" and size > case.size:
-        raise Refused(2)
+        return [numbers]
+    size = len(headed(body.header, case.header_mode, is_first))
     found, current, total = [], [], size
-    for record in records:
+    for number in numbers:
+        record = body.records[number]
         is_full = case.count is not None and len(current) == case.count
         is_too_large = case.size is not None and current and total + len(record) > case.size
         if is_full or is_too_large:
             found.append(current)
             current, total = [], size if case.header_mode == "repeat" else 0
-        current.append(record)
+        current.append(number)
         total += len(record)
     return found + [current]

@@ -6,8 +6,9 @@ from collections import namedtuple
 
 from fields import BOM, CR, LF
 
-# start, end: offsets, the terminator included. values: without quotes and escapes. is_empty: of CR and LF alone.
-Record = namedtuple("Record", "start end values is_empty")
+# start, end: offsets, the terminator included. values: without quotes and escapes. is_empty: nothing but a terminator.
+# is_blank: nothing but CR and LF.
+Record = namedtuple("Record", "start end values is_empty is_blank")
 
 START, PLAIN, QUOTED, AFTER_QUOTE = range(4)
 
@@ -17,6 +18,7 @@ class Reader:
         self.data, self.dialect, self.anywhere = data, dialect, anywhere
         self.records = []
         self.is_open = False   # a quote is never closed
+        self.escapes_end = False   # an escape is the last byte: readers differ on what it is
 
     def read(self):
         at = 0
@@ -26,8 +28,8 @@ class Reader:
                 at = len(BOM)
             body = at
             at = self.read_record(at)
-            is_empty = not self.data[body:at].strip(b"\r\n") and self.state != QUOTED
-            self.records.append(Record(start, at, self.values, is_empty))
+            is_blank = not self.data[body:at].strip(b"\r\n") and self.state != QUOTED
+            self.records.append(Record(start, at, self.values, is_blank and self.values == [b""], is_blank))
         return self
 
     def end_field(self):
@@ -56,6 +58,7 @@ class Reader:
             if self.escape_acts(byte):
                 if self.state == START or self.state == AFTER_QUOTE:
                     self.state = PLAIN
+                self.escapes_end = at + 1 == len(data)
                 self.value += data[at + 1:at + 2]
                 at += 2
                 continue
@@ -103,10 +106,10 @@ class Reader:
 
 
 def split_header(records, has_header):
-    """How many records, from the first, are the header's, empty ones before it included; and the header or None."""
+    """How many records, from the first, are the header's, blank ones before it included; and the header or None."""
     if not has_header or not records:
         return 0, None
     for number, record in enumerate(records):
-        if not record.is_empty:
+        if not record.is_blank:
             return number + 1, record
-    return 1, records[0]   # all are empty
+    return 1, records[0]
