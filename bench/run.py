@@ -8,7 +8,8 @@ import re
 import sys
 from pathlib import Path
 
-from runner import chart, cold_rows, count_rows, limit_rows, machine, report, split_rows, stage_rows, together_rows
+from runner import by_rows, chart, cold_rows, count_rows, growth_chart, limit_rows, machine, report, split_rows
+from runner import stage_rows, together_rows
 from runner.bench import ROOT, Bench, parse_size, size_name
 from runner.measure import WrongAnswer, say
 
@@ -24,12 +25,17 @@ GROUPS = {
     "split-cores": split_rows.cores,
     "clone": split_rows.clone,
     "together": together_rows.together,
+    "by": by_rows.by,
     "pipe": split_rows.pipe,
     "tiny": limit_rows.tiny,
     "memory": limit_rows.memory,
     "stages": stage_rows.stages,
 }
-GROWTH_GROUPS = {"growth": limit_rows.growth_in_size, "pieces": limit_rows.growth_in_pieces}
+GROWTH_GROUPS = {
+    "growth": limit_rows.growth_in_size,
+    "pieces": limit_rows.growth_in_pieces,
+    "by-growth": by_rows.growth,
+}
 COLD_GROUPS = {"cold": cold_rows.cold}
 
 
@@ -100,7 +106,7 @@ def measure(arguments: argparse.Namespace) -> int:
         shown_command(sys.argv[1:]),
     )
     report.write_json(figures, arguments.output)
-    chart.draw(figures, arguments.chart)
+    chart.draw(figures, arguments.chart) or growth_chart.draw(figures, arguments.chart)
     print(report.plain_table(report.verdict_rows(figures)))
     return status
 

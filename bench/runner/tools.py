@@ -28,6 +28,7 @@ class Tool:
     split: SplitCommand | None = None
     selects: tuple[tuple[str, SelectCommand], ...] = ()  # what the row's name gets, and the command
     masks: tuple[tuple[str, Command], ...] = ()  # the same; does what stage_rows.MASK says, to standard output
+    partition: SelectCommand | None = None  # writes a file for each value of the column
     pseudo: SelectCommand | None = None  # replaces the values of the columns by tokens
     is_slow: bool = False  # gets a smaller file
 
@@ -53,6 +54,10 @@ def select_plainly(program: str, file: str, columns: str) -> list[str]:
     return [program, "select", columns, file]
 
 
+def partition_plainly(program: str, file: str, column: str) -> list[str]:
+    return [program, "partition", column, OUT, file]
+
+
 def miller_put(words: str) -> Command:
     return lambda program, file: [program, "--csv", "-S", "--from", file, "put", words]
 
@@ -65,6 +70,7 @@ MILLER_SUBSTR = (
     f'begin {{@stars = "{STARS}"}} $phone = substr(@stars, 0, strlen($phone) - 1); '
     'if ($status == "public") {$mail = substr(@stars, 0, strlen($mail) - 1)}'
 )
+MODULE_PARTITIONS = ("duckdb",)  # peers/MODULE_partition.py FILE OUT COLUMN makes folders, COLUMN=VALUE
 MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT does what stage_rows.MASK says
 
 TOOLS = (
@@ -74,6 +80,7 @@ TOOLS = (
         counts=(("", plainly),),
         split=lambda program, file, records: [program, "split", "-s", str(records), OUT, file],
         selects=(("", select_plainly),),
+        partition=partition_plainly,
     ),
     Tool(
         "qsv",
@@ -81,6 +88,7 @@ TOOLS = (
         counts=(("", plainly),),
         split=lambda program, file, records: [program, "split", "-s", str(records), OUT, file],
         selects=(("", select_plainly),),
+        partition=partition_plainly,
         pseudo=lambda program, file, columns: [program, "pseudo", columns, file],
     ),
     Tool(
@@ -88,6 +96,7 @@ TOOLS = (
         ("xan",),
         counts=(("", plainly), (", parallel", lambda program, file: [program, "count", "--parallel", file])),
         split=lambda program, file, records: [program, "split", "-S", str(records), "-O", OUT, file],
+        partition=lambda program, file, column: [program, "partition", "-O", OUT, column, file],
         selects=(
             ("", select_plainly),
             (
@@ -116,6 +125,9 @@ TOOLS = (
         selects=(
             ("", lambda program, file, columns: [program, "--csv", "-S", "--from", file, "cut", "-o", "-f", columns]),
         ),
+        partition=lambda program, file, column: [
+            program, "--csv", "-S", "--from", file, "split", "-g", column, "--prefix", f"{OUT}/x"
+        ],
         masks=(("", miller_put(MILLER_GSUB)), (", by substr", miller_put(MILLER_SUBSTR))),
         is_slow=True,
     ),
@@ -185,6 +197,21 @@ def maskers(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]
         for suffix, command in tool.masks:
             argv = command(program, str(path))
             found.append(Contestant(f"{tool.name} mask{suffix}", argv, is_peer=True, stdout=MASKED))
+    return found
+
+
+def partitioners(bench: Bench, path: Path, column: str) -> list[Contestant]:
+    """Every tool that writes a file for each value of a column, slow ones too."""
+    found = []
+    for is_slow in (False, True):
+        for tool, program in present(bench, is_slow, lambda tool: bool(tool.partition) or tool.module in MODULE_PARTITIONS):
+            if tool.partition is None:
+                argv = [program, str(SCRIPTS / f"{tool.module}_partition.py"), str(path), OUT, column]
+            else:
+                argv = tool.partition(program, str(path), column)
+            found.append(
+                Contestant(f"{tool.name} partition", argv, times_itself=tool.partition is None, is_peer=True)
+            )
     return found
 
 

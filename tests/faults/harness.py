@@ -137,6 +137,14 @@ class Job:
     def template(self):
         return self.stem + ".{i:06}.csv"
 
+    def expect_rows(self, rows):
+        """The rows of a manifest are those of the pieces."""
+        named = [(os.path.basename(row.get("name", "")), row["start"], row["start"] + row["length"], row.get("size"))
+                 for row in rows]
+        wanted = [(name, start, end, len(data))
+                  for (name, data), (start, end) in zip(self.pieces.items(), self.ranges)]
+        need(named == wanted, "the manifest names other pieces: %s..." % named[:2])
+
     @staticmethod
     def make_input(size, seed=1):
         return make_input(size, seed)
@@ -177,16 +185,21 @@ class Redacted(Job):
         return make_input(size, seed, stray=False)
 
 
-def under_rules(check, divisor=1):
-    """The check, with rules in each split: see Redacted. Its inputs are smaller by the divisor: the oracle is slow."""
-    def redacted(bench):
-        bench.kind, bench.divisor = Redacted, divisor
+def under(kind, words, check, divisor=1):
+    """The check, with splits of that kind; its name gets the words. Its inputs are smaller by the divisor."""
+    def changed(bench):
+        bench.kind, bench.divisor = kind, divisor
         try:
             check(bench)
         finally:
             bench.kind, bench.divisor = Job, 1
-    redacted.__doc__ = check.__doc__.strip().splitlines()[0].rstrip(".") + ", under rules"
-    return redacted
+    changed.__doc__ = check.__doc__.strip().splitlines()[0].rstrip(".") + ", " + words
+    return changed
+
+
+def under_rules(check, divisor=1):
+    """The check, with rules in each split: see Redacted. The divisor is for the oracle, which is slow."""
+    return under(Redacted, "under rules", check, divisor)
 
 
 # What is on the disk.
@@ -217,9 +230,16 @@ def difference(before, after):
 
 
 def contents(directory):
-    """{name: bytes} of all that is there; what is no regular file has None."""
-    paths = {name: os.path.join(directory, name) for name in os.listdir(directory)}
-    return {name: read(path) if stat.S_ISREG(os.lstat(path).st_mode) else None for name, path in paths.items()}
+    """{name: bytes} of all that is there, in folders too; what is no regular file, and an empty folder, has None."""
+    found = {}
+    for name in os.listdir(directory):
+        path = os.path.join(directory, name)
+        mode = os.lstat(path).st_mode
+        below = contents(path) if stat.S_ISDIR(mode) else {}
+        found.update({name + "/" + other: data for other, data in below.items()})
+        if not below:
+            found[name] = read(path) if stat.S_ISREG(mode) else None
+    return found
 
 
 def expect_whole(job, directory, manifest=None, beside=(), report=None):
@@ -245,11 +265,7 @@ def expect_manifest(job, text):
     except ValueError as error:
         raise Failure("the manifest is no JSON: %s" % error) from None
     need(manifest.get("cleave") == 1, "the manifest has another version")
-    named = [(os.path.basename(piece.get("name", "")), piece["start"], piece["start"] + piece["length"],
-              piece.get("size")) for piece in manifest["pieces"]]
-    wanted = [(name, start, end, len(data))
-              for (name, data), (start, end) in zip(job.pieces.items(), job.ranges)]
-    need(named == wanted, "the manifest names other pieces: %s..." % named[:2])
+    job.expect_rows(manifest["pieces"])
 
 
 def expect_report(job, text):
@@ -267,7 +283,8 @@ def expect_clean(before, directory):
 
 
 def is_hidden(name):
-    return os.path.basename(name).startswith(".cleave")
+    """It is a hidden file of ours, or in a hidden folder."""
+    return any(part.startswith(".cleave") for part in name.split("/"))
 
 
 def is_marker(name):

@@ -132,7 +132,7 @@ class Subject:
         if run.code == 0:
             beside = [] if self.made else ["beside"]
             if call in ("unlinkat", "unlink"):   # what could not be removed may be left, out of sight
-                beside += [name for name in os.listdir(place.out) if is_hidden(name)]
+                beside += [name for name in contents(place.out) if is_hidden(name)]
             expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=beside,
                          report="r.json" if self.report else None)
             return "whole"

@@ -10,17 +10,15 @@ command line and what differs are printed, and the input and the rules stay in t
 import argparse
 import gzip
 import json
-import multiprocessing
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import driver  # noqa: E402
 import pieces  # noqa: E402
 from fields import BOM, read_record  # noqa: E402
 from generate import SECRET, make_case  # noqa: E402
@@ -32,11 +30,6 @@ TIMEOUT = 20
 
 class Difference(Exception):
     pass
-
-
-def find_kernels(cleave):
-    version = subprocess.run([cleave, "--version"], capture_output=True, text=True, check=True).stdout
-    return re.search(r"available: (.*)", version).group(1).split()
 
 
 def write(path, content, mode=0o644):
@@ -202,28 +195,7 @@ def command_line(case, cleave, kernel, random_, directory, stages):
     line += case.dialect_arguments
     line.append(b"-H" if case.header_mode == "none" else b"--header=" + case.header_mode.encode())
     if stages:
-        if case.select is not None:
-            line.append(b"--select=" + case.select)
-        for number, content in enumerate(case.files):
-            write(os.path.join(directory, "rules.%d" % number), content)
-            line.append(b"--rules=rules.%d" % number)
-        line += [b"--redact=" + rule for rule in case.rules]
-        for name, key in case.keys.items():
-            make_key(os.path.join(directory, "key.%s" % name.decode()), key, case.key_fault)
-            line.append(b"--key=" + name + b"=file:key." + name)
-        if case.null_token is not None:
-            line.append(b"--null=" + case.null_token)
-        if case.default is not None:
-            line.append(b"--default=" + case.default.encode())
-        line += [b"--forbid=" + name.encode() for name in case.forbid]
-        if case.max_record is not None:
-            line.append(b"--max-record=%d" % case.max_record)
-        if case.spool:
-            line.append(b"--spool=plain")
-        if case.report:
-            line.append(b"--report=report.json")
-        if case.repeated is not None and is_given(case, case.repeated):
-            line.append(case.repeated)
+        line += stage_words(case, directory)
     line += [b"-j%d" % random_.randrange(1, 5), b"--kernel=" + kernel.encode(),
              b"--block-size=%d" % random_.choice([64, 64, 65, 100, 127, 128, 300, 1000, 1 << 20])]
     if case.verb == "split":
@@ -236,6 +208,34 @@ def command_line(case, cleave, kernel, random_, directory, stages):
     return line
 
 
+def stage_words(case, directory):
+    """The options of the stages. Makes the files that they name."""
+    line = []
+    if case.select is not None:
+        line.append(b"--select=" + case.select)
+    for number, content in enumerate(case.files):
+        write(os.path.join(directory, "rules.%d" % number), content)
+        line.append(b"--rules=rules.%d" % number)
+    line += [b"--redact=" + rule for rule in case.rules]
+    for name, key in case.keys.items():
+        make_key(os.path.join(directory, "key.%s" % name.decode()), key, case.key_fault)
+        line.append(b"--key=" + name + b"=file:key." + name)
+    if case.null_token is not None:
+        line.append(b"--null=" + case.null_token)
+    if case.default is not None:
+        line.append(b"--default=" + case.default.encode())
+    line += [b"--forbid=" + name.encode() for name in case.forbid]
+    if case.max_record is not None:
+        line.append(b"--max-record=%d" % case.max_record)
+    if case.spool:
+        line.append(b"--spool=plain")
+    if case.report:
+        line.append(b"--report=report.json")
+    if case.repeated is not None and is_given(case, case.repeated):
+        line.append(case.repeated)
+    return line
+
+
 def make_key(path, key, fault):
     if fault == "directory":
         os.mkdir(path)
@@ -243,10 +243,10 @@ def make_key(path, key, fault):
         write(path, key[:31] if fault == "short" else key, 0o644 if fault == "readable" else 0o600)
 
 
-def execute(line, case, directory):
-    """The exit status and both outputs."""
-    os.mkdir(os.path.join(directory, "out"))
-    os.mkdir(os.path.join(directory, "tmp"))
+def execute(line, case, directory, cwd=None):
+    """The exit status and both outputs. Makes out/ and tmp/ before, if they are not there."""
+    os.makedirs(os.path.join(directory, "out"), exist_ok=True)
+    os.makedirs(os.path.join(directory, "tmp"), exist_ok=True)
     stdin = subprocess.DEVNULL
     if case.source == "redirect":
         stdin = os.open(os.path.join(directory, "in.csv"), os.O_RDONLY)
@@ -255,8 +255,8 @@ def execute(line, case, directory):
         os.write(writer, case.data)  # It fits into a pipe.
         os.close(writer)
     try:
-        process = subprocess.Popen(line, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=directory,
-                                   env={**os.environ, "TMPDIR": os.path.join(directory, "tmp")})
+        process = subprocess.Popen(line, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   cwd=cwd or directory, env={**os.environ, "TMPDIR": os.path.join(directory, "tmp")})
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
@@ -394,7 +394,7 @@ def run_case(seed, options, kernels, directory):
 
 def run(case, options, kernels, directory):
     """None, or a text that describes the difference."""
-    seed, random_ = case.seed, random.Random(-case.seed - 1)
+    random_ = random.Random(-case.seed - 1)
     kernel = options.kernel or random_.choice(kernels)
     os.mkdir(directory)
     if case.source == "gzip":
@@ -413,14 +413,19 @@ def run(case, options, kernels, directory):
         code, output, errors = execute(line, case, directory)
         check(case, expected, directory, code, output, errors)
     except Difference as difference:
-        kept = os.path.join(options.keep, "case.%d" % seed)
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(directory, kept)
-        shutil.rmtree(directory)
-        return "seed %d: %s\n command %s\n   stdin %s\n  stderr %r\n    kept %s\n" % (
-            seed, difference, " ".join(quoted(word) for word in line), case.source, errors, kept)
+        return told(difference, case, options, line, errors, directory)
     shutil.rmtree(directory)
     return None
+
+
+def told(difference, case, options, line, errors, directory):
+    """The text on a difference; its files are kept."""
+    kept = os.path.join(options.keep, "case.%d" % case.seed)
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(directory, kept, symlinks=True)
+    shutil.rmtree(directory)
+    return "seed %d: %s\n command %s\n   stdin %s\n  stderr %r\n    kept %s\n" % (
+        case.seed, difference, " ".join(quoted(word) for word in line), case.source, errors, kept)
 
 
 def quoted(word):
@@ -431,53 +436,14 @@ def quoted(word):
     return "$'%s'" % "".join(shown)
 
 
-def work(first, step, options, kernels, results):
-    with tempfile.TemporaryDirectory(prefix="cleave-stages-") as root:
-        for number in range(first, options.count, step):
-            try:
-                text = run_case(options.seed + number, options, kernels, os.path.join(root, str(number)))
-            except Exception as error:  # pylint: disable=broad-except
-                text = "seed %d: the programme itself failed: %r\n" % (options.seed + number, error)
-            if text is not None:
-                results.put(text)
-    results.put(None)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cleave")
-    parser.add_argument("--count", type=int, default=1500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--kernel", help="instead of all kernels that run on this machine")
-    parser.add_argument("--keep", default=tempfile.gettempdir(), help="where inputs of differences stay")
-    parser.add_argument("--most", type=int, default=20, help="how many differences are printed")
+    driver.add_options(parser, count=1500)
     parser.add_argument("--without-stages", action="store_true")
     parser.add_argument("--device", help="where rules are applied: gpu, or the absolute path of a module")
     options = parser.parse_args()
-    options.cleave = os.path.abspath(options.cleave)
-    kernels = find_kernels(options.cleave)
-    began = time.monotonic()
-    results = multiprocessing.Queue()
-    workers = [multiprocessing.Process(target=work, args=(first, options.jobs, options, kernels, results))
-               for first in range(options.jobs)]
-    for worker in workers:
-        worker.start()
-    differences, running = 0, options.jobs
-    while running > 0:
-        text = results.get()
-        if text is None:
-            running -= 1
-            continue
-        differences += 1
-        if differences <= options.most:
-            print(text, flush=True)
-    for worker in workers:
-        worker.join()
-    seconds = time.monotonic() - began
-    print("%d cases from seed %d, %d differences, %.1f ms a case" % (options.count, options.seed, differences,
-                                                                    1000 * seconds / max(options.count, 1)))
-    return 1 if differences else 0
+    return driver.run_all(options, run_case)
 
 
 if __name__ == "__main__":

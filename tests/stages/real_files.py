@@ -17,6 +17,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
+import driver  # noqa: E402
 from fields import Fault, make_dialect, read_record  # noqa: E402
 from generate import Case, make_how, make_stages  # noqa: E402
 
@@ -104,7 +105,7 @@ def main():
     options = parser.parse_args()
     options.cleave = os.path.abspath(options.cleave)
     options.without_stages = False
-    kernels = compare.find_kernels(options.cleave)
+    kernels = driver.find_kernels(options.cleave)
     files = find_files(options.folder or [os.path.join(REPOSITORY, "data"), "/usr/share"], options.largest,
                        options.most_files)
     kinds, differences, seed = collections.Counter(), 0, options.seed

@@ -1,0 +1,116 @@
+"""The names of pieces by value, by a plain reading of the rules; and the hash that names and buckets use."""
+import ctypes
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "stages"))
+from operations import characters  # noqa: E402
+
+PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-~.")
+EMPTY, HIVE_EMPTY = b"__EMPTY__", b"__HIVE_DEFAULT_PARTITION__"
+MAX_NAME = 200
+MAX_FOLDER = 255
+
+
+class NoName(Exception):
+    """Under --hive the name of a folder would be longer than a file system allows."""
+
+
+def load_hash():
+    """XXH3 of 64 bits with seed 0, by other people's code: the module of PyPI and Debian, or the C library."""
+    try:
+        import xxhash
+        return xxhash.xxh3_64_intdigest
+    except ImportError:
+        pass
+    try:
+        library = ctypes.CDLL("libxxhash.so.0")
+    except OSError:
+        return None
+    function = library.XXH3_64bits
+    function.restype, function.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t]
+    return lambda data: function(data, len(data))
+
+
+xxh3 = load_hash()   # None where there is neither
+
+
+def hash_of(key):
+    """Of the values of a key: of one value its bytes; of several the length of each as 64 bits, then its bytes."""
+    if len(key) == 1:
+        return xxh3(key[0])
+    return xxh3(b"".join(len(value).to_bytes(8, "little") + value for value in key))
+
+
+def is_control(character):
+    """U+0080 to U+009F."""
+    return len(character) == 2 and b"\xc2\x80" <= character <= b"\xc2\x9f"
+
+
+def atoms(value):
+    """The escaped value in parts that a prefix never cuts in two. `.` at the end is what FAT drops."""
+    found = []
+    for character in characters(value):
+        if len(character) > 1:
+            stays = not is_control(character)
+        else:
+            stays = character[0] in PLAIN
+        found += [character] if stays else [b"%%%02X" % byte for byte in character]
+    if found and found[0] in (b".", b"-"):
+        found[0] = b"%%%02X" % found[0][0]
+    if found and found[-1] == b".":
+        found[-1] = b"%2E"
+    return found
+
+
+def escaped(value, empty):
+    """In parts. The value that is the word for the empty one is escaped, too."""
+    if value == b"":
+        return [empty]
+    found = atoms(value)
+    return [b"%5F"] + found[1:] if value == empty else found
+
+
+def shortened(parts):
+    """At most MAX_NAME bytes: the first of them, `@` and 16 digits of the hash of the whole name."""
+    whole = b"".join(parts)
+    if len(whole) <= MAX_NAME:
+        return whole
+    prefix = b""
+    for part in parts:
+        if len(prefix) + len(part) > MAX_NAME - 17:
+            break
+        prefix += part
+    return prefix + b"@%016x" % xxh3(whole)
+
+
+def names_of(keys):
+    """The name of each key, a tuple of values. Keys are in the order of their first records."""
+    names, taken = [], {}
+    for key in keys:
+        parts = []
+        for value in key:
+            parts += [b","] if parts else []
+            parts += escaped(value, EMPTY)
+        name = shortened(parts)
+        folded = name.lower()   # of bytes: ASCII only
+        taken[folded] = taken.get(folded, 0) + 1
+        names.append(name if taken[folded] == 1 else name + b"@%d" % taken[folded])
+    return names
+
+
+def folders_of(keys, columns):
+    """The folder of each key under --hive. Raises NoName."""
+    folders = []
+    for key in keys:
+        levels = [b"".join(escaped(column, HIVE_EMPTY)) + b"=" + b"".join(escaped(value, HIVE_EMPTY))
+                  for column, value in zip(columns, key)]
+        if any(len(level) > MAX_FOLDER for level in levels):
+            raise NoName()
+        folders.append(b"/".join(levels))
+    return folders
+
+
+def clash_in_case(folders):
+    """Whether two folders are one where upper and lower case are not told apart."""
+    return len({folder.lower() for folder in folders}) < len(folders)

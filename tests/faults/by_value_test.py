@@ -1,0 +1,459 @@
+#!/usr/bin/env python3
+"""cleave split --by while everything fails that can fail: the checks of the other scripts, on pieces by value.
+
+  by_value_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
+
+With --rounds 1 some of the checks are left out, and the names of the skipped ones say so.
+"""
+import collections
+import contextlib
+import os
+import random
+import resource
+import signal
+import sys
+import time
+
+import memory_test
+import nth_call_test
+import output_test
+import signals_test
+from harness import (HERE, KEY, Failure, Job, Place, Skip, contents, drip, expect_clean, expect_exit, expect_whole, finish,
+                     is_hidden, main, need, read, snapshot, under, write)
+from planted import FILE, KEY as KEY_WORDS, PIPE, WORDS, Site, Table, need_code
+from secrets_test import FAULTS, end, midway
+
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "byvalue"))
+from cases import Case  # noqa: E402
+from expect import Expected  # noqa: E402
+from fields import make_dialect  # noqa: E402
+
+# As they stand in a file. What comes of them as names is hard.
+HARD = [b"a", b'"a"', b"A", b'"x,y"', b'"../x"', b"", b'"two\nlines"', b'"say ""no"""', b".", b"-rf", b"\xff", b"%2F"]
+
+
+class ByValue(Job):
+    """A split by the column k, into a piece for each value. Its options -C and -l are taken by ByValueAndSize alone."""
+
+    words, settings, has_strays = [], {}, True
+
+    def __init__(self, data, option="-C", value=64 << 10, stem="p"):
+        self.data, self.stem = data, stem
+        self.args = ["-d", ",", "--header", "repeat", "--by", "k", *self.words, *self.limit_words(option, value)]
+        case = Case()
+        case.data, case.dialect, case.by, case.max_keys = data, make_dialect(b","), b"k", 1 << 30
+        for name, setting in {**self.settings, **self.limits(option, value)}.items():
+            setattr(case, name, setting)
+        expected = Expected(case)
+        self.refusal = expected.codes - {0}
+        self.by_name = {self.file_name(piece): piece for piece in expected.pieces or []}
+        self.pieces = {name: piece.content for name, piece in self.by_name.items()}
+        self.records = sum(piece.records for piece in self.by_name.values())
+
+    def limit_words(self, option, value):
+        return []
+
+    def limits(self, option, value):
+        return {}
+
+    @property
+    def template(self):
+        return self.stem + ".{value}.csv"
+
+    def file_name(self, piece):
+        return os.fsdecode(b"%s.%s.csv" % (self.stem.encode(), piece.name))
+
+    def expect_rows(self, rows):
+        named = {os.path.basename(row["name"]): (row["records"], row["size"]) for row in rows}
+        wanted = {os.path.basename(name): (piece.records, len(piece.content)) for name, piece in self.by_name.items()}
+        need(named == wanted and len(rows) == len(wanted), "the manifest names other pieces")
+
+    @classmethod
+    def make_input(cls, size, seed=1):
+        """Some values are hard; there are about as many as pieces of 4 KiB would be, in no order."""
+        chance = random.Random(seed)
+        values = HARD + [b"key%d" % number for number in range(size // 4096)]
+        kinds = [b"%d,%s,plain\n", b'%d,%s,"two\nlines"\n', b'%d,%s,"a ""b"", c"\n', b"%d,%s,\r\n", b"\n",
+                 b"%d,%s," + b"long " * 40 + b"\n", b'%d,%s,5" tv\n' if cls.has_strays else b'%d,%s,"5"" tv"\n']
+        parts, total = [b"id,k,note\n"], 0
+        while total < size:
+            kind = chance.choice(kinds)
+            parts.append(kind % (chance.randrange(10 ** 6), chance.choice(values)) if b"%d" in kind else kind)
+            total += len(parts[-1])
+        return b"".join(parts)
+
+
+class ByValueAndSize(ByValue):
+    """Values that are larger than the limit are cut on."""
+
+    def limit_words(self, option, value):
+        return [option, str(value)] if option != "-n" else []
+
+    def limits(self, option, value):
+        return {"-C": {"size": value}, "-l": {"count": value}}.get(option, {})
+
+    @property
+    def template(self):
+        return self.stem + ".{value}.{i:06}.csv"
+
+    def file_name(self, piece):
+        return os.fsdecode(b"%s.%s.%06d.csv" % (self.stem.encode(), piece.name, piece.number))
+
+
+class Buckets(ByValue):
+    """By the hash of the value."""
+
+    words, settings = ["--buckets", "9"], {"buckets": 9}
+
+    @property
+    def template(self):
+        return self.stem + ".{i:06}.csv"
+
+    def file_name(self, piece):
+        return "%s.%06d.csv" % (self.stem, piece.number)
+
+
+class RedactedByValue(ByValue):
+    """The value becomes a name only after a rule has changed it."""
+
+    RULES = ["k: hmac(k, bytes=8, form=hex)", "id: mask(first=2)", 'note: fixed("a, b") if k = a', "note: keep"]
+    words = ["--key", "k=file:@key", "--select", "note,k,id", "--spool", "plain",
+             *(word for rule in RULES for word in ("--redact", rule))]
+    settings = {"has_rules": True, "rules": [rule.encode() for rule in RULES], "keys": {b"k": KEY},
+                "select": b"note,k,id", "spool": True}
+    has_strays = False
+
+
+class Dropping(ByValue):
+    """The column is left out."""
+
+    words, settings, has_strays = ["--drop-by"], {"drop_by": True}, False
+
+
+def by_value(check, divisor=1):
+    return under(ByValue, "by value", check, divisor)
+
+
+def by_value_and_size(check, divisor=1):
+    return under(ByValueAndSize, "by value and size", check, divisor)
+
+
+def by_bucket(check, divisor=1):
+    return under(Buckets, "by bucket", check, divisor)
+
+
+def by_redacted_value(check, divisor=1):
+    return under(RedactedByValue, "by redacted value", check, divisor)
+
+
+def without_column(check, divisor=1):
+    return under(Dropping, "without the column", check, divisor)
+
+
+def long(check):
+    """Left out with --rounds 1."""
+    def only_if_long(bench):
+        if bench.scale < 2:
+            raise Skip("it takes long: from --rounds 2 on")
+        check(bench)
+    only_if_long.__doc__ = check.__doc__
+    return only_if_long
+
+
+# Checks of its own.
+
+def disk_full(bench):
+    """The disk is full, or lacks inodes"""
+    place = bench.place()
+    for option in ("size=256k", "nr_inodes=9"):
+        with bench.mounted("-t", "tmpfs", "-o", option, "tmpfs") as place.out:
+            for source, data in ((None, None), ("-", place.job.data)):
+                for options in ([], ["-j", "8"], ["--force", "--manifest", place.path("m.json")]):
+                    before = snapshot(place.out)
+                    run = bench.run(place.command(*options, source=source), data=data)
+                    expect_exit(run, 1, "No space left on device")
+                    expect_clean(before, place.out)
+
+
+def few_descriptors(bench):
+    """Fewer descriptors than pieces, down to none"""
+    place = bench.place()
+    need(len(place.job.pieces) > 200, "too few pieces")
+    for limit in (64, 16):
+        for source, data in ((None, None), ("-", place.job.data)):
+            for options in ([], ["-j", "8"]):
+                run = bench.run(place.command(*options, source=source), data=data,
+                                limits=[(resource.RLIMIT_NOFILE, limit)])
+                expect_exit(run, 0)
+                expect_whole(place.job, place.out)
+                place.empty()
+    for limit in range(3, 16):
+        before = snapshot(place.out)
+        run = bench.run(place.command(), limits=[(resource.RLIMIT_NOFILE, limit)])
+        if run.code == 0:
+            expect_whole(place.job, place.out)
+        else:
+            need(run.code in (1, 127) and ("open files" in run.message or "Error 24" in run.message), str(run))
+            expect_clean(before, place.out)
+        place.empty()
+
+
+def too_many_values(bench):
+    """More values than --max-keys: said before anything is written"""
+    place = bench.place()
+    count = len(place.job.pieces)
+    for source, data in ((None, None), ("-", place.job.data)):
+        before = snapshot(place.out)
+        expect_exit(bench.run(place.command("--max-keys", str(count - 1), source=source), data=data), 2)
+        expect_clean(before, place.out)
+        expect_exit(bench.run(place.command("--max-keys", str(count), source=source), data=data), 0)
+        expect_whole(place.job, place.out)
+        place.empty()
+
+
+def names_taken(bench):
+    """A name is taken: by a file, a folder, a link, a device, or the input"""
+    place = bench.place()
+    victim = write(os.path.join(place.root, "victim"), b"victim")
+
+    def devices(path):
+        os.mkfifo(path)
+
+    for take in (lambda path: write(path, b"old"), os.mkdir, lambda path: os.symlink(victim, path), devices,
+                 lambda path: os.symlink("nowhere", path), lambda path: os.link(place.input, path)):
+        for number in (1, len(place.job.pieces) // 2, len(place.job.pieces)):
+            take(place.piece(number))
+            before = snapshot(place.out)
+            run = bench.run(place.command())
+            expect_exit(run, 1)
+            need("File exists" in run.message or "overwrite" in run.message, str(run))
+            expect_clean(before, place.out)
+            place.empty()
+    need(read(victim) == b"victim" and read(place.input) == place.job.data, "something else was changed")
+
+
+def input_changes(bench):
+    """The input is truncated or rewritten while it is read"""
+    size, chance, counts = (24 << 20) // bench.divisor, random.Random(31), collections.Counter()
+    rows = [b"%d,key%d,note\n" % (number, number % 97) for number in range(size // 16)]
+    data = b"id,k,note\n" + b"".join(rows)
+    job = Job.__new__(Job)
+    job.data, job.stem, job.args = data, "p", ["-d", ",", "--header", "repeat", "--by", "k"]
+    place = Place(bench, job)
+    job.__class__ = type("Template", (Job,), {"template": "p.{value}.csv"})
+    began = time.monotonic()
+    expect_exit(bench.run(place.command(), timeout=120), 0)
+    taken, whole = time.monotonic() - began, contents(place.out)
+    need(whole == {"p.key%d.csv" % key: b"id,k,note\n" + b"".join(rows[key::97]) for key in range(97)}, "it is wrong")
+    place.empty()
+    rounds = bench.rounds(20)
+    for round_ in range(10 * rounds):
+        if round_ >= rounds and counts[4] > 0:
+            break
+        write(place.input, data)
+        process = bench.start(place.command("-j", "14"[round_ % 2]))
+        time.sleep(chance.uniform(0, taken))
+        with open(place.input, "r+b") as file:
+            if round_ % 3 == 0:
+                file.truncate(chance.randrange(len(data)))
+            else:
+                file.seek(chance.randrange(20, len(data) - 20))
+                file.write((b"\n1,new,x\n", b'"')[round_ % 3 - 1])
+        run = finish(process, 120)
+        need(run.code in (0, 3, 4), str(run))   # 3: opened after the change
+        if run.code == 0:
+            found = contents(place.out)
+            changed = read(place.input)
+            need(found == whole or sum(map(len, found.values())) == len(changed) + (len(found) - 1) * 10,
+                 "exit 0, and not whole")
+        else:
+            need(os.listdir(place.out) == [], "something is left")
+        counts[run.code] += 1
+        place.empty()
+    bench.note(", ".join("%d of code %d" % (count, code) for code, count in sorted(counts.items())))
+    need(counts[4] > 0, "no run was hit")
+
+
+def killed_among_many(bench):
+    """KILL among many values with few descriptors; the next run clears what is hidden, whatever its number"""
+    count = 3000 * min(bench.scale, 10)
+    data = b"id,k,note\n" + b"".join(b"%d,%d,x\n" % (number, number * 7919 % count) for number in range(3 * count))
+    place, chance, counts = Place(bench, ByValue(data)), random.Random(32), collections.Counter()
+    few = [(resource.RLIMIT_NOFILE, 64)]
+    command = place.command("--max-keys", str(count))
+    began = time.monotonic()
+    expect_exit(bench.run(command, limits=few, timeout=120), 0)
+    taken = time.monotonic() - began
+    expect_whole(place.job, place.out)
+    place.empty()
+    for round_ in range(bench.rounds(8)):
+        again = [*command[:1], "--resume", *command[1:]] if round_ % 2 else command
+        for _ in range(chance.choice((1, 2))):
+            process = bench.start(command, limits=few)
+            time.sleep(chance.uniform(0, taken))
+            process.send_signal(signal.SIGKILL)
+            finish(process)
+            left = contents(place.out)
+            hidden = sum(map(is_hidden, left))
+            counts["hidden files left" if hidden else "nothing hidden"] += 1
+            tops = {name.split("/")[0] for name in left if is_hidden(name)}
+            need(len(tops) < 20, "hidden files are not in one folder: %d" % len(tops))
+            wrong = [name for name, found in left.items() if not is_hidden(name) and place.job.pieces.get(name) != found]
+            need(not wrong, "not whole: %s" % wrong[:3])
+            if not hidden and left:
+                place.empty()   # it was done before
+        run = bench.run(again, limits=few, timeout=120)
+        expect_exit(run, 0)
+        expect_whole(place.job, place.out)
+        place.empty()
+    bench.note(signals_test.told(counts))
+    need(counts["hidden files left"] > 0, "no run was hit")
+
+
+def two_runs(bench):
+    """Two runs at once into one folder"""
+    place, winners = bench.place(), 0
+    for _ in range(bench.rounds(15)):
+        runs = [finish(process) for process in [bench.start(place.command()) for _ in range(2)]]
+        codes = sorted(run.code for run in runs)
+        need(codes in ([0, 1], [1, 1]), "%s" % [str(run) for run in runs])
+        if codes == [0, 1]:
+            expect_whole(place.job, place.out)
+            winners += 1
+        else:
+            need(os.listdir(place.out) == [], "something is left")
+        place.empty()
+    need(winners > 0, "no run ever wins")
+
+
+def by_few_threads(bench):
+    """By several threads, small blocks"""
+    calls = ["openat", "write", "mmap", "close", "linkat", "unlinkat", "newfstatat", "clone3", "flock"]
+    nth_call_test.fail_all(bench, nth_call_test.Subject(bench, nth_call_test.small_job(bench), "-j", "3", "--block-size",
+                                                        "4K", calls=calls))
+
+
+# Secrets.
+
+class ValueSite(Site):
+    def words(self, way, options, extras=()):
+        return [word.replace("p.{i:04}", "p.{value}") for word in super().words(way, options, extras)]
+
+
+BY = [["--by", "email"], ["--by", "name"], ["--by", "phone"], ["--by", "who"], ["--by", "ref"], ["--by", "born"],
+      ["--by", "pay"], ["--by", "kind,name"], ["--by", "phone", "--drop-by"], ["--by", "phone", "-l", "2"]]
+EXTRAS = [[], ["--json", "-v"], ["--manifest", "@out/m.json", "--report", "@out/r.json", "--checksum"], ["--print"],
+          ["--resume"], ["--dry-run"], ["--compress", "gzip", "-j", "2"], ["-j", "3", "--block-size", "1K"],
+          ["--progress", "always", "-v"], ["--max-keys", "1"]]
+
+
+def ways(extra=()):
+    for words in BY:
+        yield "file " + " ".join(words), ["split", *words, *extra], FILE, bytes
+        yield "pipe " + " ".join(words), ["split", *words, *extra, "--spool", "plain"], PIPE, bytes
+
+
+def numbered(way):
+    """-l needs a number in the template."""
+    return ["-o", "@out/q.{value}.{i:04}.csv"] if "-l" in way[1] else []
+
+
+def secrets(bench):
+    """Columns under rules: no secret in names, messages, manifests"""
+    site = ValueSite(bench)
+    table, chance = Table(site.markers, 60), random.Random(bench.seed)
+    for way in ways():
+        if "-l" in way[1]:
+            continue
+        for extras in [[], *chance.sample(EXTRAS[1:], min(bench.rounds(3), len(EXTRAS) - 1))]:
+            run = site.run(way, WORDS + KEY_WORDS, table.bytes(), extras)
+            need_code(run, {0, 2} if "--max-keys" in extras else {0}, way[0])   # a rule may leave one value
+            site.empty()
+        # What was left out cannot be a key, and what is wrong is not shown.
+        need_code(site.run((way[0], ["split", "--by", "ssn"], FILE, bytes), WORDS + KEY_WORDS, table.bytes()), {2}, "ssn")
+        for name, make, options in FAULTS if bench.scale > 1 else chance.sample(FAULTS, 4):
+            before = snapshot(site.out)
+            run = site.run(way, WORDS + KEY_WORDS + options, make(table, 30), chance.choice(EXTRAS[:-1]))
+            need_code(run, {3}, "%s, %s" % (name, way[0]))
+            need(snapshot(site.out) == before, "%s: something is left" % name)
+            site.empty()
+    site.remove()
+
+
+def secrets_when_killed(bench):
+    """Columns under rules: no secret in what a killed or full run leaves"""
+    site, chance = ValueSite(bench), random.Random("killed %d" % bench.seed)
+    data = Table(site.markers, 4000).bytes()
+    wordlist = WORDS + KEY_WORDS
+    hidden = 0
+    for round_ in range(bench.rounds(16)):
+        way = list(ways())[2 * (round_ % 9)]
+        write(site.input, data)
+        process = site.start(site.words(way, wordlist), limits=[(resource.RLIMIT_NOFILE, 64)])
+        time.sleep(chance.uniform(0, 0.15))
+        process.send_signal(signal.SIGSTOP)
+        with contextlib.suppress(OSError):
+            site.markers.expect_none_in_process(process.pid, beside=[site.input, site.key])
+        process.send_signal(signal.SIGKILL)
+        finish(process)
+        site.expect_none()
+        hidden += any(map(is_hidden, contents(site.out)))
+        site.empty()
+    bench.note("%d runs left hidden files" % hidden)
+    with bench.mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") as site.out:
+        site.directories[0] = site.out
+        for way in ways():
+            if "-l" not in way[1]:
+                need_code(site.run(way, wordlist, data), {1}, way[0])
+                need(os.listdir(site.out) == [], "something is left")
+    site.remove()
+
+
+# Requests for memory.
+
+def memory_rows():
+    def row(name, *options, kind=ByValue, split=memory_test.Split, size=4 << 10, **how):
+        def check(bench):
+            job = kind(kind.make_input(size * 6, seed=7), "-C", size)
+            memory_test.Injection(bench, name, split(bench, job, *options, **how)).run()
+        check.__doc__ = "A request for memory fails: " + name
+        return check
+
+    yield row("--by", "-j", "1")
+    yield row("--by by threads", *memory_test.THREADS, size=40 << 10)
+    yield row("--by from a pipe", piped=True)
+    yield row("--by and -C", "-j", "1", kind=ByValueAndSize)
+    yield row("--by --buckets --manifest", "--manifest", "@out/m.json", kind=Buckets, manifest=True)
+    yield row("--by --resume", "--resume", "-j", "1", split=memory_test.Resumed, right=(1, 4))
+    yield row("--by --compress", "--compress", "gzip:1", "-j", "2", split=memory_test.Compressed)
+    yield row("--by under rules", "-j", "2", kind=RedactedByValue)
+    yield row("--by --drop-by", "-j", "2", kind=Dropping)
+    yield row("--by --force --sync from a pipe", "--force", "--sync", old=(1, 2, 5), piped=True)
+
+
+CHECKS = [
+    by_value(disk_full), by_redacted_value(disk_full, 4), by_value_and_size(disk_full), by_bucket(disk_full),
+    by_value(few_descriptors), long(by_value_and_size(few_descriptors)), by_value(too_many_values),
+    by_value(names_taken), input_changes, killed_among_many, by_value(two_runs), secrets, secrets_when_killed,
+    by_value(output_test.short_and_interrupted), long(by_redacted_value(output_test.short_and_interrupted, 4)),
+    long(by_value(output_test.error_after_bytes)), long(by_value(output_test.failing_sync)),
+    long(by_value(output_test.failing_names)), by_value(output_test.small_writes),
+    by_value(signals_test.ended), by_redacted_value(signals_test.ended, 2), by_value(signals_test.pipeline_ended),
+    long(by_value(signals_test.ended_without_manifest)), long(by_value(signals_test.ended_inside_calls)),
+    by_value(signals_test.killed_leaves_exact_pieces), by_value(signals_test.killed), long(by_value(signals_test.killed_replacing)),
+    long(by_value(signals_test.killed_before_the_manifest)), by_value(signals_test.killed_and_resumed),
+    long(by_value(signals_test.killed_reading_a_pipe)), long(by_redacted_value(signals_test.killed, 8)),
+    by_value(nth_call_test.from_file), by_value(by_few_threads), long(by_value(nth_call_test.by_threads)), long(by_value(nth_call_test.from_pipe)),
+    long(by_value(nth_call_test.replacing)), long(by_value(nth_call_test.with_manifest)),
+    long(by_value(nth_call_test.resuming)), long(by_value(nth_call_test.without_nameless_files)),
+    long(by_value(nth_call_test.failing_clean_up)), long(by_value_and_size(nth_call_test.from_file)),
+    long(by_bucket(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
+    long(without_column(nth_call_test.by_threads)), *memory_rows()]
+
+
+def closing(bench):
+    nth_call_test.print_table(bench)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, CHECKS, closing))
