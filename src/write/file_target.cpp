@@ -1,9 +1,11 @@
 #include "write/file_target.h"
 
 #include <atomic>
+#include <bit>
+#include <functional>
 #include <optional>
 #include <stdexcept>
-#include <unordered_set>
+#include <string_view>
 #include <utility>
 
 #include "base/parallel.h"
@@ -13,6 +15,29 @@
 
 namespace cleave {
 namespace {
+
+// Finds names that are there twice. A set of the standard library would take three times the memory: there may be a
+// million names.
+class NameSet {
+public:
+    // At most these names are added; they must outlive the set.
+    explicit NameSet(std::span<const std::string> names) : names_(names), slots_(std::bit_ceil(names.size() * 2 + 1)) {}
+
+    // False if the name is there already.
+    bool add(std::size_t number) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t at = std::hash<std::string_view>()(names_[number]) & mask;
+        for (; slots_[at] != 0; at = (at + 1) & mask) {
+            if (names_[slots_[at] - 1] == names_[number]) return false;
+        }
+        slots_[at] = number + 1;
+        return true;
+    }
+
+private:
+    std::span<const std::string> names_;
+    std::vector<std::size_t> slots_;  // the number of a name + 1; 0: free
+};
 
 class FileOutput : public PieceOutput {
 public:
@@ -81,10 +106,10 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
                                     const PartsOf& parts_of) {
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
-    std::unordered_set<std::string_view> names;
+    NameSet names(paths);
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const std::string& path = paths[i];
-        if (!names.insert(path).second) {
+        if (!names.add(i)) {
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
         if (const char* what = store_.side_file_at(path)) {
