@@ -142,7 +142,7 @@ RangeCut RangeFold::at_or_after(std::uint64_t offset) const {
 
 RangePlan RangeFold::plan(const Policy& policy) const {
     checked(policy);
-    if (policy.size || policy.alignment != 0 || policy.together)
+    if (policy.size || policy.alignment != 0 || policy.together || policy.by)
         throw std::invalid_argument("plan: this policy needs the data");
     RangePlan plan;
     plan.findings = findings();
