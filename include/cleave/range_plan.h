@@ -79,7 +79,7 @@ public:
     Findings findings() const;
 
     // Throws as findings(), and std::invalid_argument for a bad policy, and for one that needs the data: by size, with
-    // an alignment, and together.
+    // an alignment, together, and by value.
     RangePlan plan(const Policy& policy) const;
 
 private:
