@@ -308,6 +308,10 @@ void check_refusals() {
     policy.size = 4;
     expect_error<std::invalid_argument>("plan: this policy needs the data",
                                         [&] { plan_ranges(std::vector{range(0, 12)}, text.size(), policy); });
+    Policy by_value;
+    by_value.by.emplace().columns = {"a", "--by"};
+    expect_error<std::invalid_argument>("plan: this policy needs the data",
+                                        [&] { plan_ranges(std::vector{range(0, 12)}, text.size(), by_value); });
     const std::string json = range_text(range(0, 12), {12, "v"});
     for (std::size_t i = 0; i < json.size(); ++i) {
         std::string damaged = json;

@@ -79,7 +79,7 @@ public:
     Findings findings() const;
 
     // Throws as findings(), and std::invalid_argument for a bad policy, and for one that needs the data: by size, with
-    // an alignment, and together.
+    // an alignment, together, and by value.
     RangePlan plan(const Policy& policy) const;
 
 private:
@@ -96,7 +96,7 @@ private:
     void follow(const RangeSummary& summary);
     Boundary header_end() const;
     std::uint64_t records_in(const Known& range) const;
-    RangeCut cut_at(std::uint64_t offset, std::uint64_t record) const;
+    static RangeCut cut_at(std::uint64_t offset, std::uint64_t record);
     RangeCut start_of(std::uint64_t record) const;
     RangeCut at_or_after(std::uint64_t offset) const;
 

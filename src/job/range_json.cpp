@@ -37,7 +37,7 @@ Json row_json(const RangeRow& row, bool is_exact, std::uint64_t begin) {
                           offset_json(row.last, begin), offset_json(row.open, begin)};
     if (!is_exact && row.header != kNoOffset) {
         values.push_back(offset_json(row.header, begin));
-        values.push_back(row.header_records);
+        values.emplace_back(row.header_records);
     }
     return trimmed(std::move(values));
 }
@@ -45,7 +45,7 @@ Json row_json(const RangeRow& row, bool is_exact, std::uint64_t begin) {
 Json row_json(const RulesRow& row, std::uint64_t begin) {
     const char to = row.differ ? kDiffer : letter_of(row.exit);
     Json::Array values = {std::string(1, to), offset_json(row.parted, begin)};
-    if (row.differ && row.records > 0) values.push_back(row.records);
+    if (row.differ && row.records > 0) values.emplace_back(row.records);
     return trimmed(std::move(values));
 }
 

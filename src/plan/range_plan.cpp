@@ -107,7 +107,7 @@ Boundary RangeFold::header_end() const {
     return second_ == kNoOffset ? Boundary{size_, 1} : Boundary{second_, 1};
 }
 
-RangeCut RangeFold::cut_at(std::uint64_t offset, std::uint64_t record) const {
+RangeCut RangeFold::cut_at(std::uint64_t offset, std::uint64_t record) {
     RangeCut cut;
     cut.records = record;
     cut.target = offset;
@@ -124,7 +124,7 @@ RangeCut RangeFold::start_of(std::uint64_t record) const {
     const Known& range = *std::prev(std::ranges::upper_bound(ranges_, record, {}, &Known::records_before));
     const std::uint64_t number = record - range.records_before;
     if (range.begin == 0 && number == 0) return cut_at(0, record);
-    if (number == (range.begin == 0 ? 1 : 0)) return cut_at(range.first, record);
+    if (number == (range.begin == 0 ? 1U : 0U)) return cut_at(range.first, record);
     if (number == records_in(range) - 1) return cut_at(range.last, record);
     return {RangeCut::Search::kNth, range.state, range.begin, range.end, range.records_before, number};
 }
@@ -142,7 +142,7 @@ RangeCut RangeFold::at_or_after(std::uint64_t offset) const {
 
 RangePlan RangeFold::plan(const Policy& policy) const {
     checked(policy);
-    if (policy.size || policy.alignment != 0 || policy.together)
+    if (policy.size || policy.alignment != 0 || policy.together || policy.by)
         throw std::invalid_argument("plan: this policy needs the data");
     RangePlan plan;
     plan.findings = findings();

@@ -50,8 +50,8 @@ RangeMachine::Step RangeMachine::step(const StateMachine& machine, RangeState st
         step.next = RangeState::kMark2;
     } else if (state == RangeState::kMark2 && byte == kMark[2]) {
         step = {finds_header ? RangeState::kEmptyAfterMark : range_state(settled(State::kFieldStart)), false, false};
-    } else if ((state == RangeState::kStart && finds_header) || is_empty_so_far(state)) {
-        if (is_line_break(byte)) step.next = empty_state(transition.next);
+    } else if (is_line_break(byte) && ((state == RangeState::kStart && finds_header) || is_empty_so_far(state))) {
+        step.next = empty_state(transition.next);
     }
     return step;
 }
