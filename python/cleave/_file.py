@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import _native
@@ -40,8 +37,7 @@ class RaggedRecord(NamedTuple):
     """How many fields it has."""
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(NamedTuple):
     """What the bytes of a file mean. What was not given was found by a look at the first 64 KiB."""
 
     delimiter: bytes
@@ -59,8 +55,7 @@ class Dialect:
     """Whether no delimiter explains the quotes in the first 64 KiB: then it is better given."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """What a file is, and what is odd in it. Numbers of bytes, records and things; places are of the first one."""
 
     sound: bool
@@ -514,6 +509,9 @@ def open(  # noqa: A001
     path = _path_of(source)
     if path is not None:
         return File(_native.File.of_path(path, settings), None, header, lenient)
+    import shutil  # rarely needed, and slow to import
+    import tempfile
+
     with tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(source, copy, _PAGE_SIZE)  # type: ignore[arg-type]
         copy.flush()
