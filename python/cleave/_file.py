@@ -153,7 +153,8 @@ class Piece:
         return self._length
 
     def __repr__(self) -> str:
-        return f"<cleave.Piece {self._number}: {self._records} records, bytes {self._start} to {self._start + self._length}>"
+        end = self._start + self._length
+        return f"<cleave.Piece {self._number}: {self._records} records, bytes {self._start} to {end}>"
 
 
 class Pieces(Sequence[Piece]):
@@ -472,9 +473,9 @@ def open(  # noqa: A001
     """Opens CSV, and finds its dialect from the first 64 KiB.
 
     source: a path; or an object with contiguous bytes: ``bytes``, ``memoryview``, ``mmap``, an array; or a binary file
-        object, which is read from where it stands. ``bytes`` are never a path. A file is read as it is needed, by
-        ``pread``. Files compressed by gzip or zstd, pipes and file objects that are not plain files are copied to a
-        temporary file, decompressed, once more than one pass is needed. Of an ``mmap`` pages are read: if its file
+        object, which is read from where it stands. ``bytes`` are never a path. A file is read as it is needed,
+        so that one that becomes shorter raises. Files compressed by gzip or zstd, pipes, and file objects that are not
+        plain files are copied to a temporary file, decompressed, once more than one pass is needed. Of an ``mmap`` pages are read: if its file
         becomes shorter meanwhile, that ends the process, as everywhere in Python.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv.
         The other options change parts of it.
