@@ -83,5 +83,61 @@ TEST(PieceNamer, RefusesOneNameForSeveralPieces) {
     EXPECT_EQ(name_of("{record}", "y", 1), "56");
 }
 
+std::string name_by_value(const std::string& name_template, const PieceValue& value, std::uint64_t most_of_value,
+                          std::uint64_t number = 7, std::uint64_t first_index = 1) {
+    Piece piece;
+    piece.number = number;
+    return PieceNamer(name_template, "in/orders.csv", first_index, 20, most_of_value).name(piece, value);
+}
+
+TEST(PieceNamer, KnowsTheValueOfAPiece) {
+    EXPECT_EQ(name_by_value("{stem}.{value}{ext}", {"north"}, 1), "orders.north.csv");
+    EXPECT_EQ(name_by_value("{value}/{value}", {"a=b"}, 1), "a=b/a=b");
+    EXPECT_EQ(name_by_value("{{value}}{i}", {"x"}, 1), "{value}07") << "braces, not a field";
+}
+
+TEST(PieceNamer, CountsThePiecesOfAValue) {
+    EXPECT_EQ(name_by_value("{value}.{i}", {"x", 3}, 9), "x.3");
+    EXPECT_EQ(name_by_value("{value}.{i}", {"x", 3}, 10), "x.03") << "as wide as the longest needs";
+    EXPECT_EQ(name_by_value("{value}.{i}", {"x", 9}, 9, 7, 2), "x.10");
+    EXPECT_EQ(name_by_value("{i}", {"x", 3}, 9), "07") << "without {value} all pieces are counted";
+    EXPECT_EQ(name_by_value("{value}.{i}.{n}", {"x", 3}, 9), "x.3.20");
+}
+
+TEST(PieceNamer, RefusesPiecesThatAValueHasNot) {
+    EXPECT_THROW(name_by_value("{value}.{i}", {"x", 0}, 9), std::invalid_argument);
+    EXPECT_THROW(name_by_value("{value}.{i}", {"x", 10}, 9), std::invalid_argument);
+    EXPECT_THROW(name_by_value("{value}.{i}", {"", 1}, 9), std::invalid_argument) << "every value has a name";
+    EXPECT_THROW(name_by_value("{value}.{i}", {"x", 1}, 9, 21), std::invalid_argument);
+    EXPECT_THROW(name_by_value("{value}.{i}", {"x", 1}, 9, 1, UINT64_MAX - 8), std::invalid_argument);
+}
+
+TEST(PieceNamer, RefusesValuesWhereThereAreNone) {
+    EXPECT_THROW(name_of("{value}.{i}", "x", 1), std::invalid_argument);
+    EXPECT_THROW(name_of("{value}.{i}", "x", 1, std::nullopt), std::invalid_argument);
+    EXPECT_THROW(name_by_value("{value:3}", {"x"}, 1), std::invalid_argument) << "a value has no width";
+}
+
+TEST(PieceNamer, RefusesOneNameForSeveralPiecesOfAValue) {
+    EXPECT_THROW(name_by_value("{value}", {"x"}, 2), std::invalid_argument);
+    EXPECT_THROW(name_by_value("{stem}", {"x"}, 1), std::invalid_argument);
+    EXPECT_EQ(name_by_value("{value}", {"x"}, 1), "x");
+}
+
+TEST(PieceNamer, KnowsWhetherTheValueIsAFolder) {
+    const auto is_folder = [](const std::string& name_template) {
+        return PieceNamer(name_template, "x", 1, 1, 1).has_value_folder();
+    };
+    for (const std::string yes : {"{value}/{stem}", "out/{value}/{i}", "/{value}/x", "{i}/{value}/x"}) {
+        EXPECT_TRUE(is_folder(yes)) << yes;
+    }
+    for (const std::string no :
+         {"{value}", "out/{value}", "out/{value}x/{i}", "out/x{value}/{i}", "{value}{i}/x", "{i}{value}/x", "{i}/x"}) {
+        EXPECT_FALSE(is_folder(no)) << no;
+    }
+    EXPECT_EQ(PieceNamer("out/{value}/x", "x", 1, 1, 1).folder(), "out/");
+    EXPECT_EQ(PieceNamer("out{value}/x", "x", 1, 1, 1).folder(), "");
+}
+
 }  // namespace
 }  // namespace cleave::test

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace cleave {
@@ -45,6 +46,32 @@ public:
 
 private:
     std::span<const std::uint8_t> bytes_;
+};
+
+// A range of another blob, which must outlive it.
+class RangeBlob final : public Blob {
+public:
+    // Throws std::invalid_argument if the range does not lie in the blob.
+    RangeBlob(const Blob& blob, std::uint64_t begin, std::uint64_t end) : blob_(&blob), begin_(begin), end_(end) {
+        if (begin > end || end > blob.size()) throw std::invalid_argument("range: it does not lie in the blob");
+    }
+
+    std::uint64_t size() const noexcept override { return end_ - begin_; }
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& buffer) const override {
+        return blob_->lend(begin_ + offset, size, buffer);
+    }
+    // What it is a range of.
+    const Blob& whole() const noexcept { return *blob_; }
+    std::uint64_t begin() const noexcept { return begin_; }
+
+    void throw_if_lost() const override { blob_->throw_if_lost(); }
+    void throw_if_changed() const override { blob_->throw_if_changed(); }
+
+private:
+    const Blob* blob_;
+    std::uint64_t begin_;
+    std::uint64_t end_;
 };
 
 }  // namespace cleave

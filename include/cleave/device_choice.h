@@ -14,6 +14,10 @@
 
 namespace cleave {
 
+// Runs of records that the CPU takes at least before a device is taken because it is better. A run is a block, but no
+// more than 256 KiB.
+constexpr std::uint64_t kRunsBeforeDevice = 272;
+
 // What is known of a device before it is opened.
 struct DeviceProspect {
     double open_seconds = 0;                         // that it takes to open it

@@ -41,6 +41,8 @@ struct MachineProfile {
     MachineIdentity identity;
     Rate in;            // from pinned memory of the host to the device
     Rate out;           // back
+    Rate ordinary_in;   // from memory of the host that is not pinned
+    Rate ordinary_out;  // back to such memory, which is allocated for that
     double open = 0;    // seconds to open the device, and to make it ready for pages
     double stage = 0;   // seconds per byte of a stage on the device, all moves included; 0: not measured
     double launch = 0;  // seconds from submitting a body to its start

@@ -49,9 +49,12 @@ public:
     // `error` is what the manager returned for a request of `size` bytes.
     MemoryError(const std::string& manager, int error, std::size_t size);
     const char* what() const noexcept override { return text_->c_str(); }
+    // What the manager returned. EPROTO: memory that is too small or misaligned.
+    int error() const noexcept { return error_; }
 
 private:
     std::shared_ptr<const std::string> text_;  // so that a copy throws nothing
+    int error_;
 };
 
 class Memory;

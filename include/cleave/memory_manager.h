@@ -104,7 +104,9 @@ typedef struct cleave_memory_manager {
     /* Optional. Bytes of the space that are free, and all bytes of it. ENOTSUP for a space that it cannot tell. */
     int (*info)(void* state, cleave_memory_space space, uint64_t* free_size, uint64_t* total_size);
 
-    /* Optional. How another process maps the memory, which stays valid until it is released. */
+    /* Optional. How another process maps the memory, which stays valid until it is released. ENOTSUP for memory that is
+     * not of a device. The other process can see the whole allocation, also what else lies in it. *exported is not
+     * changed by a call that fails. */
     int (*export_ipc)(void* state, const cleave_memory* memory, cleave_memory_export* exported);
 
     /* Optional, both or neither. Between the two calls nothing costly is done to clean up. They nest. EINVAL for an end

@@ -4,29 +4,42 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cleave/plan.h"
 
 namespace cleave {
 
+// The value that all records of a piece have.
+struct PieceValue {
+    std::string_view name;    // by value_names()
+    std::uint64_t index = 1;  // from 1: which of the pieces with this value it is
+};
+
 // A template is text with fields in braces: {stem} and {ext} of the input's name, {i} the piece's number counted from
-// `first_index`, {n} how many pieces there are, {start} the byte and {record} the record it starts at. A number may
+// `first_index`, {n} how many pieces there are, {start} the byte and {record} the record it starts at, {value} the name
+// of its value. With {value} in the template, {i} counts the pieces of each value from `first_index`. A number may
 // have a width, {i:05}; {i} has by itself the width that makes names sort in piece order. {{ and }} are braces.
 class PieceNamer {
 public:
-    // `count` is the number of pieces, if known. Throws std::invalid_argument on a malformed template, on {n} without a
-    // count, on a NUL byte, on a template that would give several pieces the same name (without a count: one that
+    // `count` is the number of pieces, if known. `most_of_value` is the most pieces that one value has; set, if pieces
+    // have values. Throws std::invalid_argument on a malformed template, on {n} without a count, on {value} without
+    // values, on a NUL byte, on a template that would give several pieces the same name (without a count: one that
     // could), and if the last index is beyond 64 bits.
     PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
-               std::optional<std::uint64_t> count);
+               std::optional<std::uint64_t> count, std::optional<std::uint64_t> most_of_value = {});
 
     // Whether names depend on where a piece starts, and not on its number alone.
     bool needs_place() const { return has(Field::kStart) || has(Field::kRecord); }
+    bool has_value() const { return has(Field::kValue); }
+    // Whether {value} stands in the template as a whole folder: "out/{value}/{i}".
+    bool has_value_folder() const;
 
-    // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count. Throws
-    // std::overflow_error if the index has outgrown its width, which can only happen without a count.
-    std::string name(const Piece& piece) const;
+    // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count, and if {value}
+    // is in the template and the index of the value is 0 or above `most_of_value`. Throws std::overflow_error if the
+    // index has outgrown its width, which can only happen without a count.
+    std::string name(const Piece& piece, const PieceValue& value = {}) const;
 
     // The directory that all names begin with, up to its slash: "out/" of "out/{i}.csv". Empty if there is none.
     std::string folder() const;
@@ -34,7 +47,7 @@ public:
     std::string pattern() const;
 
 private:
-    enum class Field : std::uint8_t { kLiteral, kIndex, kCount, kStart, kRecord };
+    enum class Field : std::uint8_t { kLiteral, kIndex, kCount, kStart, kRecord, kValue };
     struct Part {
         Field field;
         std::string text;  // of a literal
@@ -44,10 +57,13 @@ private:
     void parse(const std::string& name_template, const std::string& input_path);
     static Part parse_field(const std::string& field, const std::string& input_path);
     bool has(Field field) const;
+    // How many pieces {i} tells apart, if known.
+    std::optional<std::uint64_t> index_count() const { return has_value() ? most_of_value_ : count_; }
 
     std::vector<Part> parts_;
     std::uint64_t first_index_;
     std::optional<std::uint64_t> count_;
+    std::optional<std::uint64_t> most_of_value_;
 };
 
 }  // namespace cleave

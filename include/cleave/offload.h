@@ -71,13 +71,13 @@ struct Node {
     Node& operator=(const Node&) = delete;
     ~Node();
 
+    std::shared_ptr<Core> core;  // the context that it belongs to, once it was evaluated by one; it outlives the values
     std::shared_ptr<const Function> function;  // null: a value from the start
     std::vector<std::shared_ptr<Node>> arguments;
     const TypeOperations* type = nullptr;
     Value host;
     Value device;
     std::mutex mutex;
-    std::shared_ptr<Core> core;  // the context that it belongs to, once it was evaluated by one
 };
 
 std::shared_ptr<Node> make_leaf(const TypeOperations& type, Value value);

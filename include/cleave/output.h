@@ -27,6 +27,7 @@ struct PieceResult {
 struct OutputOptions {
     std::string names = "{stem}.{i}{ext}";  // the paths of the pieces, a template; see PieceNamer
     std::uint64_t first_index = 1;          // {i} of the first piece
+    bool hive_names = false;                // {value} is "column=value/column2=value2"
     bool make_directories = false;          // make missing directories of the pieces' paths
     // Files and links that have a piece's name are replaced. Never replaced are the input, a piece of the same run,
     // directories, pipes, devices, and links that lead to a descriptor of this process, a pipe or a device.

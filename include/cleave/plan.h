@@ -46,7 +46,40 @@ struct Together {
     bool accepts_missing = false;
 };
 
-// When a piece ends. Either `pieces` is set, or at least one of the others; the first limit reached ends the piece.
+// Pieces by value: one piece for each value that records have in a column, or for each combination of the values in
+// several columns. Values are compared as a reader gets them, without quotes and escapes. Records keep their order
+// within a piece.
+struct By {
+    RuleText columns;                // one or several, with commas between them; each by its name or as #N
+    bool is_delimiter_given = true;  // as in StageOptions
+    bool is_header_given = true;
+    // A record without the field has the empty value, as an empty record has. Else it is an InputError.
+    bool accepts_missing = false;
+    // Instead of one piece for each value, so many pieces: a value belongs to piece hash % buckets + 1, where hash is
+    // XXH3-64 with the seed 0, of several columns over the size of the value as 64 bits, little-endian, and the value,
+    // for each. At least 1, at most kMostKeys.
+    std::optional<std::uint64_t> buckets = std::nullopt;
+    bool drops_columns = false;       // the pieces are without the columns
+    std::uint64_t max_keys = 10'000;  // more different values are a KeyLimitError; 1 .. kMostKeys
+
+    static constexpr std::uint64_t kMostKeys = 0xFFFF'FFFE;
+};
+
+// There are more different values than By::max_keys.
+class KeyLimitError : public std::invalid_argument {
+public:
+    explicit KeyLimitError(std::uint64_t max_keys)
+        : std::invalid_argument("there are more than " + std::to_string(max_keys) + " different values"),
+          max_keys_(max_keys) {}
+
+    std::uint64_t max_keys() const noexcept { return max_keys_; }
+
+private:
+    std::uint64_t max_keys_;
+};
+
+// When a piece ends. Either `pieces` is set, or at least one of `records` and `size`; the first limit reached ends the
+// piece. With `by` there may be no limit at all.
 // Functions that take a policy throw std::invalid_argument for one that breaks these rules.
 struct Policy {
     std::optional<std::uint64_t> records;  // records in each piece, at least 1
@@ -58,6 +91,9 @@ struct Policy {
     // last change within `records` and `size`. If there is none within them, the piece ends at the next change and is
     // Piece::oversize. An aligned cut must be a change, too.
     std::optional<Together> together = std::nullopt;
+    // Pieces by value, for run_job() only. `records` and `size` divide the records of one value. Not with `pieces`,
+    // `together` and an alignment, and By::buckets not with `records` and `size`.
+    std::optional<By> by = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
     // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size
     // of the header written before it, is to be a multiple of this. Such a piece can share blocks with the input. An
@@ -68,15 +104,16 @@ struct Policy {
 
 // Whether the policy needs a blob. Input::spool() turns a stream into one.
 inline bool needs_whole_input(const Policy& policy) {
-    return policy.pieces || policy.alignment != 0 || policy.together;
+    return policy.pieces || policy.alignment != 0 || policy.together || policy.by;
 }
 
 // Whether all records have to be found before the first cut. Such a policy needs plan_pieces.
 inline bool needs_index(const Policy& policy) {
-    return policy.alignment != 0 || policy.balance == Balance::kRecords || policy.together;
+    return policy.alignment != 0 || policy.balance == Balance::kRecords || policy.together || policy.by;
 }
 
-// A range of the input between two boundaries, header not included.
+// A range of the input between two boundaries, header not included. With Policy::by: records of one value, wherever
+// they stand; start and first_record are those of its first record.
 struct Piece {
     std::uint64_t number = 1;  // from 1
     std::uint64_t start = 0;   // byte of the input

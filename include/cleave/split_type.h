@@ -9,6 +9,8 @@
 //       static Column to(const Column& value, Side side, DeviceStream& stream);
 //       // The bytes that `to` moves. sizeof(Column) if it is absent.
 //       static std::uint64_t bytes(const Column& value);
+//       // Whether the value, on the host, lies in pinned memory. false if it is absent. Moves are predicted by it.
+//       static bool is_pinned(const Column& value);
 //
 //       // Paging. A unit is what is never cut: a number, a record. Parts may be views of the value: the value outlives
 //       // its parts. Both work wherever the value lies; merge() is called for parts on the host.
@@ -47,6 +49,7 @@ struct TypeOperations {
     bool can_split = false;
     Side (*side)(const void* value) = nullptr;
     std::uint64_t (*bytes)(const void* value) = nullptr;
+    bool (*is_pinned)(const void* value) = nullptr;
     Value (*to)(const void* value, Side side, DeviceStream& stream) = nullptr;
     std::uint64_t (*size)(const void* value) = nullptr;
     Value (*split)(const void* value, std::uint64_t begin, std::uint64_t end) = nullptr;
@@ -69,8 +72,12 @@ constexpr TypeOperations make_type_operations() {
     TypeOperations made;
     made.side = [](const void*) { return Side::kHost; };
     made.bytes = [](const void*) { return std::uint64_t{sizeof(T)}; };
+    made.is_pinned = [](const void*) { return false; };
     if constexpr (requires(const T& value) { Split::bytes(value); }) {
         made.bytes = [](const void* value) -> std::uint64_t { return Split::bytes(as<T>(value)); };
+    }
+    if constexpr (requires(const T& value) { Split::is_pinned(value); }) {
+        made.is_pinned = [](const void* value) -> bool { return Split::is_pinned(as<T>(value)); };
     }
     if constexpr (requires(const T& value, DeviceStream& stream) { Split::to(value, Side::kHost, stream); }) {
         made.can_move = true;

@@ -95,14 +95,34 @@ enum class Order : std::uint8_t { kDevice, kStream };
 constexpr std::uint32_t kPinnedSpaces = CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED;
 constexpr std::uint32_t kAllSpaces = CLEAVE_MEMORY_CAN_DEVICE | kPinnedSpaces;
 
+// Another process cannot map memory of a pool of CUDA by a handle.
+std::uint32_t capabilities_of(Order order, std::uint32_t spaces) {
+    if (order == Order::kStream) return spaces | CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_IS_STREAM_ORDERED;
+    const bool has_device = (spaces & CLEAVE_MEMORY_CAN_DEVICE) != 0;
+    return spaces | CLEAVE_MEMORY_CAN_INFO | (has_device ? CLEAVE_MEMORY_CAN_EXPORT : 0);
+}
+
+// What another process needs to map what cudaMalloc() gave at `base`.
+int export_base(void* base, cleave_memory_export& exported) {
+    cudaIpcMemHandle_t handle;
+    static_assert(sizeof handle <= sizeof exported.handle);
+    const cudaError_t error = cudaIpcGetMemHandle(&handle, base);
+    if (error != cudaSuccess) return error == cudaErrorNotSupported ? (cudaGetLastError(), ENOTSUP) : errno_of(error);
+    cudaPointerAttributes attributes{};
+    if (const int other = errno_of(cudaPointerGetAttributes(&attributes, base)); other != 0) return other;
+    cudaDeviceProp properties{};
+    if (const int other = errno_of(cudaGetDeviceProperties(&properties, attributes.device)); other != 0) return other;
+    std::memcpy(exported.handle, &handle, sizeof handle);
+    exported.handle_size = sizeof handle;
+    std::memcpy(exported.device, properties.uuid.bytes, sizeof exported.device);
+    return 0;
+}
+
 // CUDA aligns what it gives to 256 bytes; for more, more is asked for. reset() frees nothing: CUDA keeps no list.
 class CudaManager final : public ManagerBase {
 public:
     explicit CudaManager(Order order, std::uint32_t spaces = kAllSpaces)
-        : ManagerBase(
-              order == Order::kStream ? "cuda-async" : "cuda",
-              spaces | CLEAVE_MEMORY_CAN_INFO | (order == Order::kStream ? CLEAVE_MEMORY_IS_STREAM_ORDERED : 0)),
-          order_(order) {}
+        : ManagerBase(order == Order::kStream ? "cuda-async" : "cuda", capabilities_of(order, spaces)), order_(order) {}
 
     int initialize(std::int32_t device) noexcept override { return device < 0 ? 0 : errno_of(cudaSetDevice(device)); }
 
@@ -155,6 +175,18 @@ public:
         if (error != 0) return error;
         free_size = available + pool_.spare();
         total_size = total;
+        return 0;
+    }
+
+    int export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept override {
+        const auto& given = *static_cast<const Given*>(memory.handle);
+        if (given.space != CLEAVE_MEMORY_DEVICE) return ENOTSUP;
+        cleave_memory_export made{};
+        if (const int error = export_base(given.base, made); error != 0) return error;
+        made.offset = static_cast<std::uint64_t>(static_cast<std::uint8_t*>(memory.pointer) -
+                                                 static_cast<std::uint8_t*>(given.base));
+        made.size = memory.size;
+        exported = made;
         return 0;
     }
 

@@ -10,6 +10,9 @@
 //                above.
 //
 // Secret memory of the device is zeroed when it is released.
+//
+// cuda and cuda-pool let another process map memory of the device (export_ipc). It gets the whole allocation of CUDA:
+// with cuda-pool a region and all that lies in it, with cuda perhaps other small memory that CUDA has put beside it.
 #pragma once
 
 #include <memory>

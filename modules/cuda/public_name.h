@@ -23,7 +23,14 @@ struct PublicName {
     struct Measured {
         std::uint32_t size;
         std::uint32_t before;  // bytes before the first space; 0: the row becomes `X X`
+
+        __device__ __forceinline__ bool is_masked() const { return before == 0; }
     };
+
+    template <class Output>
+    __device__ __forceinline__ static void write_masked(Output& out) {
+        out.put(0x582058, 3);  // X X
+    }
 
     template <class Text>
     __device__ __forceinline__ static bool is_public(const Text& text) {
@@ -44,10 +51,7 @@ struct PublicName {
 
     template <class Text, class Output>
     __device__ __forceinline__ void write(const Row<2, Text>& row, Measured measured, Output out) const {
-        if (measured.before == 0) {
-            out.put(0x582058, 3);  // X X
-            return;
-        }
+        if (measured.is_masked()) return write_masked(out);
         const Text& name = row.column[0];
         const std::uint32_t initial = measured.size - 1 - measured.before;
         const std::uint32_t letters = name.word(measured.before + 1);

@@ -45,8 +45,8 @@ struct Scattered {
 };
 
 struct Piece {
-    std::uint8_t* bytes;
-    std::uint32_t size;  // kNullRow: none
+    std::uint8_t* bytes;  // from malloc(); null for a masked row, which needs no memory
+    std::uint32_t size;   // kNullRow: none
 };
 
 struct Pieces : Scattered {
@@ -59,10 +59,16 @@ struct Pieces : Scattered {
 
     template <class Text, class Output>
     __device__ __forceinline__ void write(const Row<0, Text>& row, Measured measured, Output out) const {
-        out.copy(PlainText{pieces[row.index].bytes, measured.size}, 0, measured.size);
+        const std::uint8_t* const bytes = pieces[row.index].bytes;
+        if (bytes != nullptr) {
+            out.copy(PlainText{bytes, measured.size}, 0, measured.size);
+        } else if (measured.size != 0) {
+            PublicName::write_masked(out);
+        }
     }
 };
 
+// malloc() takes turns, and so takes nearly all of the time. A row that is masked does without.
 __global__ void malloc_kernel(StringsView names, StringsView visibilities, Piece* pieces, std::uint32_t* failed) {
     const std::int32_t index = own_row();
     if (index >= names.rows) return;
@@ -70,7 +76,7 @@ __global__ void malloc_kernel(StringsView names, StringsView visibilities, Piece
     const PublicName functor;
     const PublicName::Measured measured = functor.measure(row);
     Piece piece{nullptr, measured.size};
-    if (measured.size != kNullRow) {
+    if (measured.size != kNullRow && !measured.is_masked()) {
         piece.bytes = static_cast<std::uint8_t*>(malloc(measured.size));
         if (piece.bytes != nullptr) {
             functor.write(row, measured, ByteOutput{piece.bytes});

@@ -51,6 +51,11 @@ public:
 
     // Null if it is not a string.
     const std::string* string() const noexcept { return std::get_if<std::string>(&value_); }
+    // Nothing if it is not a number from 0 to 2^64 - 1 that is written without a fraction.
+    std::optional<std::uint64_t> natural() const noexcept {
+        const auto* value = std::get_if<std::uint64_t>(&value_);
+        return value != nullptr ? std::optional(*value) : std::nullopt;
+    }
     // Nothing if it is not a number.
     std::optional<double> number() const noexcept;
 

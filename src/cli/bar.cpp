@@ -38,7 +38,9 @@ bool prints(const Arguments& arguments) {
         case Verb::kKey:
         case Verb::kMachine:
         case Verb::kIndex:
-        case Verb::kJoin: break;
+        case Verb::kJoin:
+        case Verb::kScan:
+        case Verb::kPlan: break;
     }
     return false;
 }

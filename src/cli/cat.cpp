@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "cli/diagnostics.h"
+#include "cli/formatted.h"
+#include "cli/planned.h"
 #include "cli/range_printer.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -54,6 +56,32 @@ void print_range(Context& context, OpenInput& opened) {
     printer.print({begin, end - begin});
     printer.flush();
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+}
+
+// --plan: reads the ranges in which the piece begins and ends, and the piece.
+void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
+    const Arguments& arguments = context.arguments;
+    const Input& input = opened.input;
+    require_ranges(context, input);
+    require_version(context, plan, input);
+    Diagnostics(context).take(plan.findings);
+    const Piece piece = planned_pieces(context, plan, input, arguments.cat_piece - 1, 1).front();
+    const std::uint64_t header = header_size_in(plan.header, piece.number, plan.header_size);
+    copy_range(input.blob(), {0, header}, STDOUT_FILENO, kTarget, input.cancellation());
+    copy_range(input.blob(), {piece.start, piece.length}, STDOUT_FILENO, kTarget, input.cancellation());
+    if (input.accept_touch() && planned_pieces(context, plan, input, arguments.cat_piece - 1, 1).front() != piece)
+        throw InputChangedError();
+    input.throw_if_changed();
+}
+
+// The plan of --plan, which has the piece.
+RangePlan plan_of_piece(Context& context) {
+    RangePlan plan = take_plan_file(context);
+    const Arguments& arguments = context.arguments;
+    const std::uint64_t count = plan.cuts.size();
+    if (arguments.cat_piece > count || arguments.policy.pieces.value_or(count) != count)
+        throw UsageError(formatted("-n: the plan has {} {}", count, count == 1 ? "piece" : "pieces"));
+    return plan;
 }
 
 // Without -n: no scan is needed.
@@ -114,6 +142,12 @@ bool print_staged(Context& context, OpenInput& opened) {
 }  // namespace
 
 void run_cat(Context& context) {
+    if (!context.arguments.plan.empty()) {
+        const RangePlan plan = plan_of_piece(context);
+        with_input(context, context.arguments.inputs.front(), nullptr,
+                   [&](OpenInput& opened) { print_planned(context, opened, plan); });
+        return;
+    }
     with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
         if (!context.arguments.stage.options.is_empty() && print_staged(context, opened)) return;
         if (context.arguments.range) {

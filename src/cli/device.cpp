@@ -1,5 +1,6 @@
 #include "cli/device.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <filesystem>
@@ -22,6 +23,7 @@
 #include "cleave/offload.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "job/record_blocks.h"
 
 namespace cleave::cli {
 namespace {
@@ -74,9 +76,13 @@ std::optional<std::uint64_t> size_of_inputs(const Arguments& arguments) {
     return size;
 }
 
+// Whether the CPU is done, whatever the device, before it is decided.
+bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>& size) {
+    return size && *size < kRunsBeforeDevice * std::min(kBlockSize, arguments.execution.block_size);
+}
+
 // Whether the CPU is done, whatever the rules, before a device would be open.
-bool is_too_small(const Arguments& arguments, const MachineProfile& profile) {
-    const std::optional<std::uint64_t> size = size_of_inputs(arguments);
+bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>& size, const MachineProfile& profile) {
     const double rate = arguments.key_sources.empty() ? kSlowest : kSlowestKeyed;
     return size && static_cast<double>(*size) < profile.open * rate * arguments.execution.threads;
 }
@@ -126,9 +132,11 @@ private:
 
 // The device is opened if the job turns out to be long.
 void consider_device(Arguments& arguments) {
+    const std::optional<std::uint64_t> size = size_of_inputs(arguments);
+    if (is_too_small(arguments, size)) return;  // to read the profile takes a millisecond
     const ReadProfile read = read_newest_profile(profile_folder());
     if (!read.profile) return say_cpu(arguments, reason_of(read));
-    if (is_too_small(arguments, *read.profile)) return;
+    if (is_too_small(arguments, size, *read.profile)) return;
     ContextOptions options = options_of(arguments);
     options.profile = read.profile;
     const auto open = [options]() mutable {

@@ -30,6 +30,8 @@ constexpr VerbRow kVerbs[kVerbCount] = {
     {"index [options] FILE...", "write FILE.cleave, so that FILE is not scanned again"},
     {"sample -k K [options] FILE|-", "some records, drawn at random"},
     {"join [options] PIECE...", "the way back: one file from pieces"},
+    {"scan [-r A-B] [options] FILE|-", "summarise a range of bytes, for plan"},
+    {"plan HOW [options] [FILE|-]...", "from the summaries of all ranges to the pieces"},
 };
 
 std::string option_spelling(const OptionRow& row) {

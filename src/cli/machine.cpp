@@ -1,7 +1,10 @@
 // cleave machine: the processor, the device, and what was measured of them.
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -28,12 +31,12 @@ namespace {
 using offload::text_of_bytes;
 using offload::text_of_seconds;
 
+std::string name_of_device(const Arguments& arguments) { return arguments.device.empty() ? "gpu" : arguments.device; }
+
 // Nothing, with the reason, if the user named no device and there is none. A device that was named, or is to be
 // measured, has to be there.
 std::shared_ptr<Device> open_wanted_device(const Arguments& arguments, std::string& reason) {
-    if (!arguments.device.empty() || arguments.calibrates) {
-        return open_device(arguments.device.empty() ? "gpu" : arguments.device);
-    }
+    if (!arguments.device.empty() || arguments.calibrates) return open_device(name_of_device(arguments));
     try {
         return open_device("gpu");
     } catch (const DeviceUnavailable& unavailable) {
@@ -41,6 +44,26 @@ std::shared_ptr<Device> open_wanted_device(const Arguments& arguments, std::stri
         reason = unavailable.what();
         if (reason.starts_with(kSubject)) reason.erase(0, kSubject.size());
         return nullptr;
+    }
+}
+
+// Opens the device and uses it in a process of its own, which then ends. The first opening after the machine was
+// started reads the driver from the disk and wakes the card: it takes two to three times as long as those of later
+// runs, which the profile is for. What goes wrong is found again by the opening that counts.
+void warm_up(const std::string& name, unsigned threads) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        try {
+            ContextOptions options;
+            options.device = open_device(name);
+            options.policy = DevicePolicy::kGpu;
+            run_stage(std::make_shared<cleave::Context>(options), threads);
+        } catch (const std::exception&) {  // see above
+        }
+        ::_exit(0);
+    }
+    int status = 0;
+    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
 }
 
@@ -110,6 +133,8 @@ void print_profile(const MachineProfile& profile, Printer& printer) {
     if (profile.stage > 0) printer.line("rules", formatted("{:.3g} GB/s, moves included", 1e-9 / profile.stage));
     printer.line("to the device", text_of(profile.in));
     printer.line("from the device", text_of(profile.out));
+    printer.line("to it, unpinned", text_of(profile.ordinary_in));
+    printer.line("from it, unpinned", text_of(profile.ordinary_out));
     printer.line("start of a body", text_of_seconds(profile.launch));
     printer.line("copy in memory", text_of(profile.host_copy));
     for (const auto& [name, rates] : profile.functions) printer.line("function " + name, text_of(rates));
@@ -119,6 +144,7 @@ void print_profile(const MachineProfile& profile, Printer& printer) {
 
 void describe_machine(const Arguments& arguments, StandardOutput& out) {
     std::string reason;
+    if (arguments.calibrates) warm_up(name_of_device(arguments), arguments.execution.threads);
     const auto start = std::chrono::steady_clock::now();
     const std::shared_ptr<Device> device = open_wanted_device(arguments, reason);
     const std::chrono::duration<double> open_seconds = std::chrono::steady_clock::now() - start;

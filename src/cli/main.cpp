@@ -90,6 +90,10 @@ int described(const Context& context, const Work& work) {
         return fail(context, kMalformed, about_input(error.what() + place));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
+    } catch (const KeyLimitError& error) {
+        return fail(context, kUsage,
+                    about_input(formatted("{} of {}; --max-keys allows more", error.what(),
+                                          context.arguments.policy.by->columns.text)));
     } catch (const SnapshotError& error) {
         return fail(context, kUsage,
                     about_input(std::string("--snapshot needs a plain regular file: ") + error.what()));
@@ -201,16 +205,20 @@ Permissions permissions_of(const Arguments& arguments) {
         const bool writes_index = arguments.verb == Verb::kIndex && !arguments.verifies;
         if (writes_index) permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
     }
+    if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
     if (arguments.output.dry_run) {
         permissions.read.push_back(arguments.output.manifest);  // --resume compares it
         return permissions;
     }
-    if (arguments.policy.pieces) {  // available_memory() decides how
+    if (arguments.policy.pieces || arguments.policy.by) {  // available_memory() decides how
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
-    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1);
+    const auto& by = arguments.policy.by;
+    const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
+    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
+                           pieces_of_value);
     permissions.write.push_back(nearest_directory(namer.folder()));
     permit_making(permissions, arguments.output.manifest);
     return permissions;
@@ -270,6 +278,8 @@ int run_verb(Context& context) {
             explain(context.arguments);
             return kDone;
         case Verb::kSample: run_sample(context); return kDone;
+        case Verb::kScan: run_scan(context); return kDone;
+        case Verb::kPlan: run_plan(context); return kDone;
         case Verb::kJoin: {
             Cancellation cancellation;
             SignalGuard guard(cancellation);

@@ -1,6 +1,7 @@
 // cleave offsets: where the pieces are.
 #include "cli/diagnostics.h"
 #include "cli/formats.h"
+#include "cli/planned.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 
@@ -67,9 +68,35 @@ void print_offsets(Context& context, OpenInput& opened) {
     diagnostics.conclude();
 }
 
+// --plan: the cuts that are not known are found, and nothing else is read.
+void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
+    const Arguments& arguments = context.arguments;
+    const Input& input = opened.input;
+    require_ranges(context, input);
+    require_version(context, plan, input);
+    Diagnostics(context).take(plan.findings);
+    const std::vector<Piece> pieces = planned_pieces(context, plan, input, 0, plan.cuts.size());
+    StandardOutput out;
+    const auto writer = make_offsets_writer(arguments.format, out);
+    InputFacts facts = facts_of(input, opened.dialect, plan.header);
+    facts.size = plan.input.size;
+    facts.header_size = plan.header_size;
+    writer->start(facts);
+    for (const Piece& piece : pieces) writer->piece(piece);
+    writer->finish(facts);
+    input.throw_if_changed();
+    out.flush();
+}
+
 }  // namespace
 
 void run_offsets(Context& context) {
+    if (!context.arguments.plan.empty()) {
+        const RangePlan plan = take_plan_file(context);
+        with_input(context, context.arguments.inputs.front(), nullptr,
+                   [&](OpenInput& opened) { print_planned(context, opened, plan); });
+        return;
+    }
     with_input(context, context.arguments.inputs.front(), nullptr,
                [&](OpenInput& opened) { print_offsets(context, opened); });
 }

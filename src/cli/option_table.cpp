@@ -13,7 +13,10 @@ namespace {
 constexpr unsigned kKey = bit(Verb::kKey);
 constexpr unsigned kMachine = bit(Verb::kMachine);
 constexpr unsigned kJoin = bit(Verb::kJoin);
-constexpr unsigned kAll = kAllVerbs & ~kKey & ~kMachine & ~kJoin;  // that read inputs
+constexpr unsigned kScan = bit(Verb::kScan);
+constexpr unsigned kPlan = bit(Verb::kPlan);
+constexpr unsigned kAll = kAllVerbs & ~kKey & ~kMachine & ~kJoin & ~kScan & ~kPlan;  // that read inputs
+constexpr unsigned kRead = kAll | kJoin | kScan;                                     // that read bytes by a dialect
 constexpr unsigned kSplit = bit(Verb::kSplit);
 constexpr unsigned kOffsets = bit(Verb::kOffsets);
 constexpr unsigned kCat = bit(Verb::kCat);
@@ -27,28 +30,33 @@ constexpr unsigned kStaged = kSplit | kCat | kCheck;
 constexpr unsigned kReports = kAll & ~kPieces & ~kSample;
 constexpr unsigned kIndexed = kPieces | kCount | kSample;  // that can use an index
 
-constexpr std::array<const char*, kVerbCount> kVerbNames = {"split", "offsets", "cat",   "count",  "check",
-                                                            "key",   "machine", "index", "sample", "join"};
+constexpr std::array<const char*, kVerbCount> kVerbNames = {"split",   "offsets", "cat",    "count", "check", "key",
+                                                            "machine", "index",   "sample", "join",  "scan",  "plan"};
 
 // The rows of the groups "How to cut" and "Header".
 std::vector<OptionRow> cut_rows() {
     return {
-        {"records", 'l', "N", "N records a piece", kPlans, "How to cut"},
+        {"records", 'l', "N", "N records a piece", kPlans | kPlan, "How to cut"},
         {"size", 'C', "SIZE", "at most SIZE bytes a piece (64K, 1.5G, 10MB)", kPlans, "How to cut"},
-        {"pieces", 'n', "N", "exactly N pieces of nearly equal size", kPlans, "How to cut"},
+        {"pieces", 'n', "N", "exactly N pieces of nearly equal size", kPlans | kPlan, "How to cut"},
         {"pieces", 'n', "K/N", "piece K of N pieces of nearly equal size", kCat, "How to cut"},
-        {"balance", 0, "WHAT", "the N pieces are equal in: {choices} [bytes]", kPieces, "How to cut",
+        {"balance", 0, "WHAT", "the N pieces are equal in: {choices} [bytes]", kPieces | kPlan, "How to cut",
          choice_names(kBalances)},
         {"together", 0, "COLUMN", "cut only where the value of COLUMN changes", kPieces, "How to cut"},
+        {"by", 0, "COLUMN[,COLUMN]...", "one piece for each value of these columns", kSplit, "How to cut"},
+        {"buckets", 0, "N", "N pieces by the hash of the value", kSplit, "How to cut"},
+        {"max-keys", 0, "N", "an error if there are more than N values [10000]", kSplit, "How to cut"},
         {"every", 0, "N", "print where every N-th record starts, instead of pieces", kOffsets, "How to cut"},
-        {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces, "Header",
+        {"plan", 0, "FILE", "take the pieces from FILE, which was made of summaries of ranges", kOffsets | kCat,
+         "How to cut", kPath},
+        {"header", 0, "WHERE", "goes into: repeat (all pieces), first, drop [repeat]", kPieces | kPlan, "Header",
          choice_names(kHeaderModes)},
         {"header", 0, "WHERE", "says that there is one: {choices}", kReports, "Header", choice_names(kHeaderModes)},
         {"header", 0, "WHERE", "where the header is: repeat (all pieces), first, drop [repeat]", kJoin, "Header",
          choice_names(kHeaderModes)},
         {"header", 0, "WHERE", "is printed: repeat, first (both before the records), drop [repeat]", kSample, "Header",
          choice_names(kHeaderModes)},
-        {"no-header", 'H', nullptr, "the first record is like any other", kAll | kJoin, "Header"},
+        {"no-header", 'H', nullptr, "the first record is like any other", kAll | kJoin | kPlan, "Header"},
     };
 }
 
@@ -56,9 +64,14 @@ std::vector<OptionRow> cut_rows() {
 std::vector<OptionRow> choice_rows() {
     return {
         {"range", 'r', "A-B", "records A to B, from 1; either end may be left out", kCat, "Which records"},
+        {"range", 'r', "A-B", "bytes A to B, from 0, B not included [all]; either end may be left out", kScan,
+         "Which bytes"},
+        {"input-size", 0, "N", "bytes of the whole input, if its range comes on -", kScan, "Which bytes"},
+        {"input-version", 0, "TEXT", "what the version of the input is called [its time]", kScan, "Which bytes"},
+        {"input-version", 0, "TEXT", "the version of FILE, for --plan [its time]", kOffsets | kCat, "Which records"},
         {"draw", 'k', "K", "print K records, drawn at random, in file order", kSample, "Which records"},
         {"seed", 0, "S", "draw the same records again", kSample, "Which records"},
-        {"verify", 0, nullptr, "scan the file, compare it with its index, write nothing", kIndex, "Which records"},
+        {"verify", 0, nullptr, "read the file, compare it with its index, write nothing", kIndex, "Which records"},
     };
 }
 
@@ -67,6 +80,9 @@ std::vector<OptionRow> output_rows() {
     return {
         {"output", 'o', "TEMPLATE", "names [{stem}.{i}{ext}]; {i:05} {n} {start} {record}", kSplit, "Output", kPath},
         {"output", 'o', "FILE", "write to FILE instead of standard output", kJoin, "Output", kPath},
+        {"hive", 0, nullptr, "names are COLUMN=VALUE/{stem}.{i}{ext}, without the column", kSplit, "Output"},
+        {"keep-by", 0, nullptr, "with --hive: the column stays", kSplit, "Output"},
+        {"drop-by", 0, nullptr, "leave the column of --by out", kSplit, "Output"},
         {"first-index", 0, "N", "{i} counts from N [1]", kSplit, "Output"},
         {"mkdir", 0, nullptr, "make missing directories", kSplit, "Output"},
         {"force", 'f', nullptr, "replace existing pieces", kSplit, "Output"},
@@ -118,21 +134,21 @@ std::vector<OptionRow> record_rows() {
 // The rows of the groups "Dialect" and "Malformed input".
 std::vector<OptionRow> dialect_rows() {
     return {
-        {"dialect", 0, "NAME", "like: {choices}", kAll | kJoin, "Dialect", joined(dialect_presets())},
-        {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kAll | kJoin, "Dialect"},
-        {"quote", 'q', "BYTE", "around fields [\"]", kAll | kJoin, "Dialect"},
-        {"no-quote", 0, nullptr, "there are no quotes", kAll | kJoin, "Dialect"},
-        {"quoting", 0, "RULE", "quotes open at: {choices} [field-start]", kAll | kJoin, "Dialect",
-         choice_names(kQuotings)},
-        {"escape", 'e', "BYTE", "makes the next byte plain data [none]", kAll | kJoin, "Dialect"},
-        {"escape-scope", 0, "WHERE", "acts: everywhere, quoted (in quotes) [everywhere]", kAll | kJoin, "Dialect",
+        {"dialect", 0, "NAME", "like: {choices}", kRead, "Dialect", joined(dialect_presets())},
+        {"delimiter", 'd', "BYTE", "between fields: one byte, \\t, \\xHH, or auto [auto]", kRead, "Dialect"},
+        {"quote", 'q', "BYTE", "around fields [\"]", kRead, "Dialect"},
+        {"no-quote", 0, nullptr, "there are no quotes", kRead, "Dialect"},
+        {"quoting", 0, "RULE", "quotes open at: {choices} [field-start]", kRead, "Dialect", choice_names(kQuotings)},
+        {"escape", 'e', "BYTE", "makes the next byte plain data [none]", kRead, "Dialect"},
+        {"escape-scope", 0, "WHERE", "acts: everywhere, quoted (in quotes) [everywhere]", kRead, "Dialect",
          choice_names(kEscapeScopes)},
-        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kAll | kJoin, "Dialect",
+        {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kRead, "Dialect",
          choice_names(kTerminators)},
-        {"lenient", 0, nullptr, "a quote that is never closed is a warning", kAll & ~kCheck & ~kIndex,
+        {"lenient", 0, nullptr, "a quote that is never closed is a warning", (kAll | kPlan) & ~kCheck & ~kIndex,
          "Malformed input"},
         {"lenient", 0, nullptr, "a quote that is never closed and ragged records are sound", kCheck, "Malformed input"},
-        {"strict", 0, nullptr, "an error if the two quote rules cut differently", kAll & ~kCheck, "Malformed input"},
+        {"strict", 0, nullptr, "an error if the two quote rules cut differently", (kAll | kPlan) & ~kCheck,
+         "Malformed input"},
         {"strict", 0, nullptr, "not sound if the two quote rules cut differently", kCheck, "Malformed input"},
         {"strict-size", 0, nullptr, "an error if a record, or a run, is too large", kPlans, "Malformed input"},
     };
@@ -141,9 +157,9 @@ std::vector<OptionRow> dialect_rows() {
 // The rows of the groups "Machine" and "Other".
 std::vector<OptionRow> other_rows() {
     return {
-        {"threads", 'j', "N", "worker threads [the number of cores]", kAll, "Machine"},
-        {"kernel", 0, "NAME", "{choices} [fastest]", kAll, "Machine", joined(kernel_names())},
-        {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", kAll & ~kIndex, "Machine"},
+        {"threads", 'j', "N", "worker threads [the number of cores]", kAll | kScan, "Machine"},
+        {"kernel", 0, "NAME", "{choices} [fastest]", kAll | kScan, "Machine", joined(kernel_names())},
+        {"block-size", 0, "SIZE", "bytes that a thread takes at a time [1M]", (kAll | kScan) & ~kIndex, "Machine"},
         {"index", 0, "WHEN", "use FILE.cleave: {choices} [auto]", kIndexed, "Machine", choice_names(kIndexUses)},
         {"memory-manager", 0, "NAME", "system, huge, pool[:SIZE] or /PATH.so [system]", kStaged, "Machine"},
         {"device", 0, "NAME", "rules run on: cpu, auto, gpu[:N], /PATH.so [cpu]", kSplit | kCat, "Machine"},
@@ -152,9 +168,10 @@ std::vector<OptionRow> other_rows() {
         {"device-memory", 0, "SIZE", "at most so much memory of the device [all]", kSplit | kCat, "Machine"},
         {"explain", 0, nullptr, "say on standard error what ran where", kSplit | kCat, "Machine"},
         {"snapshot", 0, nullptr, "read a growing file as it is when it is opened", kAll & ~kIndex, "Other"},
-        {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll, "Other", choice_names(kWhens)},
-        {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll, "Other"},
-        {"quiet", 0, nullptr, "no warnings and no bar", kAll | kJoin, "Other"},
+        {"progress", 0, "WHEN", "a bar on standard error: {choices} [auto]", kAll | kScan, "Other",
+         choice_names(kWhens)},
+        {"verbose", 'v', nullptr, "a summary on standard error at the end", kAll | kScan, "Other"},
+        {"quiet", 0, nullptr, "no warnings and no bar", kRead | kPlan, "Other"},
         {"help", 'h', nullptr, "this text", kAllVerbs | kGeneral, "Other"},
         {"version", 'V', nullptr, "the version and the kernels", kGeneral, "Other"},
         {"completion", 0, "SHELL", "completions for a shell: {choices}", kGeneral, "Other", choice_names(kShells)},

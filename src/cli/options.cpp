@@ -11,6 +11,7 @@
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
+#include "cli/range_options.h"
 #include "cli/stage_options.h"
 #include "cli/values.h"
 
@@ -25,6 +26,28 @@ unsigned usable_cores() {
     return std::max(1U, static_cast<unsigned>(CPU_COUNT(&set)));
 }
 
+void take_by(const Given& given, Policy& policy) {
+    const std::string* columns = given.text("by");
+    if (columns == nullptr) {
+        for (const char* option : {"buckets", "max-keys", "hive", "keep-by", "drop-by"}) {
+            if (given.has(option)) throw UsageError(formatted("{} needs --by", given.spelling(option)));
+        }
+        return;
+    }
+    for (const char* other : {"pieces", "together", "balance", "clone"}) given.refuse_both("by", other);
+    for (const char* other : {"records", "size", "max-keys", "hive"}) given.refuse_both("buckets", other);
+    given.refuse_both("keep-by", "drop-by");
+    if (given.has("keep-by") && !given.has("hive")) throw UsageError("--keep-by needs --hive");
+    By& by = policy.by.emplace();
+    by.columns = {*columns, given.spelling("by")};
+    by.accepts_missing = given.has("lenient");
+    by.buckets = given.count("buckets", 1);
+    by.max_keys = given.count("max-keys", 1).value_or(by.max_keys);
+    if (by.buckets > By::kMostKeys) throw UsageError(formatted("--buckets: the largest value is {}", By::kMostKeys));
+    if (by.max_keys > By::kMostKeys) throw UsageError(formatted("--max-keys: the largest value is {}", By::kMostKeys));
+    by.drops_columns = given.has("drop-by") || (given.has("hive") && !given.has("keep-by"));
+}
+
 void take_policy(const Given& given, Arguments& arguments) {
     Policy& policy = arguments.policy;
     policy.records = given.count("records", 1);
@@ -34,7 +57,9 @@ void take_policy(const Given& given, Arguments& arguments) {
         policy.records = every;  // the starts are those of pieces of `every` records
     }
     if (const std::string* pieces = given.text("pieces")) {
-        if (arguments.verb == Verb::kCat) {
+        if (!arguments.plan.empty()) {
+            take_planned_piece(given, arguments);
+        } else if (arguments.verb == Verb::kCat) {
             const Share share = parse_share(given.spelling("pieces"), *pieces);
             policy.pieces = share.count;
             arguments.cat_piece = share.number;
@@ -53,9 +78,10 @@ void take_policy(const Given& given, Arguments& arguments) {
         policy.together.emplace().column = {*column, given.spelling("together")};
         policy.together->accepts_missing = given.has("lenient");
     }
-    if (policy.pieces || policy.records || policy.size) return;
+    take_by(given, policy);
+    if (policy.pieces || policy.records || policy.size || policy.by || !arguments.plan.empty()) return;
     switch (arguments.verb) {
-        case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE or -n PIECES");
+        case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE, -n PIECES or --by COLUMN");
         case Verb::kOffsets: throw UsageError("offsets needs -l RECORDS, -C SIZE, -n PIECES or --every N");
         case Verb::kCat:
         case Verb::kCount:
@@ -64,7 +90,9 @@ void take_policy(const Given& given, Arguments& arguments) {
         case Verb::kMachine:
         case Verb::kIndex:
         case Verb::kSample:
-        case Verb::kJoin: break;
+        case Verb::kJoin:
+        case Verb::kScan: break;
+        case Verb::kPlan: throw UsageError("plan needs -l RECORDS or -n PIECES; -C needs the data");
     }
 }
 
@@ -121,11 +149,14 @@ void take_dialect(const Given& given, Arguments& arguments) {
 }
 
 // To be called when the dialect is known.
-void take_together(const Given& given, Arguments& arguments) {
-    std::optional<Together>& together = arguments.policy.together;
-    if (!together) return;
-    together->is_delimiter_given = !arguments.dialect.sniff_delimiter;
-    together->is_header_given = given.has("header") || given.has("no-header");
+void take_key_columns(const Given& given, Arguments& arguments) {
+    const auto take = [&](auto& key) {
+        if (!key) return;
+        key->is_delimiter_given = !arguments.dialect.sniff_delimiter;
+        key->is_header_given = given.has("header") || given.has("no-header");
+    };
+    take(arguments.policy.together);
+    take(arguments.policy.by);
 }
 
 void take_execution(const Given& given, Arguments& arguments) {
@@ -149,13 +180,21 @@ void take_execution(const Given& given, Arguments& arguments) {
     }
 }
 
+const char* default_names(const Given& given, const Policy& policy) {
+    if (!policy.by || policy.by->buckets) return "{stem}.{i}{ext}";
+    if (given.has("hive")) return "{value}/{stem}.{i}{ext}";
+    return policy.records || policy.size ? "{stem}.{value}.{i}{ext}" : "{stem}.{value}{ext}";
+}
+
 void take_output(const Given& given, Arguments& arguments) {
+    arguments.output.names = default_names(given, arguments.policy);
     if (const std::string* output = given.text("output")) arguments.output.names = *output;
+    arguments.output.hive_names = given.has("hive");
     arguments.output.first_index = given.count("first-index", 0).value_or(1);
     constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
     if (arguments.output.first_index > kMaxFirstIndex)
         throw UsageError(formatted("--first-index: the largest value is {}", kMaxFirstIndex));
-    arguments.output.make_directories = given.has("mkdir");
+    arguments.output.make_directories = given.has("mkdir") || arguments.output.hive_names;
     arguments.output.replace = given.has("force");
     arguments.output.resume = given.has("resume");
     arguments.output.sync = given.has("sync");
@@ -290,7 +329,7 @@ void take_index(const Given& given, Arguments& arguments) {
     if (is_required && arguments.snapshot) throw UsageError("--index require and --snapshot exclude each other");
     if (is_required && !arguments.stage.options.is_empty())
         throw UsageError("--index require cannot be combined with rules, which read the whole input");
-    const bool scans = verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range;
+    const bool scans = (verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range) && arguments.plan.empty();
     const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (scans || is_required);
     arguments.index = can_use ? use : IndexUse::kNever;
 }
@@ -324,6 +363,23 @@ void take_join(const Given& given, Arguments& arguments) {
         throw UsageError("join needs PIECEs, or --manifest FILE");
 }
 
+void take_scan(const Given& given, Arguments& arguments) {
+    take_dialect(given, arguments);
+    take_execution(given, arguments);
+    take_talk(given, arguments);
+    take_byte_range(given, arguments);
+}
+
+void take_plan(const Given& given, Arguments& arguments) {
+    take_header(given, arguments);
+    take_policy(given, arguments);
+    take_talk(given, arguments);
+    arguments.lenient = given.has("lenient");
+    arguments.strict = given.has("strict");
+    arguments.inputs = given.inputs();
+    if (arguments.inputs.empty()) arguments.inputs = {"-"};
+}
+
 }  // namespace
 
 Shell parse_shell(const std::string& name) { return parse_choice("--completion", name, kShells); }
@@ -346,6 +402,15 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
         take_join(given, arguments);
         return arguments;
     }
+    if (verb == Verb::kScan) {
+        take_scan(given, arguments);
+        return arguments;
+    }
+    if (verb == Verb::kPlan) {
+        take_plan(given, arguments);
+        return arguments;
+    }
+    take_range_plan(given, arguments);
     take_policy(given, arguments);
     take_clone(given, arguments);
     take_header(given, arguments);
@@ -355,7 +420,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_compression(given, arguments);
     take_filter(given, arguments);
     take_stage(given, arguments);
-    take_together(given, arguments);
+    take_key_columns(given, arguments);
     take_inputs(given, arguments);
     take_talk(given, arguments);
     take_range(given, arguments);

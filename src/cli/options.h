@@ -23,8 +23,21 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-enum class Verb : std::uint8_t { kSplit, kOffsets, kCat, kCount, kCheck, kKey, kMachine, kIndex, kSample, kJoin };
-constexpr unsigned kVerbCount = 10;
+enum class Verb : std::uint8_t {
+    kSplit,
+    kOffsets,
+    kCat,
+    kCount,
+    kCheck,
+    kKey,
+    kMachine,
+    kIndex,
+    kSample,
+    kJoin,
+    kScan,
+    kPlan
+};
+constexpr unsigned kVerbCount = 12;
 
 // Whether the index beside a file is looked for, and used if it is good.
 enum class IndexUse : std::uint8_t { kNever, kAuto, kRequire };
@@ -33,6 +46,12 @@ enum class IndexUse : std::uint8_t { kNever, kAuto, kRequire };
 struct RecordRange {
     std::uint64_t first = 1;
     std::uint64_t last = UINT64_MAX;
+};
+
+// Bytes from 0; the first one belongs to it, the last one does not.
+struct ByteRange {
+    std::uint64_t begin = 0;
+    std::optional<std::uint64_t> end;  // nothing: the end of the input
 };
 
 enum class When : std::uint8_t { kNever, kAuto, kAlways };
@@ -83,6 +102,11 @@ struct Arguments {
     std::uint64_t sample_size = 0;      // of the verb sample
     std::optional<std::uint64_t> seed;  // of the verb sample
     PieceList pieces;                   // of the verb join
+    // Of scan, and of offsets and cat with --plan.
+    ByteRange bytes;                          // of scan
+    std::optional<std::uint64_t> input_size;  // of scan
+    std::string input_version;                // empty: that of the file
+    std::string plan;                         // path of the plan; empty without one
 };
 
 // What ends a line of text on standard output.

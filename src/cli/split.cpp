@@ -101,7 +101,7 @@ private:
 // Says that --clone would have worked for a large file that was cut into plain files.
 void remark_clone(const Arguments& arguments, const Input& input, const std::string& path,
                   const Diagnostics& diagnostics) {
-    const bool can_be_aligned = arguments.policy.pieces || arguments.policy.size;
+    const bool can_be_aligned = arguments.policy.pieces || (arguments.policy.size && !arguments.policy.by);
     const bool are_plain = arguments.output.filter.empty() && arguments.output.compression.format == Compression::kNone;
     if (arguments.clone || !can_be_aligned || !are_plain || path.empty()) return;
     if (input.blob().size() <= kWorthCloning || !can_clone(input, path)) return;

@@ -110,6 +110,18 @@ RecordRange parse_range(const std::string& option, const std::string& text) {
     return range;
 }
 
+ByteRange parse_byte_range(const std::string& option, const std::string& text) {
+    ByteRange range;
+    const std::size_t dash = text.find('-');
+    if (dash == std::string::npos || text.size() == 1)
+        throw UsageError(formatted("{}: '{}' is no range A-B, A- or -B", option, text));
+    if (dash > 0) range.begin = parse_count(option, text.substr(0, dash), 0);
+    if (dash + 1 < text.size()) range.end = parse_count(option, text.substr(dash + 1), 0);
+    if (range.end && *range.end < range.begin)
+        throw UsageError(formatted("{}: '{}' ends before it begins", option, text));
+    return range;
+}
+
 std::uint8_t parse_byte(const std::string& option, const std::string& text) {
     struct Row {
         std::string_view text;

@@ -29,6 +29,9 @@ Share parse_share(const std::string& option, const std::string& text);
 // "A-B", "A-", "-B" or "A": records from 1, both ends included.
 RecordRange parse_range(const std::string& option, const std::string& text);
 
+// "A-B", "A-" or "-B": bytes from 0, B not included.
+ByteRange parse_byte_range(const std::string& option, const std::string& text);
+
 // One byte: itself, \t, \0, \\, \xHH, or "tab".
 std::uint8_t parse_byte(const std::string& option, const std::string& text);
 

@@ -11,6 +11,8 @@ void run_split(Context& context, const Cancellation& cancellation);
 void run_offsets(Context& context);
 void run_cat(Context& context);
 void run_sample(Context& context);
+void run_scan(Context& context);
+void run_plan(Context& context);
 // Sets Arguments::pieces and `inputs` of the verb join. Throws as read_piece_list().
 void list_pieces(Context& context);
 void run_join(Context& context, const Cancellation& cancellation);

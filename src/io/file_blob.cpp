@@ -94,11 +94,18 @@ std::unique_ptr<FileBlob> make_memory_blob(const Source& source, std::span<const
 }
 
 FileBehind file_behind(const Blob& blob) noexcept {
+    if (const auto* range = dynamic_cast<const RangeBlob*>(&blob)) {
+        FileBehind behind = file_behind(range->whole());
+        behind.offset += range->begin();
+        return behind;
+    }
     const auto* file = dynamic_cast<const FileBlob*>(&blob);
     return file != nullptr ? FileBehind{file->source().file.get(), file->source().offset} : FileBehind{};
 }
 
 std::span<const std::uint8_t> mapped_bytes(const Blob& blob, std::uint64_t offset, std::uint64_t size) noexcept {
+    if (const auto* range = dynamic_cast<const RangeBlob*>(&blob))
+        return mapped_bytes(range->whole(), range->begin() + offset, size);
     const auto* file = dynamic_cast<const FileBlob*>(&blob);
     return file != nullptr && file->is_mapped() ? file->mapped().subspan(offset, size)
                                                 : std::span<const std::uint8_t>();

@@ -18,12 +18,6 @@ namespace {
 // Two files are compared in parts of this size.
 constexpr std::uint64_t kPartSize = std::uint64_t{1} << 20;
 
-bool is_same(const Directory& directory, const std::string& name, const FileIdentity& identity) noexcept {
-    struct stat status;
-    return ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           identity_of(status).is_same_file(identity);
-}
-
 void remove(const Directory& directory, const std::string& name) noexcept {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
 }
@@ -100,7 +94,7 @@ std::optional<FileIdentity> TemporaryFile::present(const Cancellation* cancellat
 
 PublishedFile TemporaryFile::publish() {
     // Made before the file gets its name: nothing may throw after that. `published` knows the file by its identity.
-    PublishedFile published(*directory_, name_, identity(), "");
+    PublishedFile published(*directory_, name_, identity(), nullptr);
     if (!hidden_name_.empty()) {
         fd_.close(path());  // may report a failed write
         move_to_name();
@@ -112,7 +106,8 @@ PublishedFile TemporaryFile::publish() {
 }
 
 PublishedFile TemporaryFile::publish_instead(std::string hidden_name) {
-    PublishedFile published(*directory_, name_, identity(), hidden_name);  // as in publish()
+    PublishedFile published(*directory_, name_, identity(),
+                            std::make_unique<const std::string>(hidden_name));  // as in publish()
     if (hidden_name_.empty()) {
         if (link_descriptor(fd_.get(), *directory_, hidden_name) != 0) throw_errno(path());
         hidden_name_ = std::move(hidden_name);
@@ -159,19 +154,23 @@ PublishedFile::PublishedFile(PublishedFile&& other) noexcept
     : directory_(other.directory_),
       name_(std::exchange(other.name_, {})),
       replaced_(std::move(other.replaced_)),
-      identity_(other.identity_) {}
+      device_(other.device_),
+      inode_(other.inode_) {}
 
 PublishedFile::~PublishedFile() {
-    if (name_.empty() || !is_same(*directory_, name_, identity_)) return;
-    if (replaced_.empty()) {
+    if (name_.empty()) return;
+    struct stat now;
+    if (::fstatat(directory_->descriptor(), name_.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (now.st_dev != device_ || now.st_ino != inode_) return;
+    if (!replaced_) {
         remove(*directory_, name_);
     } else {
-        ::renameat(directory_->descriptor(), replaced_.c_str(), directory_->descriptor(), name_.c_str());
+        ::renameat(directory_->descriptor(), replaced_->c_str(), directory_->descriptor(), name_.c_str());
     }
 }
 
 void PublishedFile::keep() noexcept {
-    if (!replaced_.empty()) remove(*directory_, replaced_);
+    if (replaced_) remove(*directory_, *replaced_);
     name_.clear();
 }
 

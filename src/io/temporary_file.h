@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ private:
     Fd fd_;
 };
 
-// A file that has its name, and is removed again unless it is kept.
+// A file that has its name, and is removed again unless it is kept. Small: there may be a million of them.
 class PublishedFile {
 public:
     PublishedFile(PublishedFile&& other) noexcept;
@@ -45,13 +46,19 @@ public:
 
 private:
     friend class TemporaryFile;
-    PublishedFile(const Directory& directory, std::string name, FileIdentity identity, std::string replaced)
-        : directory_(&directory), name_(std::move(name)), replaced_(std::move(replaced)), identity_(identity) {}
+    PublishedFile(const Directory& directory, std::string name, const FileIdentity& identity,
+                  std::unique_ptr<const std::string> replaced)
+        : directory_(&directory),
+          name_(std::move(name)),
+          replaced_(std::move(replaced)),
+          device_(identity.device),
+          inode_(identity.inode) {}
 
     const Directory* directory_;
-    std::string name_;      // empty once it is kept
-    std::string replaced_;  // the hidden name of what had the name before, or empty
-    FileIdentity identity_;
+    std::string name_;                             // empty once it is kept
+    std::unique_ptr<const std::string> replaced_;  // the hidden name of what had the name before, or null
+    std::uint64_t device_;
+    std::uint64_t inode_;
 };
 
 // A file that is being written: without a name, or under a hidden name where the file system has no files without

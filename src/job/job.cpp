@@ -21,8 +21,10 @@
 #include "base/parallel.h"
 #include "cleave/foreign.h"
 #include "cleave/names.h"
+#include "cleave/value_names.h"
 #include "io/copy.h"
 #include "io/page_cache.h"
+#include "job/by_value.h"
 #include "job/manifest.h"
 #include "job/piece_reports.h"
 #include "job/stage_report.h"
@@ -36,6 +38,7 @@
 #include "write/feed.h"
 #include "write/file_target.h"
 #include "write/filter_target.h"
+#include "write/gather.h"
 #include "write/threads.h"
 
 namespace cleave {
@@ -96,9 +99,11 @@ private:
     JobReport run_to_end() {
         report_.sniffed = settle_dialect(job_.dialect, input_);
         if (output_.clone == CloneMode::kAlways) refuse_unclonable();
-        if (needs_whole_input(policy_)) spool();
+        if (needs_whole_input(policy_) && !(policy_.by && has_rules())) spool();
         compile_stage();
-        if (is_one_pass()) {
+        if (policy_.by) {
+            cut_by_value();
+        } else if (is_one_pass()) {
             cut_in_order();
         } else if (staging_) {
             cut_by_stage();
@@ -106,7 +111,7 @@ private:
             cut_by_index();
         }
         if (staging_) report_.counts = staging_->counts();
-        if (staging_) report_.findings.size = report_.header_size + reports_.written();
+        if (is_rewritten()) report_.findings.size = report_.header_size + reports_.written();
         SideTexts texts;
         if (!output_.manifest.empty()) texts.manifest = reports_.manifest().text(facts());
         if (staging_ && !output_.report.empty()) {
@@ -117,6 +122,10 @@ private:
         target_->commit();
         return std::move(report_);  // a copy could fail, and the pieces stay
     }
+
+    bool has_rules() const { return !job_.stage.options.is_empty(); }
+    // Whether pieces have other bytes than the input.
+    bool is_rewritten() const { return staging_ || (by_value_ && !by_value_->is_of_input()); }
 
     bool makes_plain_files() const {
         return output_.filter.empty() && output_.compression.format == Compression::kNone;
@@ -131,7 +140,7 @@ private:
 
     void spool() {
         if (!input_.is_stream()) return;
-        if (!job_.stage.options.is_empty() && !job_.stage.may_spool) throw SpoolError();
+        if (has_rules() && !job_.stage.may_spool) throw SpoolError();
         refuse_foreign(input_.peek(kSniffSize));  // rather than after the copy
         input_.spool(job_.execution.meter);
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
@@ -140,11 +149,13 @@ private:
 
     // Makes the staging if there is a stage that changes anything.
     void compile_stage() {
-        if (job_.stage.options.is_empty()) return;
+        if (!has_rules()) return;
         staging_ = std::make_unique<Staging>(input_, dialect(), policy_, job_.stage, job_.execution);
         observer_.compiled(staging_->stage(), staging_->header_records());
-        if (!staging_->changes_input() && output_.report.empty()) return staging_.reset();
-        reports_.set_starts_follow();
+        // What becomes of a stream is written to a file for pieces by value, even if it is the same.
+        const bool is_needed = staging_->changes_input() || (policy_.by && input_.is_stream());
+        if (!is_needed && output_.report.empty()) return staging_.reset();
+        if (!policy_.by) reports_.set_starts_follow();
     }
 
     bool is_one_pass() const {
@@ -156,22 +167,47 @@ private:
     }
 
     void make_target(const std::optional<std::uint64_t>& count) {
-        namer_.emplace(output_.names, input_.path(), output_.first_index, count);
+        const bool have_values = by_value_ && !policy_.by->buckets;
+        namer_.emplace(output_.names, input_.path(), output_.first_index, count,
+                       have_values ? std::optional(by_value_->plan().most_of_key()) : std::nullopt);
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
-            target_ = std::make_unique<DryTarget>(input_, policy_.header, *namer_, output_, threads);
+            target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads);
         } else if (!output_.filter.empty()) {
             target_ = std::make_unique<FilterTarget>(input_, output_);
         } else {
-            target_ = std::make_unique<FileTarget>(input_, policy_.header, *namer_, output_, threads);
+            target_ = std::make_unique<FileTarget>(input_, *namer_, output_, threads);
         }
     }
 
     std::vector<std::string> names_of(std::span<const Piece> pieces) const {
         std::vector<std::string> names;
         names.reserve(pieces.size());
-        for (const Piece& piece : pieces) names.push_back(namer_->name(piece));
+        const std::vector<std::string> of_values = names_of_values();
+        for (const Piece& piece : pieces) {
+            PieceValue value;
+            if (!of_values.empty()) {
+                const ValuePlan::Place place = by_value_->plan().place_of(piece.number);
+                value = {of_values[place.key], place.before + 1};
+            }
+            names.push_back(namer_->name(piece, value));
+        }
         return names;
+    }
+
+    std::vector<std::string> names_of_values() const {
+        if (!by_value_ || !namer_->has_value()) return {};
+        const ValuePlan& plan = by_value_->plan();
+        const auto value = [&](std::size_t key, std::size_t column) { return plan.value(key, column); };
+        return value_names(plan.key_count(), value, {output_.hive_names, plan.columns()});
+    }
+
+    // What a piece consists of.
+    std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const {
+        if (by_value_) return by_value_->plan().parts(piece.number);
+        room = {BlobRange{0, header_size_in(policy_.header, piece.number, report_.header_size)},
+                BlobRange{piece.start, piece.length}};
+        return room;
     }
 
     InputFacts facts() const {
@@ -185,12 +221,14 @@ private:
     }
 
     // Throws OtherPieceError if an existing manifest belongs to another job.
-    void check_manifest() const {
+    void check_manifest(std::span<const std::string> paths) const {
         if (!output_.resume || output_.replace || output_.manifest.empty()) return;
         PlanJson plan;
-        for (const Piece& piece : pieces_) {
+        for (std::size_t i = 0; i < pieces_.size(); ++i) {
+            const Piece& piece = pieces_[i];
             const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            plan.add(piece, PieceFile{namer_->name(piece), {header_size + piece.length, {}, {}}});
+            plan.add(piece, PieceFile{paths[i], {header_size + piece.length, {}, {}}},
+                     by_value_ ? by_value_->values_of(piece.number) : std::vector<std::string>());
         }
         check_resumed(output_.manifest, plan.text(facts()));
     }
@@ -207,10 +245,32 @@ private:
             report_.header_size = plan_all(index, pieces_);
         }
         for (const Piece& piece : pieces_) reports_.cut(piece);
+        write_planned();
+    }
+
+    void cut_by_value() {
+        by_value_.emplace(input_, dialect(), policy_, job_.execution, staging_.get(),
+                          [this](const Findings& findings) { reports_.found(findings); });
+        reports_.set_values([this](std::uint64_t number) { return by_value_->values_of(number); });
+        report_.header_size = by_value_->plan().header_size();
+        pieces_ = by_value_->plan().take_pieces();
+        for (const Piece& piece : pieces_) reports_.cut(piece);
+        write_planned();
+    }
+
+    // Writes the pieces, each from its parts of the input.
+    void write_planned() {
         make_target(pieces_.size());
-        check_manifest();
         std::vector<std::string> paths = names_of(pieces_);
-        const std::vector<char> are_there = target_->prepare(pieces_, paths);
+        check_manifest(paths);
+        std::vector<char> are_there(pieces_.size());
+        if (is_rewritten()) {
+            target_->prepare({}, paths, {});
+        } else {
+            are_there = target_->prepare(pieces_, paths,
+                                         [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
+        }
+        if (by_value_ && !output_.dry_run) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
@@ -230,9 +290,9 @@ private:
             for (const Piece& piece : pieces_) reports_.cut(piece);
         }
         make_target(pieces_.size());
-        check_manifest();
         std::vector<std::string> paths = names_of(pieces_);
-        target_->prepare({}, paths);
+        check_manifest(paths);
+        target_->prepare({}, paths, {});
         const unsigned threads = threads_within(job_.execution.threads, kDescriptorsOfFilter);
         const auto share = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged.size(), 1, threads));
         write_side_by_side(threads,
@@ -274,10 +334,7 @@ private:
         PieceResult result;
         if (!is_there || output_.checksum) {
             const std::unique_ptr<PieceOutput> output = is_there ? make_checksum_only() : target_->open(piece, path);
-            const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
-                          [&](std::span<const std::uint8_t> bytes) { output->write(bytes); });
-            output->write_body(input_, piece, header_size, job_.execution.meter);
+            write_parts(piece, *output);
             result = output->finish(piece);
         } else if (job_.execution.meter != nullptr) {
             job_.execution.meter->written += piece.length;
@@ -285,10 +342,25 @@ private:
         reports_.finished(piece, std::move(path), result);
     }
 
+    void write_parts(const Piece& piece, PieceOutput& output) const {
+        if (by_value_ && output_.dry_run) {
+            if (job_.execution.meter != nullptr) job_.execution.meter->written += piece.length;
+            return;
+        }
+        const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
+        if (by_value_) {
+            Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
+            return gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+        }
+        for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
+                      [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
+        output.write_body(input_, piece, header_size, job_.execution.meter);
+    }
+
     void cut_in_order() {
         make_target(policy_.pieces);
         const StoppableInput stoppable(input_, *target_);
-        target_->prepare({}, names_known_beforehand());
+        target_->prepare({}, names_known_beforehand(), {});
         // One thread writes plain files as fast as an input can be read in order.
         const bool is_one_thread = makes_plain_files() || output_.dry_run;
         const unsigned threads = is_one_thread ? 1 : threads_within(job_.execution.threads, kDescriptorsOfFilter);
@@ -319,7 +391,8 @@ private:
     // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may stem from
     // bytes that have changed and then changed back.
     bool is_checkable() const {
-        return !input_.is_stream() && !staging_ && (output_.dry_run || (output_.filter.empty() && !output_.checksum));
+        return !input_.is_stream() && !is_rewritten() &&
+               (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
     // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
@@ -332,11 +405,17 @@ private:
     bool pieces_match_input() {
         const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
         std::vector<Piece> planned;
-        plan_all(again, planned);
+        if (by_value_) {
+            by_value_->plan() = ValuePlan(again, policy_);
+            planned = by_value_->plan().take_pieces();
+        } else {
+            plan_all(again, planned);
+        }
         if (again.findings() != report_.findings) return false;
         // With one pass pieces_ is empty. Reports were then made from the same bytes as the pieces.
         if (!pieces_.empty() && planned != pieces_) return false;
-        return target_->match_input(planned, names_of(planned));
+        return target_->match_input(planned, names_of(planned),
+                                    [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
     }
 
     Input& input_;
@@ -348,6 +427,7 @@ private:
     PieceReports reports_;
     std::vector<Piece> pieces_;         // with two passes
     std::unique_ptr<Staging> staging_;  // with a stage
+    std::optional<ByValue> by_value_;   // with Policy::by
     std::optional<PieceNamer> namer_;
     std::unique_ptr<PieceTarget> target_;
 };
@@ -358,6 +438,9 @@ void check(const Job& job) {
     check(job.output);
     if (job.passes == Passes::kOne && (job.output.resume || job.output.clone != CloneMode::kNever)) {
         throw std::invalid_argument("job: resume and clone need two passes");
+    }
+    if (job.policy.by && (job.passes == Passes::kOne || job.output.clone != CloneMode::kNever)) {
+        throw std::invalid_argument("job: pieces by value need two passes, and share no blocks");
     }
 }
 

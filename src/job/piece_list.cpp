@@ -27,11 +27,9 @@ Json member_or_null(const Json& object, const char* name) {
 }
 
 HeaderMode mode_of(const Json& header) {
-    const Json& mode = member(header, "mode");
-    for (const HeaderMode known : {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone}) {
-        if (mode == Json(name_of(known))) return known;
-    }
-    refuse("its header mode is not known");
+    const auto mode = header_mode_named(member(header, "mode"));
+    if (!mode) refuse("its header mode is not known");
+    return *mode;
 }
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -29,7 +29,9 @@ void PieceReports::tell(Finished finished) {
     written_ += piece.length;
     file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
     if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
-    if (!job_.output.manifest.empty()) manifest_.add(piece, file);
+    if (!job_.output.manifest.empty()) {
+        manifest_.add(piece, file, values_of_ ? values_of_(piece.number) : std::vector<std::string>());
+    }
     observer_.finished(piece, file.name, file.result);
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cleave/job.h"
 #include "job/plan_json.h"
@@ -21,6 +24,10 @@ public:
     // From here on Piece::start need not be set: each piece starts where the one before it ends, and the first one
     // after the header. To be called before the first finished().
     void set_starts_follow() { starts_follow_ = true; }
+
+    // From here on the manifest has the values of each piece, by its number. To be called before the first finished().
+    using ValuesOf = std::function<std::vector<std::string>(std::uint64_t number)>;
+    void set_values(ValuesOf values_of) { values_of_ = std::move(values_of); }
 
     // Sets report.findings.
     void found(const Findings& findings);
@@ -47,6 +54,7 @@ private:
     JobObserver& observer_;
     JobReport& report_;
     bool starts_follow_ = false;
+    ValuesOf values_of_;  // may be empty
     std::mutex mutex_;
     std::uint64_t written_ = 0;                  // bytes of the bodies that were reported
     std::map<std::uint64_t, Finished> waiting_;  // by number

@@ -1,5 +1,7 @@
 #include "job/plan_json.h"
 
+#include <initializer_list>
+
 namespace cleave {
 namespace {
 
@@ -8,6 +10,27 @@ Json byte_json(std::optional<std::uint8_t> byte) {
     if (!byte) return nullptr;
     if (*byte < 0x80) return std::string(1, static_cast<char>(*byte));
     return std::string{static_cast<char>(0xC0 | *byte >> 6), static_cast<char>(0x80 | (*byte & 0x3F))};
+}
+
+// The way back; nothing for null. False if the JSON is neither.
+bool read_byte(const Json& json, std::optional<std::uint8_t>& byte) {
+    byte.reset();
+    if (json == Json()) return true;
+    for (unsigned value = 0; value < 256 && !byte; ++value) {
+        if (json == byte_json(static_cast<std::uint8_t>(value))) byte = static_cast<std::uint8_t>(value);
+    }
+    return byte.has_value();
+}
+
+// Sets `value` to the one of the values with that name. False if there is none.
+template <class Value>
+bool read_name(const Json* json, std::initializer_list<Value> values, Value& value) {
+    for (const Value each : values) {
+        if (json == nullptr || *json != Json(name_of(each))) continue;
+        value = each;
+        return true;
+    }
+    return false;
 }
 
 // In eight digits.
@@ -34,9 +57,11 @@ InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode heade
     return facts;
 }
 
-void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
+void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file, const std::vector<std::string>& values) {
     if (!pieces_.empty()) pieces_ += ',';
-    pieces_ += piece_json(piece, file).text();
+    Json json = piece_json(piece, file);
+    if (!values.empty()) json["values"] = values;
+    pieces_ += json.text();
 }
 
 std::string PlanJson::start_text(const InputFacts& facts) {
@@ -112,6 +137,37 @@ Json dialect_json(const Dialect& dialect) {
     json["terminator"] = name_of(dialect.terminator);
     if (dialect.header == HeaderRecord::kFirst) json["header_record"] = "first";
     return json;
+}
+
+std::optional<Dialect> dialect_of_json(const Json& json) {
+    Dialect dialect;
+    std::optional<std::uint8_t> delimiter;
+    const auto read = [&](const char* name, std::optional<std::uint8_t>& byte) {
+        const Json* value = json.find(name);
+        return value != nullptr && read_byte(*value, byte);
+    };
+    if (!read("delimiter", delimiter) || !delimiter) return std::nullopt;
+    dialect.delimiter = *delimiter;
+    if (!read("quote", dialect.quote) || !read("escape", dialect.escape)) return std::nullopt;
+    const bool is_named =
+        read_name(json.find("quoting"), {Quoting::kFieldStart, Quoting::kAnywhere}, dialect.quoting) &&
+        read_name(json.find("terminator"), {Terminator::kLf, Terminator::kCr, Terminator::kAny}, dialect.terminator);
+    if (!is_named) return std::nullopt;
+    if (dialect.escape &&
+        !read_name(json.find("escape_scope"), {EscapeScope::kEverywhere, EscapeScope::kQuoted}, dialect.escape_scope))
+        return std::nullopt;
+    if (const Json* header = json.find("header_record")) {
+        if (*header != Json("first")) return std::nullopt;
+        dialect.header = HeaderRecord::kFirst;
+    }
+    return dialect_fault(dialect) ? std::nullopt : std::optional(dialect);
+}
+
+std::optional<HeaderMode> header_mode_named(const Json& name) {
+    HeaderMode mode{};
+    const bool is_known =
+        read_name(&name, {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone}, mode);
+    return is_known ? std::optional(mode) : std::nullopt;
 }
 
 const char* name_of(Quoting quoting) { return quoting == Quoting::kFieldStart ? "field-start" : "anywhere"; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cleave/dialect.h"
@@ -37,7 +38,9 @@ struct PieceFile {
 // piece.
 class PlanJson {
 public:
-    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
+    // `values` are those of a piece by value, one for each column.
+    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt,
+             const std::vector<std::string>& values = {});
 
     // All of it, on one line, with a line feed: start_text(), the pieces with commas between them, kEnd.
     std::string text(const InputFacts& facts) const;
@@ -58,11 +61,14 @@ Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::
 // Appends the members of piece_json() to the object.
 void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file);
 Json dialect_json(const Dialect& dialect);
+// The dialect of such JSON. Nothing if it is not that of a dialect without a fault.
+std::optional<Dialect> dialect_of_json(const Json& json);
 
 // The names of a dialect's parts, on the command line and in JSON.
 const char* name_of(Quoting quoting);
 const char* name_of(Terminator terminator);
 const char* name_of(EscapeScope scope);
 const char* name_of(HeaderMode mode);
+std::optional<HeaderMode> header_mode_named(const Json& name);
 
 }  // namespace cleave

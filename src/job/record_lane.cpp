@@ -39,7 +39,7 @@ constexpr std::size_t kLargeRun = std::size_t{1} << 20;
 // and buffers are used for the first time.
 constexpr std::uint64_t kWarmRuns = 256;
 constexpr std::uint64_t kTimedRuns = 512;
-constexpr std::uint64_t kLeastTimed = 16;  // are enough to decide
+constexpr std::uint64_t kLeastTimed = kRunsBeforeDevice - kWarmRuns;  // are enough to decide
 
 // What one thread takes to read a byte of a stream into a page: 0.9 ns with a pipe, on a server of 2025.
 constexpr double kStreamSeconds = 0.9e-9;

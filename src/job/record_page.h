@@ -58,6 +58,7 @@ template <>
 struct SplitType<RecordPage> {
     static Side device(const RecordPage& page) { return page.on_device ? Side::kDevice : Side::kHost; }
     static std::uint64_t bytes(const RecordPage& page) { return page.bytes.size(); }
+    static bool is_pinned(const RecordPage& page) { return page.is_pinned; }
     static RecordPage to(const RecordPage& page, Side side, DeviceStream& stream);
     static std::uint64_t size(const RecordPage& page) { return page.last - page.first; }
     static RecordPage split(const RecordPage& page, std::uint64_t begin, std::uint64_t end);

@@ -31,17 +31,19 @@ Stage stage_of(const InputHead& head, const Dialect& dialect, const StageJob& jo
     }
 }
 
+// The number of the column in what is written. Throws RuleError with `text` if it is left out.
+std::size_t place_in_output(const KeyColumn& column, const Stage& stage, const RuleText& text) {
+    const std::vector<std::size_t>& written = stage.program().rules.selected;
+    const auto found = std::ranges::find(written, column.number);
+    if (found != written.end()) return static_cast<std::size_t>(found - written.begin());
+    throw RuleError("the column " + column.name + " is left out of the pieces", text.origin, text.text, 0);
+}
+
 // The column of Policy::together, as a column of what is written.
 std::optional<KeyField> key_of(const Policy& policy, const InputHead& head, const Stage& stage) {
     if (!policy.together) return std::nullopt;
     KeyColumn column = find_key_column(*policy.together, input_columns(head.sample, stage.dialect(), head.has_header));
-    const std::vector<std::size_t>& written = stage.program().rules.selected;
-    const auto found = std::ranges::find(written, column.number);
-    if (found == written.end()) {
-        const RuleText& text = policy.together->column;
-        throw RuleError("the column " + column.name + " is left out of the pieces", text.origin, text.text, 0);
-    }
-    column.number = static_cast<std::size_t>(found - written.begin());
+    column.number = place_in_output(column, stage, policy.together->column);
     return KeyField(stage.dialect(), std::move(column), policy.together->accepts_missing);
 }
 
@@ -106,6 +108,26 @@ Findings Staging::cut_in_order(PieceSink& sink) {
     findings.header_records = head_.records;
     findings.records = head_.records + lane_.counts().records;
     cutter.finish(findings);
+    return findings;
+}
+
+std::vector<KeyColumn> Staging::key_columns() const {
+    std::vector<KeyColumn> columns =
+        find_key_columns(policy_.by.value(), input_columns(head_.sample, stage_.dialect(), head_.has_header));
+    for (KeyColumn& column : columns) column.number = place_in_output(column, stage_, policy_.by->columns);
+    return columns;
+}
+
+Findings Staging::write_records(const Write& write) {
+    Findings findings;
+    const auto put = [&](std::span<const std::uint8_t> bytes) {
+        write(bytes);
+        findings.size += bytes.size();
+    };
+    put(lane_.header());
+    lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { put(bytes); });
+    findings.header_records = head_.records;
+    findings.records = head_.records + lane_.counts().records;
     return findings;
 }
 

@@ -37,6 +37,12 @@ public:
     // Cuts what is written, as it comes. Not for policies by pieces.
     Findings cut_in_order(PieceSink& sink);
 
+    // The columns of Policy::by, as columns of what is written. Throws RuleError.
+    std::vector<KeyColumn> key_columns() const;
+    // Writes the header, or without one the byte order mark, and all records. Returns the findings of the input, with
+    // the size of what was written.
+    Findings write_records(const Write& write);
+
     // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size or Policy::together must have,
     // starts and lengths of what is written stay 0. Returns the findings of the input.
     Findings plan(bool is_measured, std::vector<StagedPiece>& pieces);

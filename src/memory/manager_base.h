@@ -41,6 +41,8 @@ public:
 protected:
     // `name` must outlive the manager. Optional members are exported as the capabilities say.
     ManagerBase(const char* name, std::uint32_t capabilities) noexcept;
+    // For a name that is a member. To be called by the constructor.
+    void set_name(const char* name) noexcept { face_.name = name; }
 
 private:
     cleave_memory_manager face_;

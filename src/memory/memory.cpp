@@ -157,7 +157,7 @@ Memory MemoryManager::allocate(const MemoryRequest& request) {
 }
 
 MemoryError::MemoryError(const std::string& manager, int error, std::size_t size)
-    : text_(std::make_shared<const std::string>(text_of(manager, error, size))) {}
+    : text_(std::make_shared<const std::string>(text_of(manager, error, size))), error_(error) {}
 
 Memory::Memory(Memory&& other) noexcept
     : manager_(std::move(other.manager_)), memory_(std::exchange(other.memory_, {})), stream_(other.stream_) {}

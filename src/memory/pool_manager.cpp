@@ -41,9 +41,10 @@ std::size_t list_of(std::size_t size) noexcept {
 }  // namespace
 
 PoolManager::PoolManager(const cleave_memory_manager& source, std::uint64_t region_size, DeviceCalls calls) noexcept
-    : ManagerBase("pool", (source.capabilities & (CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PINNED |
-                                                  CLEAVE_MEMORY_CAN_MAPPED | CLEAVE_MEMORY_CAN_DEVICE)) |
-                              CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_CAN_SECRET | CLEAVE_MEMORY_IS_STREAM_ORDERED),
+    : ManagerBase("pool",
+                  (source.capabilities & (CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED |
+                                          CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_CAN_EXPORT)) |
+                      CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_CAN_SECRET | CLEAVE_MEMORY_IS_STREAM_ORDERED),
       source_(source),
       region_size_(region_size),
       calls_(calls) {}
@@ -288,6 +289,18 @@ int PoolManager::info(cleave_memory_space space, std::uint64_t& free_size, std::
         for (; list != nullptr; list = list->next_free) free_size += list->size;
     }
     free_size = std::min(free_size, total_size);
+    return 0;
+}
+
+int PoolManager::export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept {
+    const auto& block = *static_cast<const Block*>(memory.handle);
+    if (block.region->space != CLEAVE_MEMORY_DEVICE) return ENOTSUP;
+    cleave_memory_export made{};
+    const int error = source_.export_ipc(source_.state, &block.region->memory, &made);
+    if (error != 0) return error;
+    made.offset += block.offset;
+    made.size = memory.size;
+    exported = made;
     return 0;
 }
 

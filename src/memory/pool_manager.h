@@ -46,6 +46,8 @@ public:
                  cleave_memory& memory) noexcept override;
     int release(const cleave_memory& memory, void* stream) noexcept override;
     int info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept override;
+    // Of the region, with the offset of the block.
+    int export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept override;
     int reset() noexcept override;
 
 private:

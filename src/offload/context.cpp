@@ -10,14 +10,18 @@ namespace cleave {
 namespace offload {
 namespace {
 
-// For a page of so many bytes. Copies in, bodies and copies out of different pages overlap, so the slowest of them
-// counts. Nothing if that cannot be predicted.
-std::optional<double> device_seconds(Core& core, const Function& function, std::uint64_t in) {
+// For a page. Its copy to pinned memory, copies in, bodies and copies out of different pages overlap, so the slowest of
+// them counts. Nothing if that cannot be predicted.
+std::optional<double> device_seconds(Core& core, const Function& function, const void* page) {
+    const TypeOperations& type = *function.arguments.front();
+    const std::uint64_t in = type.bytes(page);
     const auto body = core.rates.predict(function, Side::kDevice, static_cast<double>(in));
     if (!body || !core.options.profile) return std::nullopt;
     const std::uint64_t out = function.cost.result_bytes ? function.cost.result_bytes({&in, 1}) : in;
-    return std::max({*body + core.options.profile->launch, *core.move_seconds(Side::kDevice, in),
-                     *core.move_seconds(Side::kHost, out)});
+    const MachineProfile& profile = *core.options.profile;
+    const double gathered = type.is_pinned(page) ? 0 : profile.host_copy.seconds(static_cast<double>(in));
+    return std::max({*body + profile.launch, gathered, *core.move_seconds(Side::kDevice, true, in),
+                     *core.move_seconds(Side::kHost, true, out)});
 }
 
 bool is_better(const std::optional<double>& device, const std::optional<double>& host) {
@@ -68,7 +72,7 @@ private:
         }
         predicted = host;
         if (reason != nullptr || !function_.device) return Side::kHost;
-        const std::optional<double> device = device_seconds(core_, function_, bytes);
+        const std::optional<double> device = device_seconds(core_, function_, page.get());
         if (core_.options.policy == DevicePolicy::kAuto && !is_better(device, host)) return Side::kHost;
         predicted = device;
         return Side::kDevice;

@@ -49,10 +49,12 @@ DeviceStream Core::make_page_stream() const {
     return made;
 }
 
-std::optional<double> Core::move_seconds(Side to, std::uint64_t bytes) const {
+std::optional<double> Core::move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const {
     if (!options.profile) return std::nullopt;
-    const Rate& rate = to == Side::kDevice ? options.profile->in : options.profile->out;
-    return rate.seconds(static_cast<double>(bytes));
+    const MachineProfile& profile = *options.profile;
+    const Rate& in = is_pinned ? profile.in : profile.ordinary_in;
+    const Rate& out = is_pinned ? profile.out : profile.ordinary_out;
+    return (to == Side::kDevice ? in : out).seconds(static_cast<double>(bytes));
 }
 
 const char* Core::reason_for_host() const {

@@ -39,8 +39,8 @@ public:
     // A new stream for pages.
     DeviceStream make_page_stream() const;
 
-    // Seconds; nothing where the profile does not say.
-    std::optional<double> move_seconds(Side to, std::uint64_t bytes) const;
+    // Seconds of a move from or to memory of the host that is pinned or not; nothing without a profile.
+    std::optional<double> move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const;
     // Why the device is not to be considered; null if it is.
     const char* reason_for_host() const;
 

@@ -8,11 +8,18 @@
 namespace cleave {
 namespace {
 
+constexpr std::uint32_t kSpaces =
+    CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED | CLEAVE_MEMORY_CAN_DEVICE;
+
+std::string join_names(const MemoryManager& chosen, const MemoryManager* standard) {
+    const std::uint32_t missing = kSpaces & ~chosen.manager().capabilities;
+    const bool is_needed = standard != nullptr && (standard->manager().capabilities & missing) != 0;
+    return is_needed ? chosen.name() + " with " + standard->name() : chosen.name();
+}
+
 std::uint32_t capabilities_of(const MemoryManager& chosen, const MemoryManager* standard) {
     const std::uint32_t first = chosen.manager().capabilities;
     const std::uint32_t second = standard != nullptr ? standard->manager().capabilities : 0;
-    constexpr std::uint32_t kSpaces =
-        CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED | CLEAVE_MEMORY_CAN_DEVICE;
     const std::uint32_t of_device = (first & CLEAVE_MEMORY_CAN_DEVICE) != 0 ? first : second;
     return ((first | second) & kSpaces) | CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_CAN_SECRET |
            (of_device & CLEAVE_MEMORY_IS_STREAM_ORDERED);
@@ -28,12 +35,15 @@ struct DeviceMemoryManager::Given {
 };
 
 DeviceMemoryManager::DeviceMemoryManager(std::shared_ptr<Device> device, std::shared_ptr<MemoryManager> chosen,
-                                         std::shared_ptr<MemoryManager> standard, std::uint64_t limit) noexcept
+                                         std::shared_ptr<MemoryManager> standard, std::uint64_t limit)
     : ManagerBase("offload", capabilities_of(*chosen, standard.get())),
+      name_(join_names(*chosen, standard.get())),
       device_(std::move(device)),
       chosen_(std::move(chosen)),
       standard_(std::move(standard)),
-      limit_(limit != 0 ? limit : UINT64_MAX) {}
+      limit_(limit != 0 ? limit : UINT64_MAX) {
+    set_name(name_.c_str());
+}
 
 const cleave_memory_manager* DeviceMemoryManager::manager_of(cleave_memory_space space) const noexcept {
     for (const MemoryManager* one : {chosen_.get(), standard_.get()}) {
@@ -87,6 +97,10 @@ int DeviceMemoryManager::info(cleave_memory_space space, std::uint64_t& free_siz
 
 // A context never resets its manager: values that it gave to the user would lose their memory.
 int DeviceMemoryManager::reset() noexcept { return ENOTSUP; }
+
+void rethrow_if_broken(const MemoryError& error) {
+    if (error.error() == EPROTO) throw;
+}
 
 ContextMemory make_context_memory(const std::shared_ptr<Device>& device, std::shared_ptr<MemoryManager> chosen,
                                   std::uint64_t limit) {

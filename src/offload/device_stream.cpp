@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "offload/device_memory.h"
+
 namespace cleave {
 void check(const DeviceStatus& status, const char* doing) {
     if (status.is_good()) return;
@@ -49,6 +51,7 @@ Memory DeviceStream::allocate(std::size_t size, std::uint32_t flags) {
     try {
         return state_->memory->allocate({size, MemorySpace::kDevice, 0, flags | state_->memory_flags, state_->stream});
     } catch (const MemoryError& error) {
+        rethrow_if_broken(error);
         throw DeviceError(DeviceFault::kOutOfMemory, error.what());
     }
 }
@@ -57,7 +60,8 @@ Memory DeviceStream::allocate_host(std::size_t size) {
     if (state_->blocks) {
         try {
             return state_->memory->allocate({size, MemorySpace::kPinned, 0, state_->memory_flags, nullptr});
-        } catch (const MemoryError&) {  // ordinary memory does too
+        } catch (const MemoryError& error) {
+            rethrow_if_broken(error);  // else ordinary memory does too
         }
     }
     return state_->memory->allocate({size, MemorySpace::kHost, 0, state_->memory_flags, nullptr});

@@ -74,6 +74,7 @@ private:
     void place();
     void choose_places();
     std::vector<PlacementNode> placement_nodes();
+    double move_seconds(const Item& item, Side to) const;
     void predict(const Item& item, PlacementNode& node);
     Kind kind_of(const Item& item) const;
     void find_groups();

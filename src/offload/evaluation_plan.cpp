@@ -84,8 +84,8 @@ std::vector<PlacementNode> Evaluation::placement_nodes() {
         const bool can_move = item.node->type->can_move;
         const bool is_everywhere = !can_move || (item.host && item.device);
         if (!is_everywhere) {
-            node.to_device = core_.move_seconds(Side::kDevice, item.bytes).value_or(0);
-            node.to_host = core_.move_seconds(Side::kHost, item.bytes).value_or(0);
+            node.to_device = move_seconds(item, Side::kDevice);
+            node.to_host = move_seconds(item, Side::kHost);
         }
         if (!item.function) {
             node.host = is_everywhere || item.host ? 0 : kNever;
@@ -96,6 +96,13 @@ std::vector<PlacementNode> Evaluation::placement_nodes() {
         predict(item, node);
     }
     return nodes;
+}
+
+// Of the value, or of the one that is going to be made. What a body makes on the host, or what comes back from the
+// device, is taken to be in ordinary memory. Without a profile it does not count.
+double Evaluation::move_seconds(const Item& item, Side to) const {
+    const bool is_pinned = to == Side::kDevice && item.host && item.node->type->is_pinned(item.host.get());
+    return core_.move_seconds(to, is_pinned, item.bytes).value_or(0);
 }
 
 // The seconds of a function. With kGpu they do not count, and may be unknown.
@@ -169,8 +176,11 @@ void Evaluation::start_report(std::size_t item, Side side) {
         const bool is_there = side == Side::kHost ? argument.host != nullptr : argument.device != nullptr;
         const bool will_be_made_there = !argument.host && !argument.device && argument.side == side;
         if (is_there || will_be_made_there || !argument.node->type->can_move || !report.predicted) continue;
-        const auto moved = core_.move_seconds(side, argument.bytes);
-        report.predicted = moved ? std::optional(*report.predicted + *moved) : std::nullopt;
+        if (!core_.options.profile) {
+            report.predicted.reset();
+        } else {
+            *report.predicted += move_seconds(argument, side);
+        }
     }
     if (side == Side::kDevice && report.predicted && core_.options.profile) {
         *report.predicted += core_.options.profile->launch;

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "offload/device_memory.h"
+
 namespace cleave {
 namespace {
 
@@ -32,7 +34,8 @@ std::shared_ptr<Memory> PinnedBlocks::take(std::size_t size) {
     }
     try {
         if (block.size() == 0) block = memory_->allocate({roomy(size), MemorySpace::kPinned, 0, flags_, nullptr});
-    } catch (const MemoryError&) {  // the caller does without
+    } catch (const MemoryError& error) {
+        rethrow_if_broken(error);  // else the caller does without
         return nullptr;
     }
     const auto give_back = [pool = shared_from_this()](Memory* used) {

@@ -20,7 +20,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kVersion = 2;  // of the format, and of what is measured
+constexpr std::uint64_t kVersion = 3;  // of the format, and of what is measured
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostName = 64;
 
@@ -39,6 +39,8 @@ Json json_of(const MachineProfile& profile) {
     json["driver"] = profile.identity.driver;
     json["in"] = json_of(profile.in);
     json["out"] = json_of(profile.out);
+    json["ordinary_in"] = json_of(profile.ordinary_in);
+    json["ordinary_out"] = json_of(profile.ordinary_out);
     json["open"] = profile.open;
     json["stage"] = profile.stage;
     json["launch"] = profile.launch;
@@ -111,6 +113,8 @@ ReadProfile parse(const std::string& text, const MachineIdentity& identity) {
     profile.identity = {reader.text(*json, "cpu"), reader.text(*json, "device"), reader.text(*json, "driver")};
     profile.in = reader.rate(*json, "in");
     profile.out = reader.rate(*json, "out");
+    profile.ordinary_in = reader.rate(*json, "ordinary_in");
+    profile.ordinary_out = reader.rate(*json, "ordinary_out");
     profile.open = reader.number(*json, "open");
     profile.stage = reader.number(*json, "stage");
     profile.launch = reader.number(*json, "launch");

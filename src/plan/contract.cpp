@@ -5,8 +5,36 @@
 
 namespace cleave {
 
+namespace {
+
+void check(const By& by, const Policy& policy) {
+    if (policy.pieces || policy.together || policy.alignment != 0) {
+        throw std::invalid_argument("policy: by excludes pieces, together and an alignment");
+    }
+    if (by.max_keys == 0 || by.max_keys > By::kMostKeys) {
+        throw std::invalid_argument("policy: the number of values is at least 1, and at most " +
+                                    std::to_string(By::kMostKeys));
+    }
+    if (!by.buckets) return;
+    if (*by.buckets == 0 || *by.buckets > By::kMostKeys) {
+        throw std::invalid_argument("policy: the number of buckets is at least 1, and at most " +
+                                    std::to_string(By::kMostKeys));
+    }
+    if (policy.records || policy.size) throw std::invalid_argument("policy: buckets have no limits");
+}
+
+}  // namespace
+
+const Policy& checked_for_ranges(const Policy& policy) {
+    if (policy.by) throw std::invalid_argument("policy: pieces by value are no ranges");
+    return checked(policy);
+}
+
 const Policy& checked(const Policy& policy) {
-    if (!policy.records && !policy.size && !policy.pieces) throw std::invalid_argument("policy: no limit is set");
+    if (policy.by) check(*policy.by, policy);
+    if (!policy.records && !policy.size && !policy.pieces && !policy.by) {
+        throw std::invalid_argument("policy: no limit is set");
+    }
     if (policy.pieces && (policy.records || policy.size)) {
         throw std::invalid_argument("policy: pieces and the other limits exclude each other");
     }

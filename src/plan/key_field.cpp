@@ -1,5 +1,6 @@
 #include "plan/key_field.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "stage/column_list.h"
@@ -14,7 +15,25 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
     if (!scanner.at_end()) scanner.expected("the end after a column");
     const ColumnFinder finder(columns);
     const std::size_t number = finder.one(syntax, together.column);
-    return {number, finder.name_of(number)};
+    return {number, finder.name_of(number), ""};
+}
+
+std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns) {
+    columns.is_delimiter_given = by.is_delimiter_given;
+    columns.is_header_given = by.is_header_given;
+    RuleScanner scanner(by.columns);
+    const ColumnFinder finder(columns);
+    std::vector<KeyColumn> found;
+    do {
+        const ColumnSyntax syntax = parse_column(scanner);
+        const std::size_t number = finder.one(syntax, by.columns);
+        if (std::ranges::find(found, number, &KeyColumn::number) != found.end()) {
+            scanner.fail("the column " + finder.name_of(number) + " is named twice", syntax.place);
+        }
+        found.push_back({number, finder.name_of(number), columns.names.empty() ? "" : columns.names[number]});
+    } while (scanner.accept(","));
+    if (!scanner.at_end()) scanner.expected("',' or the end after a column");
+    return found;
 }
 
 Value KeyField::raw(const RecordBlock& block, std::size_t record) const {

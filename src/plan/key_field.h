@@ -1,9 +1,11 @@
-// The column that Policy::together names, and its value in a record.
+// The columns that Policy::together and Policy::by name, and their values in a record.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cleave/fields.h"
 #include "cleave/plan.h"
@@ -16,10 +18,12 @@ namespace cleave {
 struct KeyColumn {
     std::size_t number = 0;  // from 0
     std::string name;        // for messages
+    std::string header;      // what the header calls it, for pieces by value; empty without a header
 };
 
-// Throws RuleError if the input has no such column.
+// Both throw RuleError if the input has no such column, or a column is named twice.
 KeyColumn find_key_column(const Together& together, InputColumns columns);
+std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns);
 
 // Immutable, any thread.
 class KeyField {
@@ -29,6 +33,7 @@ public:
         : dialect_(dialect), column_(std::move(column)), accepts_missing_(accepts_missing), decoder_(dialect) {}
 
     std::size_t column() const { return column_.number; }
+    const FieldDecoder& decoder() const { return decoder_; }
 
     // The field as it stands in record `record` of the block, which FieldReader has found under either Reading. An
     // empty record has an empty field. Throws InputError for another record without the field.

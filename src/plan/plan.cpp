@@ -126,13 +126,13 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 }
 
 std::uint64_t header_size(const RecordIndex& index, const Policy& policy) {
-    const std::uint64_t size = Cuts(index, checked(policy)).body().offset;
+    const std::uint64_t size = Cuts(index, checked_for_ranges(policy)).body().offset;
     check_header_size(policy, size);
     return size;
 }
 
 Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number) {
-    if (!checked(policy).pieces || number < 1 || number > *policy.pieces) {
+    if (!checked_for_ranges(policy).pieces || number < 1 || number > *policy.pieces) {
         throw std::invalid_argument("plan: there is no piece of that number");
     }
     Cuts cuts(index, policy);
@@ -143,7 +143,7 @@ Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t n
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take) {
     if (!take) throw std::invalid_argument("plan: take is an empty function");
-    Cuts cuts(index, checked(policy));
+    Cuts cuts(index, checked_for_ranges(policy));
     const std::uint64_t header_size = cuts.body().offset;
     check_header_size(policy, header_size);
     Boundary from = cuts.body();

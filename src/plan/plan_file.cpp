@@ -23,7 +23,7 @@ private:
 };
 
 void check(const Policy& policy, const PlanOptions& options) {
-    checked(policy);
+    checked_for_ranges(policy);
     checked_kernel(options.execution);
     settle_dialect(options.dialect, {}, "");
 }

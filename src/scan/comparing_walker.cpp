@@ -16,18 +16,12 @@ namespace {
 constexpr std::size_t kMinStretchSize = 2 * kStepSize;
 constexpr std::size_t kMaxStretchSize = 64 * kStepSize;
 
+}  // namespace
+
 Dialect by_other_rule(Dialect dialect) {
     dialect.quoting = dialect.quoting == Quoting::kFieldStart ? Quoting::kAnywhere : Quoting::kFieldStart;
     return dialect;
 }
-
-// Whether both rules find the same records from here to the next suspect byte.
-bool agree(State one, State other) {
-    return is_quoted(one) == is_quoted(other) && is_escape(one) == is_escape(other) &&
-           is_past_record(one) == is_past_record(other);
-}
-
-}  // namespace
 
 ComparingWalker::ComparingWalker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom)
     : Walker(dialect, kernel, bom), other_(by_other_rule(dialect), kernel, bom), stretch_size_(kMinStretchSize) {}
@@ -41,6 +35,14 @@ void ComparingWalker::compare_from(std::uint64_t offset, std::uint64_t records, 
     apart_ = false;
     parted_.reset();
     divergence_.reset();
+}
+
+void ComparingWalker::compare_from(std::uint64_t offset, State own, State other, std::uint64_t parted) {
+    compare_from(offset, 0, own);
+    position_.open_end = 0;
+    other_.seek(offset, 0, other);
+    apart_ = own != other;
+    if (!agree(own, other)) parted_ = Place{parted, 0};
 }
 
 std::size_t ComparingWalker::advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {

@@ -14,6 +14,15 @@
 
 namespace cleave {
 
+// Whether both rules find the same records from here to the next suspect byte.
+constexpr bool agree(State one, State other) {
+    return is_quoted(one) == is_quoted(other) && is_escape(one) == is_escape(other) &&
+           is_past_record(one) == is_past_record(other);
+}
+
+// The dialect with the other quote rule.
+Dialect by_other_rule(Dialect dialect);
+
 // For one thread at a time.
 class ComparingWalker final : public Walker {
 public:
@@ -31,6 +40,14 @@ public:
 
     // Goes to a place where the rules agree, and forgets that they have cut differently.
     void compare_from(std::uint64_t offset, std::uint64_t records, State state);
+
+    // The same from a place where the rules may be apart. If they do not agree, they came apart at `parted`.
+    void compare_from(std::uint64_t offset, State own, State other, std::uint64_t parted);
+    // From here on the walk is by the dialect's own rule alone.
+    void stop_comparing() { divergence_ = Place{}; }
+    // The state by the other rule, as long as the rules are compared.
+    State other_state() const { return apart_ ? other_.state() : state(); }
+    const std::optional<Place>& divergence() const { return divergence_; }
 
     // The findings as if the bytes so far were the whole input, without header_records. The place of an open quote is
     // right only if the walk has passed that quote.

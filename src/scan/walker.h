@@ -43,6 +43,9 @@ public:
     // The quote that is open after the last byte. Right only if the walk has passed that quote.
     std::optional<Place> open_quote() const;
 
+    // Just past the last quote that opened a section, if the walk has passed one since it was made; else 0.
+    std::uint64_t open_end() const { return position_.open_end; }
+
     // The last of the starts that walk() returned, in bytes from the first of those walked.
     static std::optional<std::size_t> last_of(std::span<const std::uint64_t> starts);
 

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "cleave/names.h"
+
 namespace cleave {
 namespace {
 
@@ -20,6 +22,9 @@ void check(const CompressionOptions& wanted) {
 
 void check(const OutputOptions& options) {
     if (options.filter.empty()) check(options.compression);  // commands get plain bytes
+    if (options.hive_names && !PieceNamer(options.names, "", 1, 1, 1).has_value_folder()) {
+        throw std::invalid_argument("{value} must be a whole folder of the output template, as in {value}/{i}");
+    }
 }
 
 }  // namespace cleave

@@ -70,15 +70,15 @@ private:
 
 }  // namespace
 
-FileTarget::FileTarget(const Input& input, HeaderMode header, const PieceNamer& namer, const OutputOptions& options,
-                       unsigned threads)
-    : input_(input), header_(header), options_(options), threads_(threads), store_(input, namer, options) {
+FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads)
+    : input_(input), options_(options), threads_(threads), store_(input, namer, options) {
     if (!input.is_stream() && options.compression.format == Compression::kNone) {
         cloner_ = std::make_unique<Cloner>(input, options.clone);
     }
 }
 
-std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<const std::string> paths) {
+std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<const std::string> paths,
+                                    const PartsOf& parts_of) {
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
     std::unordered_set<std::string_view> names;
@@ -93,37 +93,36 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
                                         " have the same name '" + path + "'");
         }
         may_be_there[i] = store_.check(path) ? 1 : 0;
-        if (cloner_ && !pieces.empty()) {
-            cloner_->check(pieces[i], parts_of(pieces[i], pieces).front().size, path);
+        if (options_.clone == CloneMode::kAlways && cloner_ && !pieces.empty()) {
+            PartsRoom room;
+            cloner_->check(pieces[i], parts_of(pieces[i], room).front().size, path);
         }
     }
     return may_be_there;
 }
 
-std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<const std::string> paths) {
+std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
+                                      const PartsOf& parts_of) {
     store_.begin();
-    may_be_there_ = check(pieces, paths);
+    may_be_there_ = check(pieces, paths, parts_of);
     std::vector<char> are_there(pieces.size());
     // The bytes of a compressed piece are known only when it is made.
     if (!cloner_ || pieces.empty()) return are_there;
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
-        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], pieces))) are_there[i] = 1;
+        PartsRoom room;
+        if (may_be_there_[i] != 0 && store_.holds(pieces[i], paths[i], parts_of(pieces[i], room))) are_there[i] = 1;
         may_be_there_[i] = 0;
     });
     return are_there;
 }
 
-// The header ends where the first of all pieces starts.
-FileTarget::Parts FileTarget::parts_of(const Piece& piece, std::span<const Piece> pieces) const {
-    const std::uint64_t header_size = header_size_in(header_, piece.number, pieces.front().start);
-    return {BlobRange{0, header_size}, BlobRange{piece.start, piece.length}};
-}
-
-bool FileTarget::match_input(std::span<const Piece> pieces, std::span<const std::string> paths) {
+bool FileTarget::match_input(std::span<const Piece> pieces, std::span<const std::string> paths,
+                             const PartsOf& parts_of) {
     if (!cloner_) return false;
     std::atomic<bool> all = true;
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
-        if (all && !store_.has_content(paths[i], parts_of(pieces[i], pieces))) all = false;
+        PartsRoom room;
+        if (all && !store_.has_content(paths[i], parts_of(pieces[i], room))) all = false;
     });
     return all;
 }

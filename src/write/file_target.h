@@ -1,7 +1,6 @@
 // Pieces as files: shared with the input, copied, or compressed.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,31 +18,28 @@ class FileTarget : public PieceTarget {
 public:
     // At most `threads` threads compare existing files with pieces. What the arguments refer to must outlive the
     // target.
-    FileTarget(const Input& input, HeaderMode header, const PieceNamer& namer, const OutputOptions& options,
-               unsigned threads);
+    FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads);
 
     // Throws what prepare() throws about the pieces, but writes nothing. Returns 1 for each name that an existing file
     // has which may be the piece, else 0.
-    std::vector<char> check(std::span<const Piece> pieces, std::span<const std::string> paths);
+    std::vector<char> check(std::span<const Piece> pieces, std::span<const std::string> paths, const PartsOf& parts_of);
 
     // See PieceStore.
     void check_access() const { store_.check_access(); }
 
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
-    std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) override;
+    std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
+                              const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    bool match_input(std::span<const Piece> pieces, std::span<const std::string> paths) override;
+    bool match_input(std::span<const Piece> pieces, std::span<const std::string> paths,
+                     const PartsOf& parts_of) override;
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
     void keep_nothing() noexcept override { store_.keep_nothing(); }
     void seal(const SideTexts& texts) override { store_.seal(texts.report, texts.manifest); }
     void commit() noexcept override { store_.commit(); }
 
 private:
-    using Parts = std::array<BlobRange, 2>;
-    Parts parts_of(const Piece& piece, std::span<const Piece> pieces) const;
-
     const Input& input_;
-    HeaderMode header_;
     const OutputOptions& options_;
     unsigned threads_;
     PieceStore store_;

@@ -66,7 +66,7 @@ private:
     Child child_;
 };
 
-std::vector<char> FilterTarget::prepare(std::span<const Piece> pieces, std::span<const std::string>) {
+std::vector<char> FilterTarget::prepare(std::span<const Piece> pieces, std::span<const std::string>, const PartsOf&) {
     return std::vector<char>(pieces.size());
 }
 

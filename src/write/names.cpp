@@ -48,8 +48,8 @@ unsigned parse_width(const std::string& text, const std::string& field) {
 }  // namespace
 
 PieceNamer::PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
-                       std::optional<std::uint64_t> count)
-    : first_index_(first_index), count_(count) {
+                       std::optional<std::uint64_t> count, std::optional<std::uint64_t> most_of_value)
+    : first_index_(first_index), count_(count), most_of_value_(most_of_value) {
     parse(name_template, input_path);
     for (const Part& part : parts_) {
         if (part.text.find('\0') != std::string::npos) throw std::invalid_argument("a NUL byte in the output template");
@@ -57,34 +57,44 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
     if (!count && has(Field::kCount)) {
         throw std::invalid_argument("{n} in the output template: the number of pieces of a stream is not known");
     }
+    if (has_value() && !most_of_value) {
+        throw std::invalid_argument("{value} in the output template: these pieces have no value of their own");
+    }
+    const std::optional<std::uint64_t> indices = index_count();
     const bool one_name = !has(Field::kIndex) && !has(Field::kStart) && !has(Field::kRecord);
-    if (one_name && count.value_or(2) > 1) {
-        throw std::invalid_argument("the output template gives every piece the same name; put {i} into it");
+    if (one_name && indices.value_or(2) > 1) {
+        throw std::invalid_argument(std::string("the output template gives every piece ") +
+                                    (has_value() ? "of a value " : "") + "the same name; put " +
+                                    (most_of_value && !has_value() ? "{value} or " : "") + "{i} into it");
     }
     std::uint64_t end_index = 0;
-    if (__builtin_add_overflow(first_index, std::max<std::uint64_t>(count.value_or(1), 1), &end_index)) {
+    if (__builtin_add_overflow(first_index, std::max<std::uint64_t>(indices.value_or(1), 1), &end_index)) {
         throw std::invalid_argument("the index of the last piece is too large; begin at a smaller index");
     }
     for (Part& part : parts_) {
         if (part.field != Field::kIndex) continue;
-        const unsigned needed = count ? digits(end_index - 1) : 0;
-        if (part.width == 0 && !count) part.width = kIndexWidthOfStreams;
+        const unsigned needed = indices ? digits(end_index - 1) : 0;
+        if (part.width == 0 && !indices) part.width = kIndexWidthOfStreams;
         part.width = std::max(part.width, needed);
     }
 }
 
-std::string PieceNamer::name(const Piece& piece) const {
+std::string PieceNamer::name(const Piece& piece, const PieceValue& value) const {
     if (piece.number == 0 || piece.number > count_.value_or(UINT64_MAX)) {
         throw std::invalid_argument("there is no piece " + std::to_string(piece.number) + " to name");
+    }
+    const std::uint64_t number = has_value() ? value.index : piece.number;
+    if (has_value() && (value.name.empty() || number == 0 || number > *most_of_value_)) {
+        throw std::invalid_argument("there is no piece " + std::to_string(number) + " of a value to name");
     }
     std::string name;
     for (const Part& part : parts_) {
         switch (part.field) {
             case Field::kLiteral: name += part.text; break;
             case Field::kIndex: {
-                const std::uint64_t index = first_index_ + piece.number - 1;
+                const std::uint64_t index = first_index_ + number - 1;
                 if (digits(index) > part.width) {
-                    throw std::overflow_error("piece " + std::to_string(piece.number) +
+                    throw std::overflow_error("piece " + std::to_string(number) +
                                               " needs more digits than {i} has; use {i:0" +
                                               std::to_string(part.width + 3) + "}");
                 }
@@ -94,9 +104,17 @@ std::string PieceNamer::name(const Piece& piece) const {
             case Field::kCount: name += padded(*count_, part.width); break;
             case Field::kStart: name += padded(piece.start, part.width); break;
             case Field::kRecord: name += padded(piece.first_record, part.width); break;
+            case Field::kValue: name += value.name; break;
         }
     }
     return name;
+}
+
+bool PieceNamer::has_value_folder() const {
+    const auto value = std::ranges::find(parts_, Field::kValue, &Part::field);
+    if (value == parts_.end() || value + 1 == parts_.end()) return false;
+    const bool begins = value == parts_.begin() || (value - 1)->text.ends_with('/');
+    return begins && (value + 1)->text.starts_with('/');
 }
 
 std::string PieceNamer::folder() const {
@@ -147,6 +165,7 @@ void PieceNamer::parse(const std::string& name_template, const std::string& inpu
 PieceNamer::Part PieceNamer::parse_field(const std::string& field, const std::string& input_path) {
     if (field == "stem") return {Field::kLiteral, split_name(input_path).stem, 0};
     if (field == "ext") return {Field::kLiteral, split_name(input_path).extension, 0};
+    if (field == "value") return {Field::kValue, "", 0};
     struct Row {
         const char* name;
         Field field;

@@ -1,8 +1,10 @@
 // Where pieces go: the interface that files, commands and dry runs have in common. job/job.cpp supplies the bytes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +14,7 @@
 #include "cleave/meter.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
+#include "io/copy.h"
 
 namespace cleave {
 
@@ -20,6 +23,11 @@ struct SideTexts {
     std::string report;
     std::string manifest;
 };
+
+// What a piece consists of: parts of the input, one after the other, its header included. They lie in `room`, or
+// elsewhere, valid as long as the function. Any thread.
+using PartsRoom = std::array<BlobRange, 2>;
+using PartsOf = std::function<std::span<const BlobRange>(const Piece& piece, PartsRoom& room)>;
 
 // Where the bytes of one piece go. Destroyed before finish(), it takes back what it can. For one thread at a time.
 class PieceOutput {
@@ -61,8 +69,9 @@ public:
 
     // To be called first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the
     // pieces of these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that is there
-    // already and need not be made, else 0.
-    virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths) = 0;
+    // already and need not be made, else 0. `parts_of` may be empty if `pieces` are.
+    virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
+                                      const PartsOf& parts_of) = 0;
 
     // Only the piece's number, start and first record need be known.
     virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
@@ -71,7 +80,8 @@ public:
     virtual void stop() noexcept {}
 
     // Whether the finished pieces still equal the input. False if the target cannot tell.
-    virtual bool match_input(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/) {
+    virtual bool match_input(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/,
+                             const PartsOf& /*parts_of*/) {
         return false;
     }
 

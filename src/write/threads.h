@@ -23,7 +23,8 @@ inline unsigned threads_within(unsigned threads, std::uint64_t descriptors) {
 inline unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
     constexpr std::uint64_t kLeastMeanSize = std::uint64_t{64} << 10;
     if (pieces.empty()) return 1;
-    const std::uint64_t size = pieces.back().start + pieces.back().length - pieces.front().start;
+    std::uint64_t size = 0;
+    for (const Piece& piece : pieces) size += piece.length;
     return size / pieces.size() < kLeastMeanSize ? 1 : threads_within(threads, 1);
 }
 

@@ -4,7 +4,7 @@
   recipes_test.py --cleave PATH [--only SUBSTRING]
 
 Each section of the document has a check of the same name here. A block of code is run by what its first word says, in a
-directory with a big.csv; one that has a second word is written to a file of that name first, for the others to use.
+directory with a big.csv and a sales.csv; one that has a second word is written to a file of that name first, for the others to use.
 """
 import base64
 import contextlib
@@ -31,6 +31,9 @@ DOCUMENT = os.path.join(common.HERE, "..", "..", "doc", "recipes.md")
 ROWS = 20000
 HEADER = b"id,amount,note\n"
 RUN_TIMEOUT_S = 120
+# Hard to name, and hard to read back.
+REGIONS = ["north", "North", "South Side", "a/b", "\u00cele-de-France", "\u6771\u4eac", "", "50%", "x=y", "007", "..", "a,b",
+           "1+1", "__EMPTY__", '27"', " "]
 LARGE = 64 << 20   # enough to be killed in the middle
 
 
@@ -48,6 +51,19 @@ def make_records(count):
     return [("%d,%d,%s\n" % (i, i * 7919 % 10007, notes[i * 31 % len(notes)])).encode() for i in range(1, count + 1)]
 
 
+def make_sales(count):
+    """[(id, region, amount, note)]; a third of the notes have a line feed, a delimiter or a quote."""
+    notes = ["plain", "two\nlines, and a comma", 'he said "now"', ""]
+    return [(i, REGIONS[i * 13 % len(REGIONS)], i * 7919 % 10007, notes[i * 31 % 3 if i % 2 else 3])
+            for i in range(1, count + 1)]
+
+
+def sales_file(sales):
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([("id", "region", "amount", "note"), *sales])
+    return text.getvalue().encode()
+
+
 class Kitchen:
     """A directory with the input, in which the blocks of one section run."""
 
@@ -57,6 +73,8 @@ class Kitchen:
         self.data = HEADER + b"".join(self.records)
         self.amount = sum(int(record.split(b",")[1]) for record in self.records)
         write(self.path("big.csv"), self.data)
+        self.sales = make_sales(ROWS)
+        write(self.path("sales.csv"), sales_file(self.sales))
         programs = self.path("bin")
         os.mkdir(programs)
         shutil.copy(bench.cleave, programs)
@@ -330,20 +348,91 @@ def vendor(bench):
         need([rule["origin"] for rule in report["rules"]] == ["vendor.rules:%d" % k for k in range(2, 6)], "the rules")
 
 
+def partitions(heading, rows, *modules):
+    """A check of a section that writes folders and reads them back; `rows` are the rows of its `sales`, in Python."""
+    def check(bench):
+        for name in modules:
+            common.module(name)
+        with kitchen(bench, heading) as at:
+            split, (*python, text) = at.commands()
+            at.run(split)
+            folders = os.listdir(at.path("sales"))
+            need(len(folders) == len(REGIONS) and all(name.startswith("region=") for name in folders), str(folders))
+            ask = "import json\nrows = %s\nprint(json.dumps(sorted(list(row) for row in rows)))" % rows
+            done = finish(at.start([*python, text + ask]), RUN_TIMEOUT_S)
+            need(done.code == 0, str(done))
+            printed = done.stdout.decode().splitlines()
+            amount = sum(row[2] for row in at.sales)
+            need(printed[0].split() == [str(ROWS), str(ROWS), str(amount)], "it says %s" % printed[0])
+            # Readers take an empty field for null, of a text and of a folder.
+            found = [[number, region or "", total, note or ""] for number, region, total, note in json.loads(printed[1])]
+            need(found == [list(row) for row in at.sales], "the rows are others than those of the file")
+    return common.named(check, heading)
+
+
+def spark_partitions(bench):
+    """Partitions in Spark"""
+    bench.need_tool("java")
+    partitions("Partitions in Spark", "sales.select('id', 'region', 'amount', 'note').collect()", "pyspark")(bench)
+
+
+def postgresql_partitions(bench):
+    """PostgreSQL, partitions by value"""
+    with postgres.server() as server:
+        directory = os.path.join(server, "kitchen")
+        os.mkdir(directory)
+        at = Kitchen(bench, "PostgreSQL, partitions by value", directory)
+        at.environment.update(postgres.client_environment(server), PATH=at.environment["PATH"], PSQLRC="/dev/null")
+        at.cook()
+        session = postgres.Session(server)
+        parts = session.ask("SELECT relname FROM pg_class JOIN pg_inherits ON pg_class.oid = inhrelid "
+                            "WHERE inhparent = 'sales'::regclass")
+        found = session.ask("COPY (SELECT id, region, amount, note FROM sales ORDER BY id) TO STDOUT (FORMAT csv)")
+        wanted = session.ask("CREATE TEMP TABLE whole (LIKE sales); COPY whole FROM '%s' (FORMAT csv, HEADER); "
+                             "COPY (SELECT id, region, amount, note FROM whole ORDER BY id) TO STDOUT (FORMAT csv)"
+                             % at.path("sales.csv"))
+        mixed = session.ask("SELECT tableoid FROM sales GROUP BY tableoid HAVING count(DISTINCT coalesce(region, '')) > 1")
+        session.close()
+        need(len(parts) == len(REGIONS) and mixed == [], "the partitions are %s" % parts)
+        need(len(wanted) > ROWS and found == wanted, "the rows are others than those of the whole file")
+
+
+def loop(bench):
+    """A loop over the pieces"""
+    with kitchen(bench, "A loop over the pieces") as at:
+        done = finish(at.start(at.commands()[0]), RUN_TIMEOUT_S)
+        need(done.code == 0, str(done))
+        counts = {}
+        for row in at.sales:
+            counts[row[1]] = counts.get(row[1], 0) + 1
+        # The word for the empty value looks like a value that is the same word, but for its first byte.
+        wanted = sorted([region or "__EMPTY__", str(count)] for region, count in counts.items())
+        need(sorted(line.split("\t") for line in done.stdout.decode().splitlines()) == wanted, "it says %s" % done)
+
+
 CHECKS = [
     compressed_pieces, dd, tail_and_head, gnu_parallel, xargs, python_recipe("pandas", "pandas"),
     python_recipe("Polars", "polars"),
     python_recipe("pyarrow", "pyarrow"), duckdb, clickhouse, postgresql,
     python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark, make, slurm,
     postgresql_redacted, duckdb_redacted, vendor,
+    partitions("Partitions in DuckDB", "sales.fetchall()", "duckdb"),
+    partitions("Partitions in pyarrow", "zip(*(sales[name].to_pylist() for name in ('id', 'region', 'amount', 'note')))",
+               "pyarrow.dataset"),
+    partitions("Partitions in Polars", "sales.select('id', 'region', 'amount', 'note').rows()", "polars", "pyarrow.dataset"),
+    spark_partitions, postgresql_partitions, loop,
 ]
 
 
 # Programs and modules that a recipe's program must find before it can miss its input.
-NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",)}
+NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",),
+          "Partitions in Spark": ("java",)}
 MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
-           "Dask": ("dask.dataframe", "pandas")}
-RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|redacted.*|refunds\.redacted.*|vendor|report\.json)$")
+           "Dask": ("dask.dataframe", "pandas"), "Partitions in DuckDB": ("duckdb",),
+           "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
+           "Partitions in Spark": ("pyspark",)}
+RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|redacted.*|refunds\.redacted.*|vendor|report\.json"
+                    r"|sales|regions)$")
 
 
 def expect_failure(at, command):
@@ -367,6 +456,7 @@ def missing_input(bench):
             continue
         with kitchen(bench, heading) as at:
             os.unlink(at.path("big.csv"))
+            os.unlink(at.path("sales.csv"))
             for _, name, text in at.blocks:
                 if name:
                     write(at.path(name), text.encode())

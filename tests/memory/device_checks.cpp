@@ -80,6 +80,14 @@ void check_export(const Options& options) {
     const Subject subject(options);
     const cleave_memory_manager& face = subject.face();
     if (!subject.can(CLEAVE_MEMORY_CAN_EXPORT)) skip("it has no export_ipc");
+    for (const cleave_memory_space space : subject.spaces()) {
+        if (space == CLEAVE_MEMORY_DEVICE) continue;
+        const cleave_memory memory = subject.allocate({.size = 100, .space = space});
+        cleave_memory_export exported{};
+        expect_error(face.export_ipc(face.state, &memory, &exported), ENOTSUP, "export_ipc of " + name_of(space));
+        expect(exported.handle_size == 0, "export_ipc of " + name_of(space) + ": a call that failed changed *exported");
+        subject.release(memory);
+    }
     std::vector<cleave_memory> held;
     for (const std::size_t size : {std::size_t{100}, std::size_t{5000}, std::size_t{3} << 20}) {
         held.push_back(subject.allocate({.size = size, .space = CLEAVE_MEMORY_DEVICE}));

@@ -29,6 +29,8 @@ FOUND = [
     ("arguments", "allocate.sizes", "Invalid argument"),
     ("too-small", "allocate.sizes", "gave 0 bytes"),
     ("misaligned", "allocate.alignments", "misaligned"),
+    ("device-too-small --device", "allocate.sizes", "gave 0 bytes"),
+    ("device-misaligned --device", "allocate.sizes", "misaligned"),
     ("no-memory", "allocate.sizes", "*memory was not set"),
     ("lies", "allocate.neighbours", "changed while they were in use"),
     ("lies", "threads.hammer", ""),
@@ -56,7 +58,8 @@ if not SANITIZED:
 def main():
     failures = 0
     for fault, check, why in FOUND:
-        done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, fault), "--only=" + check, "--limit=30"],
+        name, *words = fault.split()
+        done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, name), *words, "--only=" + check, "--limit=30"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=300)
         start = "FAIL " + check
         if done.returncode != 1 or not any(l.startswith(start) and why in l for l in done.stdout.splitlines()):

@@ -2,6 +2,7 @@
 """cleave split and cat with --device auto and --device gpu: what they say, and that the output is always the same.
 
   auto_test.py --cleave PATH --module EMULATED_CUDA_MODULE --simulated SIMULATED_MODULE --foreign MODULE
+               --faulty MEMORY_MANAGER
 
 The command is copied to a folder with the module in ../lib/cleave, where it looks for it. The profile is measured and
 then changed, so that the device looks as cheap or as dear as a check wants.
@@ -96,6 +97,18 @@ def check_without_profile(site, path):
     code, out, errors = site.cat(*AUTO, "--explain", path)
     check((code, out, errors) == (0, wanted[1], NOT_MEASURED + BY_CPU), "not measured: %s" % errors)
     check(not os.path.exists(site.cache), "nothing is measured by the way")
+
+
+# An input that is done before anything is decided: the profile is not even read.
+def check_small_input(site):
+    for size in [0, 1000, 60000]:
+        path = site.write("small.csv", make_text(size))
+        wanted = site.cat(path)
+        check(wanted[0] == 0 and wanted[2] == "", "a small input: %s" % (wanted,))
+        check(site.cat(*AUTO, path) == wanted, "a small input of %d bytes: no profile is missed" % size)
+        check(site.cat(*AUTO, "--explain", path) == (*wanted[:2], BY_CPU), "a small input of %d bytes: the CPU" % size)
+    pipe = site.cat(*AUTO, "-", stdin=make_text(1000))
+    check(pipe[2] == NOT_MEASURED, "a pipe may be long: %s" % pipe[2])
 
 
 def check_calibration(site):
@@ -230,20 +243,41 @@ def check_modules(site, simulated, foreign):
     check(code == 1 and "out of memory" in errors, "a device without memory: %d %s" % (code, errors))
 
 
+# A memory manager whose memory of the device is too small or misaligned is an error that names it, also where the CPU
+# could go on.
+def check_faulty_memory(site, faulty):
+    site.change_profile(**CHEAP)
+    path = site.write("in.csv", make_text(TRIAL + 3 * 128 * BLOCK))
+    wanted = site.cat(path)
+    for fault in ["device-too-small", "device-misaligned"]:
+        plugin = ["--memory-manager", "%s:%s" % (faulty, fault)]
+        check(site.cat(*plugin, path) == wanted, "%s: the CPU does not use it" % fault)
+        for device in ["gpu", "auto"]:
+            code, out, errors = site.cat("--device", device, *plugin, path)
+            check(code == 1 and wanted[1].startswith(out) and out != wanted[1] and
+                  errors.startswith("cleave: memory manager limited with ") and
+                  errors.endswith("gave memory that is too small or misaligned\n") and errors.count("\n") == 1,
+                  "%s: %s: %d %s" % (device, fault, code, errors))
+        code, files, errors = pieces_of(site, "-n", "2", "--device", "gpu", *plugin, path)
+        check(code == 1 and not files, "%s leaves no pieces: %d %s %s" % (fault, code, list(files), errors))
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--cleave", "--module", "--simulated", "--foreign"]:
+    for name in ["--cleave", "--module", "--simulated", "--foreign", "--faulty"]:
         parser.add_argument(name, required=True, type=os.path.abspath)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         site = Site(os.path.realpath(folder), arguments.cleave, arguments.module)
         check_without_profile(site, site.write("in.csv", make_text(100000)))
+        check_small_input(site)
         check_calibration(site)
         check_output(site)
         check_pieces(site)
         check_faults(site)
         check_what_is_said(site)
         check_modules(site, arguments.simulated, arguments.foreign)
+        check_faulty_memory(site, arguments.faulty)
     sys.exit(1 if failures else 0)
 
 

@@ -48,7 +48,7 @@ Column SplitType<Column>::to(const Column& value, Side side, DeviceStream& strea
     Memory memory = side == Side::kDevice ? stream.allocate(value.bytes()) : stream.allocate_host(value.bytes());
     const Column moved{std::make_shared<Memory>(std::move(memory)), side, 0, value.size()};
     if (side == Side::kDevice) {
-        stream.copy_in(moved.numbers(), value.numbers(), value.bytes());
+        stream.copy_in(moved.numbers(), value.numbers(), value.bytes(), value.is_pinned);
     } else {
         stream.copy_out(moved.numbers(), value.numbers(), value.bytes());
     }
@@ -56,7 +56,10 @@ Column SplitType<Column>::to(const Column& value, Side side, DeviceStream& strea
 }
 
 Column SplitType<Column>::split(const Column& value, std::uint64_t begin, std::uint64_t end) {
-    return {value.memory, value.side, value.begin + begin, value.begin + end};
+    Column part = value;
+    part.begin = value.begin + begin;
+    part.end = value.begin + end;
+    return part;
 }
 
 Column SplitType<Column>::merge(std::span<const Column* const> parts, MemoryManager& memory) {
@@ -70,6 +73,13 @@ Column SplitType<Column>::merge(std::span<const Column* const> parts, MemoryMana
 
 Column make_column(MemoryManager& memory, std::uint64_t size) {
     return {std::make_shared<Memory>(memory.allocate({size * sizeof(std::uint64_t)})), Side::kHost, 0, size};
+}
+
+Column make_pinned_column(Context& context, const Numbers& numbers) {
+    const Column column{context.borrow_pinned(numbers.size() * sizeof(std::uint64_t)), Side::kHost, 0, numbers.size(),
+                        true};
+    std::ranges::copy(numbers, column.numbers());
+    return column;
 }
 
 Column make_column(MemoryManager& memory, const Numbers& numbers) {
@@ -88,6 +98,8 @@ MachineProfile profile_of(const SimulatedOptions& options) {
     MachineProfile profile;
     profile.in = options.in;
     profile.out = options.out;
+    profile.ordinary_in = options.ordinary_in.value_or(options.in);
+    profile.ordinary_out = options.ordinary_out.value_or(options.out);
     profile.launch = options.launch;
     return profile;
 }

@@ -19,6 +19,7 @@ struct Column {
     Side side = Side::kHost;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
+    bool is_pinned = false;
 
     std::uint64_t size() const { return end - begin; }
     std::uint64_t bytes() const { return size() * sizeof(std::uint64_t); }
@@ -30,6 +31,7 @@ struct SplitType<Column> {
     static Side device(const Column& value) { return value.side; }
     static Column to(const Column& value, Side side, DeviceStream& stream);
     static std::uint64_t bytes(const Column& value) { return value.bytes(); }
+    static bool is_pinned(const Column& value) { return value.is_pinned; }
     static std::uint64_t size(const Column& value) { return value.size(); }
     static Column split(const Column& value, std::uint64_t begin, std::uint64_t end);
     static Column merge(std::span<const Column* const> parts, MemoryManager& memory);
@@ -37,6 +39,8 @@ struct SplitType<Column> {
 
 Column make_column(MemoryManager& memory, std::uint64_t size);
 Column make_column(MemoryManager& memory, const std::vector<std::uint64_t>& numbers);
+// In pinned memory of the context's device.
+Column make_pinned_column(Context& context, const std::vector<std::uint64_t>& numbers);
 Column make_device_column(DeviceStream& stream, std::uint64_t size);
 std::vector<std::uint64_t> numbers_of(const Column& column);
 

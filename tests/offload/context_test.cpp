@@ -1,8 +1,10 @@
 // Where functions run, what moves, what is kept and what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "column.h"
 
@@ -157,6 +159,15 @@ TEST_F(ContextTest, ValuesAreFreedAfterTheirLastUse) {
     EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 26));
 }
 
+// Its memory is released on a stream of the context.
+TEST_F(ContextTest, AValueOnTheDeviceOutlivesItsContext) {
+    open(DevicePolicy::kGpu);
+    const Lazy<Column> y = functions(1).unary("f", plus_one)(column());
+    context->evaluate(y);
+    context.reset();
+    EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 6));
+}
+
 TEST_F(ContextTest, TheCpuPolicyDoesNotTouchTheDevice) {
     open(DevicePolicy::kCpu);
     const std::uint64_t calls = device->calls();
@@ -171,6 +182,93 @@ TEST_F(ContextTest, AutoWithoutAProfileIsTheHostAndSaysSo) {
     context->evaluate(functions(100).unary("f", plus_one)(column()));
     EXPECT_EQ(side(), Side::kHost);
     EXPECT_NE(context->explain().find("was not measured"), std::string::npos) << context->explain();
+}
+
+// The link is fast from pinned memory. The values lie in ordinary memory, and so they stay.
+TEST_F(ContextTest, MovesArePredictedByTheMemoryTheyComeFrom) {
+    machine.in = machine.out = {0, 1e-12};
+    machine.ordinary_in = Rate{0, 4e-9};
+    machine.ordinary_out = Rate{0, 3e-9};
+    open();
+    const Unary f = functions(6).unary("f", plus_one);
+    context->evaluate(f(column()));
+    EXPECT_EQ(side(), Side::kHost);
+    EXPECT_NE(context->explain().find("48.0 us on the host alone"), std::string::npos) << context->explain();
+    // What is moved in is pinned; what comes back is not.
+    const double begin = device->virtual_clock().seconds();
+    const Lazy<Column> y = f(make_pinned_column(*context, Numbers(kSize, 5)));
+    context->evaluate(y);
+    EXPECT_EQ(side(), Side::kDevice);
+    EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 6));
+    EXPECT_NEAR(device->virtual_clock().seconds() - begin, 3e-9 * kSize * 8, 1e-6);
+    EXPECT_NEAR(*context->report()[0].predicted, 1e-12 * kSize * 8, 1e-8);
+    // Heavy work is worth slow moves.
+    open();
+    const Lazy<Column> z = functions(100).unary("f", plus_one)(column());
+    context->evaluate(z);
+    EXPECT_EQ(side(), Side::kDevice);
+    EXPECT_NEAR(*context->report()[0].predicted, 4e-9 * kSize * 8, 1e-7);
+    EXPECT_NEAR(context->report()[0].taken, 0, 1e-7);
+    EXPECT_NEAR(device->virtual_clock().seconds(), 4e-9 * kSize * 8, 1e-7);
+}
+
+// Pages are copied to pinned memory by the CPU before they are moved.
+TEST_F(ContextTest, PagesThatAreNotPinnedAreCopiedFirst) {
+    machine.in = machine.out = {0, 1e-12};
+    machine.ordinary_in = machine.ordinary_out = Rate{0, 1};
+    for (const double copy : {0.1e-9, 0.9e-9}) {
+        for (const bool is_pinned : {false, true}) {
+            open();
+            options.profile->host_copy = {0, copy};
+            context = std::make_unique<Context>(options);
+            std::optional<Column> page = is_pinned ? make_pinned_column(*context, Numbers(kSize, 5)) : column();
+            const std::function<std::optional<Column>()> next = [&] { return std::exchange(page, std::nullopt); };
+            Numbers numbers;
+            const std::function<void(const Column&)> sink = [&](const Column& made) { numbers = numbers_of(made); };
+            context->stream(functions(1).unary("f", plus_one), next, sink);
+            EXPECT_EQ(side(), is_pinned || copy < 0.5e-9 ? Side::kDevice : Side::kHost) << copy << is_pinned;
+            EXPECT_EQ(numbers, Numbers(kSize, 6));
+        }
+    }
+}
+
+// Where nobody knows how fast a body is, the function stays on the host, and its host body is measured there.
+TEST_F(ContextTest, AFunctionOfUnknownCostStaysOnTheHost) {
+    open();
+    const auto spend = [this](MemoryManager& memory, const Column& x) {
+        device->virtual_clock().advance(1);
+        Numbers numbers = numbers_of(x);
+        for (std::uint64_t& number : numbers) ++number;
+        return make_column(memory, numbers);
+    };
+    const auto on_device = [](DeviceStream& stream, const Column& x) {
+        const Column made = make_device_column(stream, x.size());
+        stream.run({"f", x.bytes()},
+                   [=](void*) { std::ranges::transform(std::span(x.numbers(), x.size()), made.numbers(), plus_one); });
+        return made;
+    };
+    const auto made = [&](const Cost& cost) { return annotate<Column(Column)>("f", spend, on_device, cost); };
+    const auto place = [&](const Cost& cost) {
+        const Lazy<Column> y = made(cost)(column());
+        context->evaluate(y);
+        EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 6));
+        return side();
+    };
+    EXPECT_EQ(place({}), Side::kHost);
+    EXPECT_EQ(place({}), Side::kHost);  // the host is known to be slow, the device is not known at all
+    EXPECT_FALSE(context->profile()->functions.at("f").device);
+    open();
+    EXPECT_EQ(place({.device = Rate{0, 1e-12}}), Side::kHost);    // the device is known, the host is not
+    EXPECT_EQ(place({.device = Rate{0, 1e-12}}), Side::kDevice);  // now both are
+    open();
+    EXPECT_EQ(place({.host = Rate{0, 1}}), Side::kHost);
+    // A function of unknown cost between two that would go: they move what they share, or stay with it.
+    open();
+    const Unary heavy = functions(100).unary("heavy", plus_one);
+    const Lazy<Column> y = heavy(made({})(heavy(column())));
+    context->evaluate(y);
+    EXPECT_EQ(side(1), Side::kHost);
+    EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 8));
 }
 
 TEST_F(ContextTest, RatesAreLearntFromWhatWasMeasured) {

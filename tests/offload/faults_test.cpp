@@ -1,9 +1,12 @@
 // The n-th call of the device fails, for every n, in each of three ways.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
+#include <string>
 
 #include "column.h"
+#include "memory/manager_base.h"
 
 namespace cleave {
 namespace {
@@ -148,6 +151,73 @@ TEST(Fallback, OutOfMemoryInAnAllocationIsNoError) {
         if (outcome.is_right && n > 0 && n < device->calls()) ++allocations;
     }
     EXPECT_GT(allocations, 75);
+}
+
+// A manager of the user whose memory of one space is too small or misaligned.
+class BrokenManager final : public ManagerBase {
+public:
+    enum class Fault : std::uint8_t { kTooSmall, kMisaligned };
+
+    BrokenManager(cleave_memory_space space, Fault fault, std::shared_ptr<HostCount> count) noexcept
+        : ManagerBase("broken", CLEAVE_MEMORY_CAN_HOST | capability_of(space)),
+          space_(space),
+          fault_(fault),
+          count_(std::move(count)) {}
+
+    int allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags,
+                 void* /*stream*/, cleave_memory& memory) noexcept override {
+        if (const int error = check_request(space, alignment, flags); error != 0) return error;
+        void* const given = std::aligned_alloc(alignment, (size + 2 * alignment) / alignment * alignment);
+        if (given == nullptr) return ENOMEM;
+        count_->alive.fetch_add(1);
+        memory = {given, size, given};
+        if (space != space_) return 0;
+        if (fault_ == Fault::kTooSmall) memory.size = size - 1;
+        if (fault_ == Fault::kMisaligned) memory.pointer = static_cast<std::uint8_t*>(given) + 1;
+        return 0;
+    }
+    int release(const cleave_memory& memory, void* /*stream*/) noexcept override {
+        std::free(memory.handle);  // NOLINT(cppcoreguidelines-no-malloc): from aligned_alloc()
+        count_->alive.fetch_sub(1);
+        return 0;
+    }
+    int reset() noexcept override { return ENOTSUP; }
+
+private:
+    const cleave_memory_space space_;
+    const Fault fault_;
+    const std::shared_ptr<HostCount> count_;
+};
+
+// It is an error that names the manager. It does not pass for a lack of memory, after which smaller pages, ordinary
+// memory or the host would do.
+TEST(BrokenMemory, IsAnErrorThatNamesTheManager) {
+    using Fault = BrokenManager::Fault;
+    for (const cleave_memory_space space : {CLEAVE_MEMORY_DEVICE, CLEAVE_MEMORY_PINNED}) {
+        for (const Fault fault : {Fault::kTooSmall, Fault::kMisaligned}) {
+            for (const Scenario& scenario :
+                 {Scenario{"whole", DevicePolicy::kGpu, 0, false}, Scenario{"whole", DevicePolicy::kAuto, 0, false},
+                  Scenario{"pages", DevicePolicy::kGpu, 8 * kSize, false},
+                  Scenario{"stream", DevicePolicy::kGpu, 0, true}, Scenario{"stream", DevicePolicy::kAuto, 0, true}}) {
+                const bool needs_space = space == CLEAVE_MEMORY_DEVICE || std::string(scenario.name) != "whole";
+                if (!needs_space) continue;  // without pages nothing is pinned
+                const auto device = std::make_shared<SimulatedDevice>();
+                const auto count = std::make_shared<HostCount>();
+                try {
+                    run(*device, device, scenario,
+                        MemoryManager::adopt((new BrokenManager(space, fault, count))->face()));
+                    ADD_FAILURE() << scenario.name << ", space " << space << ": nothing was said";
+                } catch (const MemoryError& error) {
+                    const std::string text = error.what();
+                    EXPECT_EQ(error.error(), EPROTO);
+                    EXPECT_TRUE(text.starts_with("memory manager broken with simulated: ")) << text;
+                    EXPECT_TRUE(text.ends_with("gave memory that is too small or misaligned")) << text;
+                }
+                EXPECT_EQ(count->alive.load(), 0) << scenario.name;
+                EXPECT_EQ(device->allocations_alive(), 0) << scenario.name;
+            }
+        }
+    }
 }
 
 }  // namespace

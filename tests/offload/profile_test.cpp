@@ -22,6 +22,8 @@ SimulatedOptions machine() {
     options.memory_size = std::uint64_t{64} << 20;
     options.in = {3e-6, 1.0 / 50e9};
     options.out = {4e-6, 1.0 / 40e9};
+    options.ordinary_in = Rate{5e-6, 1.0 / 4e9};
+    options.ordinary_out = Rate{6e-6, 1.0 / 2e9};
     options.launch = 7e-6;
     return options;
 }
@@ -33,6 +35,10 @@ TEST(MeasureMachine, FindsWhatTheDeviceIs) {
     EXPECT_NEAR(profile.in.per_byte, 1.0 / 50e9, 1e-15);
     EXPECT_NEAR(profile.out.fixed, 4e-6, 1e-8);
     EXPECT_NEAR(profile.out.per_byte, 1.0 / 40e9, 1e-15);
+    EXPECT_NEAR(profile.ordinary_in.fixed, 5e-6, 1e-7);
+    EXPECT_NEAR(profile.ordinary_in.per_byte, 1.0 / 4e9, 1e-14);
+    EXPECT_NEAR(profile.ordinary_out.fixed, 6e-6, 1e-7);
+    EXPECT_NEAR(profile.ordinary_out.per_byte, 1.0 / 2e9, 1e-14);
     EXPECT_NEAR(profile.launch, 7e-6, 1e-9);
     EXPECT_EQ(profile.identity.device, "simulated-0");
     EXPECT_EQ(profile.identity.driver, "1.0");
@@ -43,6 +49,7 @@ TEST(MeasureMachine, FindsWhatTheDeviceIs) {
 TEST(MeasureMachine, TakesAtMostTwoSecondsOfASlowDevice) {
     SimulatedOptions slow = machine();
     slow.in = slow.out = {0, 1.0 / 400e6};
+    slow.ordinary_in = slow.ordinary_out = Rate{0, 1.0 / 200e6};
     slow.launch = 1e-3;
     SimulatedDevice device(slow);
     measure_machine(device, nullptr);
@@ -72,6 +79,8 @@ protected:
         profile.identity = {"Some CPU @ 3 GHz", "GPU-12/../34", "580.1"};
         profile.in = {1.25e-5, 1.0 / 55e9};
         profile.out = {1e-5, 0.1};
+        profile.ordinary_in = {2e-5, 1.0 / 6e9};
+        profile.ordinary_out = {3e-5, 0.2};
         profile.launch = 5e-6;
         profile.host_copy = {0, 1e-10};
         profile.functions["f \"quoted\""] = {Rate{1, 2}, std::nullopt};
@@ -146,8 +155,10 @@ TEST_F(ProfileFile, ThatIsDamagedIsNotUsed) {
     EXPECT_EQ(with("\"launch\":", "\"launch\":1e999,\"x\":"), "is damaged");
     EXPECT_EQ(with("\"cpu\":", "\"cpu\":1,\"x\":"), "is damaged");
     EXPECT_EQ(with("\"functions\":{", "\"functions\":[],\"x\":{"), "is damaged");
-    EXPECT_EQ(with("\"version\":2", "\"version\":1"), "is of another version");
-    EXPECT_EQ(with("\"version\":2", "\"version\":2,\"more\":[1]"), "");
+    EXPECT_EQ(with("\"ordinary_in\":", "\"ordinary\":"), "is damaged");
+    EXPECT_EQ(with("\"ordinary_out\":", "\"ordinary\":"), "is damaged");
+    EXPECT_EQ(with("\"version\":3", "\"version\":2"), "is of another version");
+    EXPECT_EQ(with("\"version\":3", "\"version\":3,\"more\":[1]"), "");
     std::ofstream(path, std::ios::trunc) << std::string(3 << 20, ' ');
     EXPECT_EQ(reason(), "is damaged");
 }

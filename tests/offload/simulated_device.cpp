@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -102,6 +103,16 @@ void SimulatedDevice::Shared::submit(SimulatedStream& stream, double seconds, do
     stream.submit(std::move(task));
 }
 
+double SimulatedDevice::Shared::copy_seconds(const Rate& pinned_rate, const std::optional<Rate>& ordinary,
+                                             const void* host, std::size_t size) {
+    const std::scoped_lock lock(mutex);
+    const auto after = pinned_blocks.upper_bound(host);
+    const bool is_pinned = after != pinned_blocks.begin() &&
+                           static_cast<const std::uint8_t*>(host) + size <=
+                               static_cast<const std::uint8_t*>(std::prev(after)->first) + std::prev(after)->second;
+    return (is_pinned ? pinned_rate : ordinary.value_or(pinned_rate)).seconds(static_cast<double>(size));
+}
+
 void SimulatedDevice::Shared::wait_for(void* stream) {
     if (stream == nullptr) return;
     const std::scoped_lock lock(mutex);
@@ -176,7 +187,8 @@ DeviceStatus SimulatedDevice::query(void* stream, bool& is_done) noexcept {
 DeviceStatus SimulatedDevice::copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     if (!shared_->arena.holds(to_device, size)) std::abort();
-    const double seconds = shared_->options.in.seconds(static_cast<double>(size));
+    const SimulatedOptions& options = shared_->options;
+    const double seconds = shared_->copy_seconds(options.in, options.ordinary_in, from_host, size);
     shared_->submit(stream_of(stream), seconds, &shared_->in_link, [=, shared = shared_.get()] {
         const Arena::Access access(shared->arena);
         std::memcpy(to_device, from_host, size);
@@ -188,7 +200,8 @@ DeviceStatus SimulatedDevice::copy_out(void* to_host, const void* from_device, s
                                        void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     if (!shared_->arena.holds(from_device, size)) std::abort();
-    const double seconds = shared_->options.out.seconds(static_cast<double>(size));
+    const SimulatedOptions& options = shared_->options;
+    const double seconds = shared_->copy_seconds(options.out, options.ordinary_out, to_host, size);
     shared_->submit(stream_of(stream), seconds, &shared_->out_link, [=, shared = shared_.get()] {
         const Arena::Access access(shared->arena);
         std::memcpy(to_host, from_device, size);

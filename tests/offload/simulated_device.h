@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cleave/machine_profile.h"
@@ -36,6 +37,8 @@ struct SimulatedOptions {
     std::uint64_t pinned_size = std::uint64_t{1} << 30;
     Rate in{1e-5, 1e-10};
     Rate out{1e-5, 1e-10};
+    std::optional<Rate> ordinary_in;  // from memory that is not pinned; as `in` if it is not set
+    std::optional<Rate> ordinary_out;
     double launch = 1e-5;
     Rate body{0, 1e-12};                         // of bodies that are not named here
     std::map<std::string, Rate> bodies;          // by DeviceWork::name

@@ -105,6 +105,8 @@ int SimulatedManager::allocate(cleave_memory_space space, std::size_t size, std:
         pointer = static_cast<std::uint8_t*>(std::aligned_alloc(alignment, held));
         shared_->pinned.fetch_add(size);
         shared_->pinned_allocations.fetch_add(1);
+        const std::scoped_lock lock(shared_->mutex);
+        if (pointer != nullptr) shared_->pinned_blocks[pointer] = held;
     }
     if (pointer == nullptr) return ENOMEM;
     shared_->allocations.fetch_add(1);
@@ -119,6 +121,10 @@ int SimulatedManager::release(const cleave_memory& memory, void* stream) noexcep
     if (block->space == CLEAVE_MEMORY_DEVICE) {
         shared_->arena.release(block->pointer);
     } else {
+        {
+            const std::scoped_lock lock(shared_->mutex);
+            shared_->pinned_blocks.erase(block->pointer);
+        }
         std::memset(block->pointer, kPoison, block->size);
         std::free(block->pointer);  // NOLINT(cppcoreguidelines-no-malloc): from aligned_alloc()
         shared_->pinned.fetch_sub(block->size);

@@ -1,14 +1,32 @@
-// The simulated device as a module. Its settings are the bytes of its memory; "no driver" and "no card" say what is
-// missing. A definition makes a module of another version of it.
+// The simulated device as a module. Its settings are the bytes of its memory, and perhaps ",PATH" of a file: the first
+// opening takes kColdOpening and makes the file. "no driver" and "no card" say what is missing. A definition makes a
+// module of another version of it.
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include "simulated_device.h"
 
 #ifndef CLEAVE_SIMULATED_VERSION
 #define CLEAVE_SIMULATED_VERSION CLEAVE_DEVICE_MODULE_VERSION
 #endif
+
+namespace {
+
+constexpr std::chrono::milliseconds kColdOpening{1000};
+
+void open_card(const std::string& path) {
+    if (::access(path.c_str(), F_OK) == 0) return;
+    std::this_thread::sleep_for(kColdOpening);
+    std::ofstream(path) << "warm";
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -24,6 +42,8 @@ __attribute__((visibility("default"))) cleave::DeviceOpening cleave_device_modul
     if (given == "no driver") return DeviceOpening::kNoDriver;
     if (given == "no card") return DeviceOpening::kNoCard;
     if (given == "no luck") return DeviceOpening::kFailed;
+    const std::size_t comma = given.find(',');
+    if (comma != std::string::npos) open_card(given.substr(comma + 1));
     cleave::SimulatedOptions options;
     if (!given.empty()) options.memory_size = std::strtoull(given.c_str(), nullptr, 10);
     *device = new cleave::SimulatedDevice(options);

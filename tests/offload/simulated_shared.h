@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -60,6 +61,8 @@ struct SimulatedDevice::Shared {
     DeviceStatus begin_call() noexcept;
     // Submits work that takes so many virtual seconds. `link`, if not null, does one thing at a time.
     void submit(SimulatedStream& stream, double seconds, double* link, std::function<void()> task);
+    // Of a copy from or to memory of the host.
+    double copy_seconds(const Rate& pinned, const std::optional<Rate>& ordinary, const void* host, std::size_t size);
     // Waits for the stream if it still exists.
     void wait_for(void* stream);
 
@@ -77,6 +80,7 @@ struct SimulatedDevice::Shared {
     std::atomic<std::uint64_t> events{0};
     std::mutex mutex;  // guards the members below
     std::set<void*> streams;
+    std::map<const void*, std::size_t> pinned_blocks;  // by where they begin
     double in_link = 0;
     double out_link = 0;
 };

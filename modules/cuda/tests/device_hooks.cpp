@@ -25,9 +25,14 @@ int read_bytes(void* host, const void* device, std::size_t size) {
     return error != 0 ? error : errno_of(cudaMemcpy(host, device, size, cudaMemcpyDeviceToHost));
 }
 
+// The memory has to be of the card that this process uses.
 int open_ipc(const cleave_memory_export* exported, void** pointer) {
     cudaIpcMemHandle_t handle;
     if (exported->handle_size != sizeof handle) return EINVAL;
+    int card = 0;
+    cudaDeviceProp properties{};
+    if (cudaGetDevice(&card) != cudaSuccess || cudaGetDeviceProperties(&properties, card) != cudaSuccess) return EIO;
+    if (std::memcmp(exported->device, properties.uuid.bytes, sizeof exported->device) != 0) return EXDEV;
     std::memcpy(&handle, exported->handle, sizeof handle);
     void* base = nullptr;
     if (cudaIpcOpenMemHandle(&base, handle, cudaIpcMemLazyEnablePeerAccess) != cudaSuccess) return EIO;

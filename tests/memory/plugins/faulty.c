@@ -52,6 +52,19 @@ static int allocate_misaligned(void* object, cleave_memory_space space, size_t s
     return error;
 }
 
+/* The same for memory of a device alone, which is never touched. */
+static int allocate_too_little_there(void* object, cleave_memory_space space, size_t size, size_t alignment,
+                                     uint32_t flags, void* stream, cleave_memory* memory) {
+    if (space != CLEAVE_MEMORY_DEVICE) return allocate(object, space, size, alignment, flags, stream, memory);
+    return allocate_too_little(object, CLEAVE_MEMORY_HOST, size, alignment, flags, stream, memory);
+}
+
+static int allocate_misaligned_there(void* object, cleave_memory_space space, size_t size, size_t alignment,
+                                     uint32_t flags, void* stream, cleave_memory* memory) {
+    if (space != CLEAVE_MEMORY_DEVICE) return allocate(object, space, size, alignment, flags, stream, memory);
+    return allocate_misaligned(object, CLEAVE_MEMORY_HOST, size, alignment, flags, stream, memory);
+}
+
 static int allocate_nothing(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                             void* stream, cleave_memory* memory) {
     (void)object, (void)space, (void)size, (void)alignment, (void)flags, (void)stream, (void)memory;
@@ -145,6 +158,14 @@ static void break_allocate_once(cleave_memory_manager* manager) { manager->alloc
 static void break_arguments(cleave_memory_manager* manager) { manager->allocate = refuse; }
 static void break_size(cleave_memory_manager* manager) { manager->allocate = allocate_too_little; }
 static void break_alignment(cleave_memory_manager* manager) { manager->allocate = allocate_misaligned; }
+static void break_size_there(cleave_memory_manager* manager) {
+    manager->capabilities |= CLEAVE_MEMORY_CAN_DEVICE;
+    manager->allocate = allocate_too_little_there;
+}
+static void break_alignment_there(cleave_memory_manager* manager) {
+    manager->capabilities |= CLEAVE_MEMORY_CAN_DEVICE;
+    manager->allocate = allocate_misaligned_there;
+}
 static void break_memory(cleave_memory_manager* manager) { manager->allocate = allocate_nothing; }
 static void break_neighbours(cleave_memory_manager* manager) { manager->allocate = allocate_and_lie; }
 static void break_care(cleave_memory_manager* manager) { manager->allocate = allocate_carelessly; }
@@ -186,6 +207,8 @@ static const struct fault {
     {"arguments", break_arguments},
     {"too-small", break_size},
     {"misaligned", break_alignment},
+    {"device-too-small", break_size_there},
+    {"device-misaligned", break_alignment_there},
     {"no-memory", break_memory},
     {"lies", break_neighbours},
     {"careless", break_care},

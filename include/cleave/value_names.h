@@ -1,0 +1,48 @@
+// Names of pieces that are cut by value: what {value} stands for in a template.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave {
+
+struct ValueNameOptions {
+    // Names are folders, "column=value/column2=value2", which programs that know Hive's partitions read back.
+    bool hive = false;
+    std::vector<std::string> columns;  // the names of the columns of the keys, at least one
+};
+
+// The value of key `key` in column `column`, both from 0. Views stay valid until value_names() returns.
+using KeyValues = std::function<std::string_view(std::size_t key, std::size_t column)>;
+
+// Under `hive` a key has no name, because the name of a folder would be longer than file systems allow.
+class ValueNameError : public std::invalid_argument {
+public:
+    ValueNameError(std::size_t key, const std::string& what) : std::invalid_argument(what), key_(key) {}
+    std::size_t key() const noexcept { return key_; }
+
+private:
+    std::size_t key_;
+};
+
+// Without `hive`, a name has at most so many bytes, and after them "@" and a number if another name is like it.
+constexpr std::size_t kMaxValueName = 200;
+
+// The names of `count` keys that all differ, in the order of their first records.
+//
+// No two names are equal. Without `hive` they also differ where a file system does not tell upper from lower case in
+// ASCII. Under `hive` they may not, because each name depends on its key alone.
+//
+// A name is never empty, is valid UTF-8 without control characters, does not begin with "." or "-", and does not end
+// with "."; the same holds for each folder under `hive`. Without `hive` there is no slash. src/write/value_names.cpp
+// describes the form of names.
+//
+// Throws ValueNameError. Throws std::invalid_argument if there is no column, or under `hive` one without a name. No
+// message shows a value.
+std::vector<std::string> value_names(std::size_t count, const KeyValues& value, const ValueNameOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,78 @@
+#include "cli/range_options.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cli/formatted.h"
+#include "cli/option_table.h"
+#include "cli/values.h"
+
+namespace cleave::cli {
+namespace {
+
+// What offsets and cat take beside --plan.
+constexpr std::array<std::string_view, 11> kBesidePlan = {
+    "plan", "pieces", "format", "input-version", "strict", "threads", "kernel", "progress", "quiet", "verbose", "help"};
+
+void take_version(const Given& given, Arguments& arguments) {
+    const std::string* const version = given.text("input-version");
+    if (version == nullptr) return;
+    constexpr std::size_t kMostSize = 200;  // a summary is at most 1 KiB
+    if (version->empty() || version->size() > kMostSize)
+        throw UsageError(formatted("--input-version: it must have 1 to {} bytes", kMostSize));
+    arguments.input_version = *version;
+}
+
+}  // namespace
+
+void take_byte_range(const Given& given, Arguments& arguments) {
+    if (arguments.dialect.sniff_delimiter || arguments.dialect.sniff_terminator) {
+        throw UsageError(
+            "scan needs a whole dialect, the same for all ranges: --delimiter and --terminator, or a --dialect that "
+            "has both");
+    }
+    arguments.inputs = given.inputs();
+    if (arguments.inputs.size() != 1) throw UsageError("scan needs one FILE; - is a range on standard input");
+    if (const std::string* range = given.text("range")) {
+        arguments.bytes = parse_byte_range(given.spelling("range"), *range);
+    }
+    arguments.input_size = given.count("input-size", 0);
+    take_version(given, arguments);
+    const bool is_pipe = arguments.inputs.front() == "-";
+    if (is_pipe && !(given.has("range") && given.has("input-size") && given.has("input-version")))
+        throw UsageError("scan - needs --range, --input-size and --input-version");
+    if (!is_pipe && given.has("input-size")) throw UsageError("--input-size is for scan -, a range on standard input");
+    if (is_pipe && !arguments.bytes.end) arguments.bytes.end = arguments.input_size;
+    if (is_pipe && (*arguments.bytes.end > *arguments.input_size || arguments.bytes.begin > *arguments.bytes.end))
+        throw UsageError("--range: it does not lie within --input-size");
+}
+
+void take_range_plan(const Given& given, Arguments& arguments) {
+    take_version(given, arguments);
+    if (!given.has("plan")) {
+        if (given.has("input-version")) throw UsageError("--input-version needs --plan");
+        return;
+    }
+    arguments.plan = *given.text("plan");
+    if (arguments.plan.empty()) throw UsageError("--plan: '' names no file");
+    for (const OptionRow& row : option_table()) {
+        const bool is_beside = std::ranges::find(kBesidePlan, row.name) != kBesidePlan.end();
+        const bool is_other = row.name == std::string_view("pieces") && arguments.verb != Verb::kCat;
+        if ((row.verbs & bit(arguments.verb)) != 0 && (!is_beside || is_other)) given.refuse_both("plan", row.name);
+    }
+    if (arguments.verb == Verb::kCat && !given.has("pieces")) throw UsageError("cat --plan needs -n K");
+    const bool is_pipe = std::ranges::count(given.inputs(), "-") > 0;
+    if (is_pipe) throw UsageError("--plan needs a FILE; a range of it is read again");
+}
+
+void take_planned_piece(const Given& given, Arguments& arguments) {
+    const std::string& text = *given.text("pieces");
+    const std::string& option = given.spelling("pieces");
+    const Share share =
+        text.find('/') != std::string::npos ? parse_share(option, text) : Share{parse_count(option, text, 1), 0};
+    arguments.cat_piece = share.number;
+    if (share.count != 0) arguments.policy.pieces = share.count;
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,35 @@
+// Memory for much data that is used once. Knows no CSV.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cleave {
+
+// Bytes that are zero at first: in memory while they are few; else in a mapping of an unlinked temporary file, so that
+// the system can take the memory back.
+class ScratchMemory {
+public:
+    static constexpr std::uint64_t kMaxInMemory = std::uint64_t{1} << 20;
+
+    ScratchMemory() = default;
+    // Throws std::system_error, also where the file system has no room for them.
+    explicit ScratchMemory(std::uint64_t size);
+    ScratchMemory(ScratchMemory&& other) noexcept;
+    ScratchMemory& operator=(ScratchMemory&& other) noexcept;
+    ~ScratchMemory();
+
+    std::uint64_t size() const { return bytes_.size(); }
+
+    // As objects of a type that needs no constructor.
+    template <class T>
+    std::span<T> as() const {
+        return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+    }
+
+private:
+    std::span<std::uint8_t> bytes_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,37 @@
+#include "io/temporary_blob.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cleave {
+
+TemporaryBlob::TemporaryBlob() {
+    source_.file = open_unlinked_temporary();
+    source_.name = temporary_name();
+}
+
+void TemporaryBlob::append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation) {
+    write_all(source_.file.get(), bytes, source_.name, cancellation);
+}
+
+void TemporaryBlob::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t size = ::pwrite(source_.file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (size < 0) {
+            if (errno != EINTR) throw_errno(source_.name);
+            continue;
+        }
+        offset += static_cast<std::uint64_t>(size);
+        bytes = bytes.subspan(static_cast<std::size_t>(size));
+    }
+}
+
+void TemporaryBlob::finish() {
+    source_.status = stat_of(source_.file.get(), source_.name);
+    if (source_.status.st_size > 0) blob_ = make_file_blob(source_, Access::kMapped);
+    if (!blob_ && source_.status.st_size > 0) blob_ = make_file_blob(source_, Access::kRead);
+    if (!blob_) blob_ = make_empty_blob(source_, Access::kRead);
+}
+
+}  // namespace cleave

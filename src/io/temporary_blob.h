@@ -1,0 +1,36 @@
+// Bytes that are written first, to an unlinked temporary file, and are read as a blob then. Knows no CSV.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "cleave/blob.h"
+#include "cleave/cancel.h"
+#include "io/file_blob.h"
+#include "io/source.h"
+
+namespace cleave {
+
+// Members throw std::system_error.
+class TemporaryBlob {
+public:
+    TemporaryBlob();
+    TemporaryBlob(const TemporaryBlob&) = delete;
+    TemporaryBlob& operator=(const TemporaryBlob&) = delete;
+
+    // Appends to the file, which grows by nothing but this. One thread. Throws Cancelled too.
+    void append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
+    // Writes at an offset; bytes that were never written are zeros and take no space. Any thread.
+    void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
+
+    // To be called when all is written, before blob().
+    void finish();
+    const Blob& blob() const { return *blob_; }
+
+private:
+    Source source_;
+    std::unique_ptr<FileBlob> blob_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,106 @@
+#include "job/by_value.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "cleave/stage.h"
+#include "plan/index_columns.h"
+
+namespace cleave {
+namespace {
+
+// A stage that leaves the columns out.
+Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const RecordIndex& index,
+                    const FirstRecord& first, bool has_header) {
+    StageOptions options;
+    RuleText& select = options.select.emplace();
+    select.origin = by.columns.origin;
+    for (const KeyColumn& column : columns) {
+        select.text += (select.text.empty() ? "!#" : ",!#") + std::to_string(column.number + 1);
+    }
+    options.max_record = kMaxRecordLimit;
+    try {
+        return {options, index.dialect(), first.bytes, has_header};
+    } catch (const RuleError&) {
+        throw RuleError("without them there is no column", by.columns.origin, by.columns.text, 0);
+    }
+}
+
+}  // namespace
+
+ByValue::ByValue(Input& input, const Dialect& dialect, const Policy& policy, const Execution& execution,
+                 Staging* staging, const std::function<void(const Findings&)>& found)
+    : input_(input) {
+    std::optional<RecordIndex> index;
+    std::vector<KeyColumn> columns;
+    if (staging != nullptr) {
+        columns = staging->key_columns();
+        TemporaryBlob& changed = changed_.emplace();
+        found(staging->write_records(
+            [&](std::span<const std::uint8_t> bytes) { changed.append(bytes, input.cancellation()); }));
+        changed.finish();
+        Execution quiet = execution;
+        quiet.meter = nullptr;
+        index.emplace(changed.blob(), dialect, quiet, input.cancellation());
+    } else {
+        index.emplace(index_records(input, dialect, execution));
+        found(index->findings());
+        columns = key_columns_of(*index, policy);
+    }
+    if (policy.by->drops_columns) {
+        plan_shortened(*index, policy, columns);
+    } else {
+        plan_.emplace(*index, policy, columns);
+    }
+    if (staging == nullptr || policy.by->drops_columns || policy.header == HeaderMode::kNone) return;
+    if (plan_->header_size() != staging->header_size()) throw std::logic_error("stage: the header was read otherwise");
+}
+
+void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, const std::vector<KeyColumn>& columns) {
+    const bool has_header = policy.header != HeaderMode::kNone;
+    Locator locator(index);
+    const FirstRecord first = first_record_of(index, locator);
+    const Stage stage = stage_without(columns, *policy.by, index, first, has_header);
+    TemporaryBlob& written = shortened_.emplace();
+    std::uint64_t header_size = 0;
+    if (has_header) {
+        StageWorker worker(stage, index.kernel());
+        std::vector<std::uint8_t> buffer;
+        worker.append(index.blob().lend(0, static_cast<std::size_t>(first.place.offset), buffer));
+        if (!first.bytes.empty()) worker.write_unchanged(worker.read(first.bytes, first.place, true));
+        header_size = worker.written().size();
+        written.write_at(0, worker.written());
+    }
+    const ValuePlan::Rewriting rewriting{stage, written, header_size};
+    plan_.emplace(index, policy, columns, &rewriting);
+    written.finish();
+}
+
+std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
+    std::vector<std::string> values;
+    if (plan_->key_count() == 0) return values;
+    const std::size_t key = plan_->place_of(number).key;
+    for (std::size_t c = 0; c < plan_->columns().size(); ++c) values.emplace_back(plan_->value(key, c));
+    return values;
+}
+
+void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
+    constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;
+    std::uint64_t size = 0;
+    for (const Piece& piece : pieces) size += piece.length;
+    if (size <= memory / 2) return;
+    const std::uint64_t quarter = std::max<std::uint64_t>(memory / 4, 1);
+    const Blob& from = blob();
+    TemporaryBlob& grouped = grouped_.emplace();
+    plan_->regroup(pieces, from, grouped, {quarter, std::min(quarter, kLargestWindow)}, input_.cancellation());
+    grouped.finish();
+}
+
+const Blob& ByValue::blob() const {
+    if (grouped_) return grouped_->blob();
+    if (shortened_) return shortened_->blob();
+    return changed_ ? changed_->blob() : input_.blob();
+}
+
+}  // namespace cleave

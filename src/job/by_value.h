@@ -1,0 +1,55 @@
+// Pieces by value in a job: where their records lie, and the plan.
+//
+//   no stage, columns stay     in the input
+//   a stage                    the changed records go to a temporary file, in order; keys are read there
+//   columns are left out       records go, after their keys were read, to a temporary file without the columns
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cleave/input.h"
+#include "cleave/plan.h"
+#include "io/temporary_blob.h"
+#include "job/staging.h"
+#include "plan/value_plan.h"
+
+namespace cleave {
+
+class ByValue {
+public:
+    // Found is called when the input has been scanned. All must outlive it; `staging` may be null. Throws as run_job().
+    ByValue(Input& input, const Dialect& dialect, const Policy& policy, const Execution& execution, Staging* staging,
+            const std::function<void(const Findings&)>& found);
+
+    ValuePlan& plan() { return *plan_; }
+    const ValuePlan& plan() const { return *plan_; }
+
+    // The values of piece `number`, one for each column; none for buckets.
+    std::vector<std::string> values_of(std::uint64_t number) const;
+
+    // Brings the parts of neighbouring pieces together, if the pieces, all of the plan, are larger than half of
+    // `memory` bytes: see plan/regroup.cpp. After the last look at what plan().parts() are in the input.
+    void regroup(std::span<const Piece> pieces, std::uint64_t memory);
+
+    // Whether what pieces consist of is in the input.
+    bool is_of_input() const { return !changed_ && !shortened_; }
+    // What plan().parts() are parts of.
+    const Blob& blob() const;
+
+private:
+    void plan_shortened(const RecordIndex& index, const Policy& policy, const std::vector<KeyColumn>& columns);
+
+    const Input& input_;
+    std::optional<TemporaryBlob> changed_;    // by the stage
+    std::optional<TemporaryBlob> shortened_;  // without columns
+    std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
+    std::optional<ValuePlan> plan_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,33 @@
+#include "plan/index_columns.h"
+
+#include <algorithm>
+
+#include "base/too_long.h"
+
+namespace cleave {
+
+FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
+    const std::uint64_t records = index.findings().header_records;
+    if (records == 0) return {};
+    const Boundary at = locator.start_of(records - 1);
+    const std::uint64_t begin = std::max(at.offset, index.bom());
+    const std::uint64_t end = locator.start_of(records).offset;
+    if (end < begin) throw InputChangedError();
+    if (end - begin > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {begin, at.record});
+    std::vector<std::uint8_t> buffer;
+    const auto bytes = index.blob().lend(begin, static_cast<std::size_t>(end - begin), buffer);
+    return {{bytes.begin(), bytes.end()}, {begin, at.record}};
+}
+
+InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
+    if (index.findings().header_records == 0) return {};
+    const FirstRecord record = first_record_of(index, locator);
+    try {
+        return input_columns(record.bytes, index.dialect(), has_header);
+    } catch (const InputError& error) {
+        const std::uint64_t offset = error.place() ? error.place()->offset : 0;
+        throw InputError(error.what(), Place{record.place.offset + offset, record.place.record});
+    }
+}
+
+}  // namespace cleave

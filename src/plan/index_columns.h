@@ -1,0 +1,26 @@
+// The columns of an indexed input.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cleave/error.h"
+#include "cleave/scan.h"
+#include "stage/rules.h"
+
+namespace cleave {
+
+// The record that has the names of the columns, or without a header the first one that is not empty.
+struct FirstRecord {
+    std::vector<std::uint8_t> bytes;  // without a byte order mark
+    Place place;
+};
+
+// Empty for an empty input. The locator is one of the index. Throws InputError for a record that is too long,
+// InputChangedError.
+FirstRecord first_record_of(const RecordIndex& index, Locator& locator);
+
+// By that record. Throws InputError also where it is malformed.
+InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header);
+
+}  // namespace cleave

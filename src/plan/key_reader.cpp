@@ -1,0 +1,89 @@
+#define XXH_INLINE_ALL  // the code of the hash, not a library
+#include "plan/key_reader.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+#include <utility>
+
+#include "cleave/memory.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kSizeOfSize = sizeof(std::uint64_t);
+
+std::string_view view_of(const std::uint8_t* data, std::uint64_t size) {
+    return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+std::uint64_t hash_of_key(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
+
+std::string_view value_in_key(std::string_view key, std::size_t column, std::size_t columns) {
+    if (columns == 1) return key;
+    for (;; --column) {
+        std::uint64_t size = 0;
+        std::memcpy(&size, key.data(), kSizeOfSize);
+        key.remove_prefix(kSizeOfSize);
+        if (column == 0) return key.substr(0, static_cast<std::size_t>(size));
+        key.remove_prefix(static_cast<std::size_t>(size));
+    }
+}
+
+KeyReader::KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing,
+                     std::shared_ptr<MemoryManager> memory)
+    : copies_(std::move(memory)) {
+    for (const KeyColumn& column : columns) fields_.emplace_back(dialect, column, accepts_missing);
+}
+
+void KeyReader::read(const RecordBlock& block) {
+    const std::size_t count = block.record_count();
+    keys_.clear();
+    keys_.reserve(count);
+    copied_ = 0;
+    // A value is not larger than its field. So copies never move while views of them are in use.
+    if (fields_.size() > 1) {
+        copies_.reserve((block.bytes.size() + kSizeOfSize * count) * fields_.size());
+    } else {
+        copies_.reserve(block.bytes.size());
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+        const std::string_view key = fields_.size() == 1 ? value(block, r) : values(block, r);
+        keys_.push_back({key, hash_of_key(key)});
+    }
+}
+
+std::uint64_t KeyReader::copy(const KeyField& field, Value raw, std::uint8_t* to) const {
+    Value value{};
+    if (!field.decoder().view(raw.data, raw.data + raw.size, value)) {
+        return field.decoder().write(raw.data, raw.data + raw.size, to);
+    }
+    if (value.size > 0) std::memcpy(to, value.data, value.size);
+    return value.size;
+}
+
+std::string_view KeyReader::value(const RecordBlock& block, std::size_t record) {
+    const Value raw = fields_.front().raw(block, record);
+    Value value{};
+    if (fields_.front().decoder().view(raw.data, raw.data + raw.size, value)) return view_of(value.data, value.size);
+    std::uint8_t* const at = copies_.data() + copied_;
+    const std::uint64_t size = copy(fields_.front(), raw, at);
+    copied_ += size;
+    return view_of(at, size);
+}
+
+std::string_view KeyReader::values(const RecordBlock& block, std::size_t record) {
+    std::uint8_t* const begin = copies_.data() + copied_;
+    std::uint8_t* at = begin;
+    for (const KeyField& field : fields_) {
+        const std::uint64_t size = copy(field, field.raw(block, record), at + kSizeOfSize);
+        std::memcpy(at, &size, kSizeOfSize);
+        at += kSizeOfSize + size;
+    }
+    copied_ += static_cast<std::size_t>(at - begin);
+    return view_of(begin, static_cast<std::uint64_t>(at - begin));
+}
+
+}  // namespace cleave

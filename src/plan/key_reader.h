@@ -1,0 +1,58 @@
+// The keys of records, for pieces by value: what a record has in one or several columns. Knows no pieces.
+//
+//   of one column    the value
+//   of several       for each column, the size of the value as 64 bits, little-endian, and the value
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cleave/dialect.h"
+#include "cleave/fields.h"
+#include "memory/value_buffer.h"
+#include "plan/key_field.h"
+
+namespace cleave {
+
+struct RecordKey {
+    std::string_view bytes;
+    std::uint64_t hash;  // XXH3-64 of the bytes, with the seed 0
+};
+
+// XXH3-64 of the key, with the seed 0.
+std::uint64_t hash_of_key(std::string_view key);
+
+// The value of a column in a key of so many columns. A view of the key.
+std::string_view value_in_key(std::string_view key, std::size_t column, std::size_t columns);
+
+// For one thread at a time.
+class KeyReader {
+public:
+    // The dialect has no fault; `memory` is not null. With `accepts_missing` a record without a field has the empty
+    // value there.
+    KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing,
+              std::shared_ptr<MemoryManager> memory);
+
+    // Reads the keys of all records of the block. Throws InputError for a record without a field, MemoryError.
+    void read(const RecordBlock& block);
+
+    // Of the last read(); if that has thrown, of the records before the bad one. Valid until the next read(), and as
+    // long as the bytes of the block.
+    std::span<const RecordKey> keys() const { return keys_; }
+
+private:
+    std::string_view value(const RecordBlock& block, std::size_t record);
+    std::string_view values(const RecordBlock& block, std::size_t record);
+    std::uint64_t copy(const KeyField& field, Value raw, std::uint8_t* to) const;
+
+    std::vector<KeyField> fields_;
+    std::vector<RecordKey> keys_;
+    ValueBuffer copies_;  // of keys that do not stand in the record as they are
+    std::size_t copied_ = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,138 @@
+#include "plan/key_share.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/too_long.h"
+#include "cleave/memory.h"
+#include "cleave/stage.h"
+
+namespace cleave {
+namespace {
+
+// Few enough bytes for the records and their fields to be in the second cache.
+constexpr std::uint64_t kBlockSize = std::uint64_t{256} << 10;
+
+// So many keys ahead, their slots in the table are fetched.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
+
+// Reads fields, by a stage's worker if there is a stage.
+class KeyShare::Blocks {
+public:
+    explicit Blocks(const KeyQuestion& question) {
+        const RecordIndex& index = question.index;
+        if (question.stage != nullptr) {
+            worker_.emplace(*question.stage, index.kernel(), question.memory);
+        } else {
+            fields_.emplace(index.dialect(), index.kernel(), Reading::kByDialect, 0, question.memory);
+        }
+    }
+
+    RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
+        return worker_ ? worker_->read(bytes, place, at_end) : fields_->read(bytes, place, at_end);
+    }
+
+    StageWorker* worker() { return worker_ ? &*worker_ : nullptr; }
+
+private:
+    std::optional<FieldReader> fields_;
+    std::optional<StageWorker> worker_;
+};
+
+void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
+    const RecordIndex& index = question.index;
+    KeyReader reader(index.dialect(), question.columns, question.by.accepts_missing, question.memory);
+    Blocks blocks(question);
+    if (question.stage == nullptr) origin = from.offset;
+    if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
+    const std::uint64_t usual = std::min<std::uint64_t>(kBlockSize, index.block_size());
+    std::uint64_t wanted = usual;
+    std::vector<std::uint8_t> lent;
+    for (Boundary at = from; at.offset < to.offset;) {
+        if (index.cancellation() != nullptr) index.cancellation()->throw_if_requested();
+        const std::uint64_t part_end = std::min(at.offset + wanted, to.offset);
+        const bool is_last = part_end == to.offset;
+        const auto part = index.blob().lend(at.offset, static_cast<std::size_t>(part_end - at.offset), lent);
+        // A byte order mark is no part of a field. It goes with the first record.
+        const std::uint64_t bom = at.offset < index.bom() ? std::min<std::uint64_t>(index.bom(), part.size()) : 0;
+        RecordBlock block;
+        try {
+            block = blocks.read(part.subspan(bom), {at.offset + bom, at.record}, is_last);
+            index.blob().throw_if_lost();
+            if (block.record_count() > 0) reader.read(block);
+        } catch (const InputError&) {
+            fault = std::current_exception();
+            if (block.rows.empty()) return;
+        }
+        if (block.record_count() == 0 && !is_last) {
+            if (wanted > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
+            wanted *= 2;
+            continue;
+        }
+        const std::uint64_t done = bom + block.bytes.size();
+        std::span<const RecordKey> keys_of_block = reader.keys();
+        const std::array<RecordKey, 1> of_mark{RecordKey{{}, hash_of_key({})}};
+        if (block.record_count() == 0) keys_of_block = of_mark;  // an input of nothing but the mark
+        bool goes_on = false;
+        if (StageWorker* const worker = blocks.worker()) {
+            worker->clear();
+            worker->append(part.first(bom));
+            try {
+                worker->write(block);
+            } catch (const InputError&) {
+                fault = std::current_exception();
+                return;
+            }
+            const auto starts = worker->starts();
+            goes_on = take(question, keys_of_block, at.record, [&](std::size_t r) {
+                return size + (r == 0 ? 0 : r < starts.size() ? starts[r] : worker->written().size());
+            });
+            question.written->write_at(origin + size, worker->written());
+            size += worker->written().size();
+        } else {
+            goes_on = take(question, keys_of_block, at.record, [&](std::size_t r) {
+                return size + (r == 0 ? 0 : r < block.record_count() ? bom + block.rows[r].begin : done);
+            });
+            size += done;
+        }
+        if (!goes_on || fault) return;
+        at = {at.offset + done, at.record + keys_of_block.size()};
+        wanted = usual;
+        if (at.offset == to.offset && at.record != to.record) throw InputChangedError();
+    }
+}
+
+// Of the records of a block: `record` is the first one, and start_of(r) is where record r begins, from the start of the
+// share. Returns false if there are too many keys.
+template <class StartOf>
+bool KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
+                    const StartOf& start_of) {
+    const By& by = question.by;
+    for (std::size_t r = 0; r < of_block.size(); ++r) {
+        std::uint32_t key = 0;
+        if (by.buckets) {
+            key = static_cast<std::uint32_t>(of_block[r].hash % *by.buckets);
+        } else {
+            if (r + kAhead < of_block.size()) keys.prefetch(of_block[r + kAhead].hash);
+            key = keys.find_or_add(of_block[r].hash, of_block[r].bytes);
+            if (key == records.size()) records.emplace_back();
+        }
+        const std::uint64_t start = start_of(r);
+        const std::uint64_t bytes = start_of(r + 1) - start;
+        KeyRecords& of_key = records[key];
+        if (of_key.records == 0) {
+            of_key.start = start;
+            of_key.first_record = record + r;
+        }
+        ++of_key.records;
+        of_key.length += bytes;
+        if (route.append({key, static_cast<std::uint32_t>(bytes)}, question.joins)) ++of_key.entries;
+        if (!by.buckets && keys.size() > by.max_keys) return false;
+    }
+    return true;
+}
+
+}  // namespace cleave

@@ -1,0 +1,60 @@
+// One thread's share of an input for pieces by value: reads the keys of consecutive records. Knows no pieces.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cleave/plan.h"
+#include "cleave/scan.h"
+#include "io/temporary_blob.h"
+#include "plan/key_reader.h"
+#include "plan/key_table.h"
+#include "plan/route.h"
+
+namespace cleave {
+
+// The records of one key, as far as they are known.
+struct KeyRecords {
+    std::uint64_t start = 0;         // of the first one, from the start of the share
+    std::uint64_t first_record = 0;  // its number in the input, from 0
+    std::uint64_t length = 0;        // bytes of all of them
+    std::uint64_t records = 0;
+    std::uint64_t entries = 0;  // of the route
+};
+
+// What all shares have in common.
+struct KeyQuestion {
+    const RecordIndex& index;
+    std::span<const KeyColumn> columns;
+    const By& by;
+    bool joins;  // whether neighbours with one key become one entry of the route
+    std::shared_ptr<MemoryManager> memory;
+    const Stage* stage = nullptr;      // changes the records, after their keys were read
+    TemporaryBlob* written = nullptr;  // with a stage: gets the records
+};
+
+struct KeyShare {
+    // Reads the records in [from, to). Stops at the first record without the field, or that the stage refuses, which
+    // becomes the fault, and at more keys than By::max_keys. Throws InputChangedError if the bytes are not those of the
+    // index, what Blob::lend() throws, Cancelled, std::system_error.
+    void read(const KeyQuestion& question, Boundary from, Boundary to);
+
+    std::uint64_t origin = 0;         // where the records of the share lie, one after the other. With a stage in
+                                      // KeyQuestion::written, to be set before read(); else in the input
+    std::uint64_t size = 0;           // bytes of these records
+    KeyTable keys;                    // not with By::buckets
+    std::vector<KeyRecords> records;  // by the number of the key, or of the bucket from 0
+    Route route;                      // to these numbers
+    std::exception_ptr fault;         // InputError
+
+private:
+    class Blocks;
+    template <class StartOf>
+    bool take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
+              const StartOf& start_of);
+};
+
+}  // namespace cleave

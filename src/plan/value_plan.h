@@ -1,0 +1,107 @@
+// The plan of pieces by value: for each piece the ranges of the input that it consists of. Plain data; writes nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cleave/plan.h"
+#include "io/copy.h"
+#include "io/scratch_memory.h"
+#include "io/temporary_blob.h"
+#include "plan/key_field.h"
+#include "plan/key_table.h"
+
+namespace cleave {
+
+class Route;
+class Stage;
+struct KeyShare;
+
+// The columns that Policy::by names. Throws RuleError, InputError for a malformed header, InputChangedError.
+std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
+
+// For one thread at a time that changes it; any thread otherwise.
+class ValuePlan {
+public:
+    // The policy has a By, and must outlive the plan. Works with as many threads as the index was made with. Throws
+    // RuleError, InputError for a record without the field and for a malformed header, KeyLimitError, HeaderSizeError,
+    // InputChangedError if the bytes are not those of the index, Cancelled, std::system_error.
+    ValuePlan(const RecordIndex& index, const Policy& policy);
+
+    // The records lose columns after their keys were read, and go to `written`. Parts are parts of that, and starts are
+    // those of the records as if they stood one after the other behind the header.
+    struct Rewriting {
+        const Stage& stage;
+        TemporaryBlob& written;     // begins with the header
+        std::uint64_t header_size;  // there
+    };
+    // The same by these columns. Throws InputError also for a record that the stage refuses.
+    ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
+              const Rewriting* rewriting = nullptr);
+
+    std::uint64_t header_size() const { return header_size_; }
+
+    // In order of their first records; buckets in order of their numbers.
+    const std::vector<Piece>& pieces() const { return pieces_; }
+    // The same, for one call: pieces() is empty afterwards.
+    std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
+    // What piece `number`, from 1, consists of, the header included.
+    std::span<const BlobRange> parts(std::uint64_t number) const {
+        return parts_.as<BlobRange>().subspan(first_parts_[number - 1],
+                                              first_parts_[number] - first_parts_[number - 1]);
+    }
+
+    // Copies all parts from the blob that they are parts of to `to`, where those of neighbouring pieces are side by
+    // side. They are parts of `to` afterwards. `pieces` are those of the plan. Throws what Blob::lend() throws,
+    // Cancelled, std::system_error.
+    struct Regrouping {
+        std::uint64_t group;   // bytes of the pieces that are side by side, at least 1
+        std::uint64_t window;  // bytes of the blob that are read at a time, at least 1
+    };
+    void regroup(std::span<const Piece> pieces, const Blob& from, TemporaryBlob& to, const Regrouping& sizes,
+                 const Cancellation* cancellation);
+
+    // What the header calls the columns of the key; empty without a header.
+    const std::vector<std::string>& columns() const { return columns_; }
+    // Different keys; 0 for buckets.
+    std::size_t key_count() const { return keys_.size(); }
+    // The value of a key, from 0 in order of the first records, in a column.
+    std::string_view value(std::size_t key, std::size_t column) const;
+
+    // The key of piece `number`, and how many pieces with that key come before it.
+    struct Place {
+        std::size_t key;
+        std::uint64_t before;
+    };
+    Place place_of(std::uint64_t number) const {
+        return places_.empty() ? Place{static_cast<std::size_t>(number - 1), 0} : places_[number - 1];
+    }
+    // The most pieces that one key has.
+    std::uint64_t most_of_key() const { return most_of_key_; }
+
+private:
+    void merge(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of);
+    void divide(std::span<KeyShare> shares, std::span<const std::vector<std::uint32_t>> pieces_of);
+    void list_parts(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of, unsigned threads);
+    bool fits(const Piece& piece, std::uint64_t size) const;
+    std::vector<std::uint64_t> reserve_parts(std::span<const std::uint64_t> entries);
+    void place(const Route& route, std::uint64_t offset, std::span<std::uint64_t> next);
+
+    const Policy* policy_;
+    std::uint64_t header_size_ = 0;
+    std::uint64_t first_record_ = 0;  // the records before it are the header
+    std::vector<std::string> columns_;
+    KeyTable keys_;
+    std::vector<Piece> pieces_;
+    std::vector<Place> places_;  // empty if each key has one piece
+    std::uint64_t most_of_key_ = 1;
+    ScratchMemory parts_;                     // of BlobRange, piece after piece
+    std::vector<std::uint64_t> first_parts_;  // by piece, and the end
+};
+
+}  // namespace cleave

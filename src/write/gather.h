@@ -1,0 +1,39 @@
+// Writes pieces that consist of many parts of the input.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cleave/blob.h"
+#include "cleave/cancel.h"
+#include "cleave/meter.h"
+#include "io/copy.h"
+#include "write/piece_target.h"
+
+namespace cleave {
+
+// For one thread at a time. Small parts are collected in a buffer of 256 KiB.
+class Gatherer {
+public:
+    // All must outlive it; `cancellation` and `meter` may be null.
+    Gatherer(const Blob& blob, const Cancellation* cancellation, Meter* meter)
+        : blob_(blob), cancellation_(cancellation), meter_(meter) {}
+
+    // Writes the parts to the output, one after another. The meter counts the bytes behind the header, which is the
+    // first `header_size` ones. Throws what Blob::lend() and the output throw, Cancelled.
+    void write(std::span<const BlobRange> parts, std::uint64_t header_size, PieceOutput& output);
+
+private:
+    void put(std::span<const std::uint8_t> bytes, PieceOutput& output);
+    void flush(PieceOutput& output);
+
+    const Blob& blob_;
+    const Cancellation* cancellation_;
+    Meter* meter_;
+    std::uint64_t uncounted_ = 0;  // bytes of the header that are still to be written
+    std::vector<std::uint8_t> buffer_;
+    std::vector<std::uint8_t> lent_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,232 @@
+// From values to names of files, so that no two keys have one name.
+//
+// 1. A value is escaped. Letters, digits, "_", "-", "~", "." and characters of UTF-8 beyond ASCII stay. Every other
+//    byte becomes %XX, as in a URI. So do the control characters U+0080 to U+009F, "." and "-" at the start, which
+//    would hide a file or look like an option, and "." at the end, which FAT drops. The empty value has a word of its
+//    own, and a value that is this word has its first byte escaped. Unescaping gives the value back, so two values
+//    never have the same escaped form.
+//
+// 2. Several values of a key are joined by ",", which is always escaped in a value. Under `hive` they become folders,
+//    "column=value/column2=value2", and steps 3 and 4 are left out: readers take the folder's name for the value.
+//
+// 3. A name of more than 200 bytes becomes its first bytes, "@", and the XXH3-64 of all of the name: 200 bytes at most.
+//    No %XX and no character is cut in two.
+//
+// 4. Of names that are equal, or differ only in the case of ASCII letters, the first stays. The next ones get "@2",
+//    "@3" and so on.
+//
+// Values contain no "@", since it is always escaped. So a name with a number differs from every name without one, and
+// two names with the same number differ before it by more than case. A hash has 16 digits, more than the number of any
+// key, so the two are never confused. Different keys with equal hashes, which can be made on purpose, differ by step 4.
+//
+// Step 4 finds equal names by a table with open addressing that holds nothing but places in the result: 16 to 32 bytes
+// a key while it runs. The time is linear in the bytes of the values.
+#include "cleave/value_names.h"
+
+#define XXH_INLINE_ALL  // the code of the hash, not a library
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/utf8.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kEmpty = "__EMPTY__";
+constexpr std::string_view kEmptyFolder = "__HIVE_DEFAULT_PARTITION__";
+constexpr std::size_t kMaxFolder = 255;  // NAME_MAX of Linux
+constexpr char kMark = '@';              // before a hash or a number
+constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kMaxPrefix = kMaxValueName - 1 - kHashDigits;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// The bytes of the character beyond ASCII that begins at `at`; 0 if there is none that a name may have.
+std::uint64_t wide_size(const std::uint8_t* at, const std::uint8_t* end) {
+    if (*at < 0x80) return 0;
+    const bool is_control = at[0] == 0xC2 && end - at > 1 && at[1] < 0xA0;
+    return is_control ? 0 : utf8_size(at, end);
+}
+
+// Whether the byte of ASCII may stand in a name, at least inside.
+bool is_plain(std::uint8_t byte) {
+    const auto c = static_cast<char>(byte);
+    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '~' ||
+           c == '.';
+}
+
+void append_hex(std::string& text, std::uint64_t number, std::size_t digits, std::string_view alphabet) {
+    while (digits-- > 0) text += alphabet[number >> (4 * digits) & 15U];
+}
+
+// A name that grows, and the place before which its prefix of at most kMaxPrefix bytes may end.
+class GrowingName {
+public:
+    void append(char c) {
+        text_ += c;
+        note_end();
+    }
+
+    // `empty` stands for the empty value.
+    void append_value(std::string_view value, std::string_view empty) {
+        if (value.empty()) {
+            text_ += empty;
+            note_end();
+            return;
+        }
+        const auto* const first = reinterpret_cast<const std::uint8_t*>(value.data());
+        const auto* const end = first + value.size();
+        const bool is_word = value == empty;
+        for (const auto* at = first; at != end;) {
+            if (const std::uint64_t size = wide_size(at, end); size != 0) {
+                text_.append(value, static_cast<std::size_t>(at - first), size);
+                at += size;
+            } else {
+                const bool is_escaped = !is_plain(*at) || (at == first && (is_word || *at == '.' || *at == '-')) ||
+                                        (at + 1 == end && *at == '.');
+                append_byte(*at, is_escaped);
+                ++at;
+            }
+            note_end();
+        }
+    }
+
+    void shorten() {
+        if (text_.size() <= kMaxValueName) return;
+        const std::uint64_t hash = XXH3_64bits(text_.data(), text_.size());
+        text_.resize(prefix_);
+        text_ += kMark;
+        append_hex(text_, hash, kHashDigits, "0123456789abcdef");
+    }
+
+    // Valid until the next change; a copy of it takes no more memory than it needs.
+    const std::string& text() const { return text_; }
+
+    void clear() {
+        text_.clear();
+        prefix_ = 0;
+    }
+
+private:
+    void append_byte(std::uint8_t byte, bool is_escaped) {
+        if (is_escaped) {
+            text_ += '%';
+            append_hex(text_, byte, 2, "0123456789ABCDEF");
+        } else {
+            text_ += static_cast<char>(byte);
+        }
+    }
+
+    void note_end() {
+        if (text_.size() <= kMaxPrefix) prefix_ = text_.size();
+    }
+
+    std::string text_;
+    std::size_t prefix_ = 0;
+};
+
+std::vector<std::string> joined_values(std::size_t count, const KeyValues& value, std::size_t columns) {
+    std::vector<std::string> names;
+    names.reserve(count);
+    GrowingName name;
+    for (std::size_t key = 0; key < count; ++key) {
+        name.clear();
+        for (std::size_t i = 0; i < columns; ++i) {
+            if (i > 0) name.append(',');
+            name.append_value(value(key, i), kEmpty);
+        }
+        name.shorten();
+        names.push_back(name.text());
+    }
+    return names;
+}
+
+// "column=" of each column.
+std::vector<std::string> folder_starts(const std::vector<std::string>& columns) {
+    std::vector<std::string> starts;
+    for (const std::string& column : columns) {
+        if (column.empty()) throw std::invalid_argument("a column without a name cannot be the name of a folder");
+        GrowingName name;
+        name.append_value(column, "");
+        name.append('=');
+        starts.push_back(name.text());
+    }
+    return starts;
+}
+
+std::string too_long(const std::string& start, std::size_t size) {
+    return "the folder '" + start + "...' of a value needs a name of " + std::to_string(size) + " bytes, and at most " +
+           std::to_string(kMaxFolder) + " are possible";
+}
+
+std::vector<std::string> folders(std::size_t count, const KeyValues& value, const std::vector<std::string>& columns) {
+    const std::vector<std::string> starts = folder_starts(columns);
+    std::vector<std::string> paths;
+    paths.reserve(count);
+    GrowingName name;
+    std::string path;
+    for (std::size_t key = 0; key < count; ++key) {
+        path.clear();
+        for (std::size_t i = 0; i < starts.size(); ++i) {
+            name.clear();
+            name.append_value(value(key, i), kEmptyFolder);
+            const std::size_t size = starts[i].size() + name.text().size();
+            if (size > kMaxFolder) throw ValueNameError(key, too_long(starts[i], size));
+            path.append(i > 0 ? 1 : 0, '/').append(starts[i]).append(name.text());
+        }
+        paths.push_back(path);
+    }
+    return paths;
+}
+
+// The places of names in a vector, to find the first one that is equal to another but for case.
+class FoldedNames {
+public:
+    explicit FoldedNames(const std::vector<std::string>& names)
+        : names_(names), slots_(std::bit_ceil(2 * names.size() + 1), kFree) {}
+
+    // The place of the first name that was passed in and is equal to names[at] but for case: `at` if there is none.
+    std::size_t first_like(std::size_t at) {
+        folded_.resize(names_[at].size());
+        std::ranges::transform(names_[at], folded_.begin(), lower);
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t slot = XXH3_64bits(folded_.data(), folded_.size()) & mask;; slot = (slot + 1) & mask) {
+            if (slots_[slot] == kFree) return slots_[slot] = at;
+            if (std::ranges::equal(names_[slots_[slot]], folded_, {}, lower)) return slots_[slot];
+        }
+    }
+
+private:
+    static constexpr std::size_t kFree = SIZE_MAX;
+
+    const std::vector<std::string>& names_;
+    std::vector<std::size_t> slots_;
+    std::string folded_;
+};
+
+void number_equal_names(std::vector<std::string>& names) {
+    FoldedNames found(names);
+    std::unordered_map<std::size_t, std::size_t> counts;  // of names like the one at that place
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::size_t first = found.first_like(i);
+        if (first == i) continue;
+        const std::size_t number = ++counts.try_emplace(first, 1).first->second;
+        names[i].append(1, kMark).append(std::to_string(number));
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> value_names(std::size_t count, const KeyValues& value, const ValueNameOptions& options) {
+    if (options.columns.empty()) throw std::invalid_argument("names of values need a column");
+    if (options.hive) return folders(count, value, options.columns);
+    std::vector<std::string> names = joined_values(count, value, options.columns.size());
+    number_equal_names(names);
+    return names;
+}
+
+}  // namespace cleave

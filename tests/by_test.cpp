@@ -1,0 +1,364 @@
+// Plans of pieces by value are compared with those of a reader that has read every record, a byte at a time.
+#define XXH_INLINE_ALL
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "keyed_reference.h"
+#include "plan/value_plan.h"
+#include "plan_check.h"
+
+namespace cleave::test {
+namespace {
+
+using Key = std::vector<std::string>;  // a value for each column
+
+// All records of a text with their keys.
+struct KeyedRecords {
+    std::vector<std::uint64_t> begins;  // and the size of the text
+    std::vector<Key> keys;
+    std::vector<bool> lacks;  // one of the fields
+    std::size_t body = 0;
+};
+
+KeyedRecords read_records(const std::string& text, const Dialect& dialect, const std::vector<std::size_t>& columns,
+                          HeaderMode header) {
+    KeyedRecords all;
+    for (const std::size_t column : columns) {
+        const Keyed keyed = read_keys(text, dialect, column, header);
+        all.begins = keyed.begins;
+        all.body = keyed.body;
+        all.keys.resize(keyed.count());
+        all.lacks.resize(keyed.count());
+        for (std::size_t r = 0; r < keyed.count(); ++r) {
+            all.keys[r].push_back(keyed.values[r]);
+            all.lacks[r] = all.lacks[r] || keyed.lacks[r];
+        }
+    }
+    if (text == "\xEF\xBB\xBF") {  // the reference has no record without a byte
+        all.begins = {0, 3};
+        all.keys = {Key(columns.size())};
+        all.lacks = {false};
+        all.body = header == HeaderMode::kNone ? 0 : 1;
+    }
+    return all;
+}
+
+// The bucket by the letter of include/cleave/plan.h.
+std::uint64_t bucket_of(const Key& key, std::uint64_t buckets) {
+    std::string bytes;
+    for (const std::string& value : key) {
+        if (key.size() > 1) {
+            for (unsigned i = 0; i < 8; ++i) bytes += static_cast<char>(value.size() >> (8 * i));
+        }
+        bytes += value;
+    }
+    return XXH3_64bits(bytes.data(), bytes.size()) % buckets;
+}
+
+struct ExpectedPiece {
+    Piece piece;
+    Key key;  // not of buckets
+    std::uint64_t before = 0;
+    std::string body;
+};
+
+std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedRecords& all, const Policy& policy) {
+    const std::uint64_t header_size = all.begins[all.body];
+    std::vector<ExpectedPiece> pieces;
+    std::map<Key, std::vector<std::size_t>> of_key;
+    if (policy.by->buckets) {
+        for (std::uint64_t i = 0; i < *policy.by->buckets; ++i) {
+            pieces.push_back({{i + 1, header_size, 0, 1, 0}, {}, 0, ""});
+        }
+    }
+    for (std::size_t r = all.body; r < all.keys.size(); ++r) {
+        const std::uint64_t begin = all.begins[r];
+        const std::uint64_t size = all.begins[r + 1] - begin;
+        const auto cap = [&](std::uint64_t number) {
+            const std::uint64_t header = header_size_in(policy.header, number, header_size);
+            return !policy.size ? UINT64_MAX : *policy.size < header ? 0 : *policy.size - header;
+        };
+        std::optional<std::size_t> at;
+        if (policy.by->buckets) {
+            at = bucket_of(all.keys[r], *policy.by->buckets);
+        } else if (!of_key[all.keys[r]].empty()) {
+            at = of_key[all.keys[r]].back();
+            const Piece& piece = pieces[*at].piece;
+            const bool fits =
+                piece.length + size <= cap(piece.number) && (!policy.records || piece.records < *policy.records);
+            if (!fits) at.reset();
+        }
+        if (!at) {
+            at = pieces.size();
+            std::vector<std::size_t>& mine = of_key[all.keys[r]];
+            pieces.push_back({{pieces.size() + 1, 0, 0, 1, 0}, all.keys[r], mine.size(), ""});
+            mine.push_back(*at);
+        }
+        ExpectedPiece& expected = pieces[*at];
+        if (expected.piece.records == 0) {
+            expected.piece.start = begin;
+            expected.piece.first_record = r - all.body + 1;
+        }
+        ++expected.piece.records;
+        expected.piece.length += size;
+        expected.piece.oversize = expected.piece.length > cap(expected.piece.number);
+        expected.body += text.substr(begin, size);
+    }
+    return pieces;
+}
+
+std::string name_of(const std::vector<std::size_t>& columns) {
+    std::string name;
+    for (const std::size_t column : columns) name += (name.empty() ? "#" : " , #") + std::to_string(column + 1);
+    return name;
+}
+
+Policy policy_by(const std::vector<std::size_t>& columns) {
+    Policy policy;
+    policy.by.emplace();
+    policy.by->columns = {name_of(columns), "--by"};
+    policy.by->accepts_missing = true;
+    return policy;
+}
+
+ValuePlan plan_of(const RecordIndex& index, const Policy& policy) { return ValuePlan(index, policy); }
+
+RecordIndex index_of(const std::string& text, const Dialect& dialect, const Execution& execution) {
+    return RecordIndex(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution);
+}
+
+// Regrouped, the parts are as they were, in other places.
+void expect_regrouped(Random& random, const RecordIndex& index, ValuePlan& plan) {
+    std::vector<std::uint8_t> buffer;
+    const auto bytes_of = [&](const Blob& blob, std::uint64_t number) {
+        std::string bytes;
+        for (const BlobRange& part : plan.parts(number)) {
+            const auto lent = blob.lend(part.offset, part.size, buffer);
+            bytes.append(lent.begin(), lent.end());
+        }
+        return bytes;
+    };
+    std::vector<std::string> before;
+    std::uint64_t size = 0;
+    for (const Piece& piece : plan.pieces()) {
+        before.push_back(bytes_of(index.blob(), piece.number));
+        size += piece.length;
+    }
+    TemporaryBlob blob;
+    const ValuePlan::Regrouping sizes{1 + random.below(1000), 1 + random.below(300)};
+    plan.regroup(plan.pieces(), index.blob(), blob, sizes, nullptr);
+    blob.finish();
+    EXPECT_LE(blob.blob().size(), plan.header_size() + size);
+    for (const Piece& piece : plan.pieces()) {
+        EXPECT_EQ(bytes_of(blob.blob(), piece.number), before[piece.number - 1]) << piece.number;
+    }
+}
+
+void expect_plan(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
+                 const Policy& policy, std::uint64_t header_size) {
+    EXPECT_EQ(plan.header_size(), header_size);
+    ASSERT_EQ(plan.pieces().size(), expected.size());
+    std::uint64_t most = 1;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(plan.pieces()[i], expected[i].piece)
+            << printed(plan.pieces()[i]) << " against " << printed(expected[i].piece);
+        std::string bytes;
+        for (const BlobRange& part : plan.parts(i + 1)) bytes += text.substr(part.offset, part.size);
+        EXPECT_EQ(bytes, text.substr(0, header_size_in(policy.header, i + 1, header_size)) + expected[i].body);
+        if (policy.by->buckets) continue;
+        const ValuePlan::Place place = plan.place_of(i + 1);
+        EXPECT_EQ(place.before, expected[i].before);
+        most = std::max(most, expected[i].before + 1);
+        ASSERT_LT(place.key, plan.key_count());
+        for (std::size_t c = 0; c < expected[i].key.size(); ++c) {
+            EXPECT_EQ(plan.value(place.key, c), expected[i].key[c]);
+        }
+    }
+    EXPECT_EQ(plan.most_of_key(), most);
+}
+
+Execution random_machine(Random& random) {
+    constexpr std::size_t kBlockSizes[] = {1, 64, 100, 4096, 1 << 20};
+    return {nullptr, static_cast<unsigned>(1 + random.below(8)), kBlockSizes[random.below(5)]};
+}
+
+Policy random_policy(Random& random, const std::vector<std::size_t>& columns, std::size_t size) {
+    Policy policy = policy_by(columns);
+    policy.header = kHeaderModes[random.below(4)];
+    switch (random.below(3)) {
+        case 0: policy.by->buckets = 1 + random.below(20); break;
+        case 1: {
+            const Policy limits = random_limits(random, size);
+            policy.records = limits.records;
+            policy.size = limits.size;
+            break;
+        }
+        default: break;
+    }
+    return policy;
+}
+
+// The first record, if any, at which planning has to stop: one without the field, or one with a key too many.
+struct Stop {
+    std::size_t record;
+    bool is_missing;
+};
+
+std::optional<Stop> first_stop(const KeyedRecords& all, const By& by) {
+    std::set<Key> keys;
+    for (std::size_t r = all.body; r < all.keys.size(); ++r) {
+        if (all.lacks[r] && !by.accepts_missing) return Stop{r, true};
+        keys.insert(all.keys[r]);
+        if (!by.buckets && keys.size() > by.max_keys) return Stop{r, false};
+    }
+    return std::nullopt;
+}
+
+void expect_stop(const RecordIndex& index, const Policy& policy, const KeyedRecords& all, const Stop& stop) {
+    try {
+        const ValuePlan plan = plan_of(index, policy);
+        ADD_FAILURE() << "no fault";
+    } catch (const KeyLimitError& error) {
+        EXPECT_FALSE(stop.is_missing);
+        EXPECT_EQ(error.max_keys(), policy.by->max_keys);
+    } catch (const InputError& error) {
+        EXPECT_TRUE(stop.is_missing);
+        ASSERT_TRUE(error.place());
+        EXPECT_EQ(error.place()->record, stop.record);
+        const std::uint64_t begin = all.begins[stop.record];
+        EXPECT_EQ(error.place()->offset, begin == 0 ? index.bom() : begin);
+    }
+}
+
+TEST(By, IsWhatAReaderOfEveryRecordFinds) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            std::vector<std::size_t> columns{random.below(3)};
+            if (random.chance(30)) columns.push_back((columns.front() + 1) % 3);
+            const std::string text = random_runs(random, dialect, columns.front(), 100 + random.below(1500));
+            Policy policy = random_policy(random, columns, text.size());
+            if (random.chance(50)) policy.by->accepts_missing = false;
+            if (random.chance(50)) policy.by->max_keys = 1 + random.below(8);
+            SCOPED_TRACE(testing::Message()
+                         << "seed " << seed << "; columns " << name_of(columns) << "; buckets "
+                         << policy.by->buckets.value_or(0) << "; keys " << policy.by->max_keys << "; "
+                         << describe(policy) << "; " << describe(dialect) << "; " << shown(text));
+            if (!PlanCheck(text, dialect, policy).has_plan()) continue;
+            const KeyedRecords all = read_records(text, dialect, columns, policy.header);
+            const Execution machine = random_machine(random);
+            const RecordIndex index = index_of(text, dialect, machine);
+            try {
+                if (const auto stop = first_stop(all, *policy.by)) {
+                    expect_stop(index, policy, all, *stop);
+                    continue;
+                }
+                ValuePlan plan = plan_of(index, policy);
+                expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
+                expect_regrouped(random, index, plan);
+            } catch (const RuleError& error) {  // the first record is too short
+                EXPECT_GT(*std::ranges::max_element(columns), 0U) << error.what();
+            }
+        }
+        if (testing::Test::HasFailure()) break;
+    }
+}
+
+TEST(By, BucketsAreThoseOfTheHashThatThePageNames) {
+    // From the documentation of xxHash: XXH3_64bits of nothing, and of "abc".
+    EXPECT_EQ(XXH3_64bits("", 0), 0x2D06800538D394C2U);
+    EXPECT_EQ(XXH3_64bits("abc", 3), 0x78AF5F94892F3950U);
+    const std::string text = "\nabc\n";
+    Policy policy = policy_by({0});
+    policy.header = HeaderMode::kNone;
+    policy.by->buckets = 1'000'003;
+    const RecordIndex index = index_of(text, Dialect(), {});
+    policy.by->columns.text = "#1";
+    const ValuePlan plan = plan_of(index, policy);
+    ASSERT_EQ(plan.pieces().size(), 1'000'003U);
+    EXPECT_EQ(plan.pieces()[0x2D06800538D394C2U % 1'000'003].records, 1U);
+    EXPECT_EQ(plan.pieces()[0x78AF5F94892F3950U % 1'000'003].records, 1U);
+}
+
+// More keys, entries and bytes than fit in what is kept in memory; records larger than a block.
+TEST(By, ManyKeysAndLargeRecords) {
+    Random random(1);
+    std::string text = "id,key\n";
+    for (unsigned i = 0; i < 400'000; ++i) {
+        text += std::to_string(i) + ",";
+        if (random.below(20'000) == 0) text += "\"" + std::string(700'000, '\n') + "\"";
+        text += std::to_string(random.below(50'000)) + "\n";
+    }
+    Dialect dialect;
+    for (const unsigned threads : {1U, 2U, 5U}) {
+        Policy policy = policy_by({1});
+        policy.by->columns.text = "key";
+        policy.by->max_keys = 60'000;
+        if (threads == 2) policy.records = 3;
+        const KeyedRecords all = read_records(text, dialect, {1}, policy.header);
+        const ValuePlan plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
+        const auto expected = expected_pieces(text, all, policy);
+        ASSERT_EQ(plan.pieces().size(), expected.size());
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            ASSERT_EQ(plan.pieces()[i], expected[i].piece) << i;
+            std::string bytes;
+            for (const BlobRange& part : plan.parts(i + 1)) bytes += text.substr(part.offset, part.size);
+            ASSERT_EQ(bytes, "id,key\n" + expected[i].body);
+            total += expected[i].body.size();
+        }
+        EXPECT_EQ(total, text.size() - 7);
+    }
+}
+
+TEST(By, TextsWithoutRecords) {
+    for (const std::string text : {"", "a\n", "a", "\n", "\xEF\xBB\xBF", "\xEF\xBB\xBF\n"}) {
+        for (const HeaderMode header : kHeaderModes) {
+            Policy policy = policy_by({0});
+            policy.header = header;
+            SCOPED_TRACE(testing::Message() << shown(text) << "; " << describe(policy));
+            const KeyedRecords all = read_records(text, Dialect(), {0}, header);
+            const RecordIndex index = index_of(text, Dialect(), {});
+            try {
+                const ValuePlan plan = plan_of(index, policy);
+                expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
+            } catch (const RuleError&) {
+                EXPECT_TRUE(text.empty() || text.starts_with("\xEF\xBB\xBF")) << "there is a column";
+            }
+        }
+    }
+}
+
+TEST(By, ColumnsAndPoliciesThatAreNone) {
+    const std::string text = "a,b\n1,2\n";
+    const RecordIndex index = index_of(text, Dialect(), {});
+    const auto refuses = [&](const char* columns) {
+        Policy policy = policy_by({0});
+        policy.by->columns.text = columns;
+        EXPECT_THROW(plan_of(index, policy), RuleError) << columns;
+    };
+    for (const char* columns : {"", "c", "a,", ",a", "a,a", "a b", "a-b", "*", "#3", "a,#1", "!a"}) refuses(columns);
+    Policy policy = policy_by({0});
+    EXPECT_THROW(plan_pieces(index, policy, [](const Piece&) {}), std::invalid_argument);
+    policy.pieces = 2;
+    EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
+    policy = policy_by({0});
+    policy.by->max_keys = 0;
+    EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
+    policy = policy_by({0});
+    policy.by->buckets = 0;
+    EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
+    policy.by->buckets = 2;
+    policy.records = 1;
+    EXPECT_THROW(plan_of(index, policy), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cleave::test

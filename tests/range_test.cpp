@@ -1,0 +1,124 @@
+// Plans over ranges are the plans of one process: any text, cut into ranges anywhere, composed in any grouping.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "range_check.h"
+
+namespace cleave::test {
+namespace {
+
+// Goes to the next text of the same length; false after the last.
+bool next_text(std::string& text, std::string_view alphabet) {
+    for (char& byte : text) {
+        const std::size_t next = alphabet.find(byte) + 1;
+        byte = alphabet[next % alphabet.size()];
+        if (next < alphabet.size()) return true;
+    }
+    return false;
+}
+
+std::string name_of(const std::string& text, const Dialect& dialect, const std::vector<std::uint64_t>& ends) {
+    std::string name = describe(dialect) + ": " + shown(text) + " cut at";
+    for (const std::uint64_t end : ends) name += " " + std::to_string(end);
+    return name;
+}
+
+void check(const std::string& text, const Dialect& dialect, const std::vector<std::uint64_t>& ends, Random& random) {
+    check_ranges(text, dialect, ends, random);
+    ASSERT_FALSE(testing::Test::HasFailure()) << name_of(text, dialect, ends);
+}
+
+// CLEAVE_RANGE_CASES is set by `./dev prove ranges`.
+unsigned case_count() {
+    const char* wanted = std::getenv("CLEAVE_RANGE_CASES");  // NOLINT(concurrency-mt-unsafe): one thread
+    return wanted == nullptr ? rounds(4000) : static_cast<unsigned>(std::stoul(wanted));
+}
+
+TEST(RangeTest, RandomTextsInRandomRanges) {
+    for (unsigned seed = 0; seed < case_count(); ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Random random(seed);
+        const Dialect dialect = random_dialect(random);
+        const std::string text = random_ranged_text(random, dialect, random.chance(10) ? 3000 : 120);
+        const auto ends = random_ranges(random, text.size(), random.below(1000) == 0 ? 1000 : 6);
+        check(text, dialect, ends, random);
+        if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+// Every range of every short text, and every way to cut a range in two.
+struct Domain {
+    const char* name;
+    std::string_view alphabet;
+    Dialect dialect;
+};
+
+Dialect dialect_of(Terminator terminator, bool escape, Quoting quoting = Quoting::kFieldStart) {
+    Dialect dialect;
+    dialect.terminator = terminator;
+    if (escape) dialect.escape = '\\';
+    dialect.quoting = quoting;
+    return dialect;
+}
+
+Dialect quoted_by_mark() {
+    Dialect dialect;
+    dialect.quote = 0xBB;
+    return dialect;
+}
+
+const Domain kDomains[] = {
+    {"lf", "a,\"\n\r", dialect_of(Terminator::kLf, false)},
+    {"escape", "a,\"\n\\", dialect_of(Terminator::kLf, true)},
+    {"any", "a,\"\n\r", dialect_of(Terminator::kAny, false)},
+    {"any_escape_anywhere", "a\"\n\r\\", dialect_of(Terminator::kAny, true, Quoting::kAnywhere)},
+    {"mark", "a\"\n\xEF\xBB\xBF", dialect_of(Terminator::kLf, false)},
+    {"mark_quotes", "a,\n\xEF\xBB\xBF", quoted_by_mark()},
+};
+
+class RangeDomainTest : public testing::TestWithParam<Domain> {};
+
+INSTANTIATE_TEST_SUITE_P(, RangeDomainTest, testing::ValuesIn(kDomains),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+TEST_P(RangeDomainTest, EveryRangeOfEveryShortText) {
+    const Domain& domain = GetParam();
+    const std::size_t longest = kSanitized ? 3 : 5;
+    for (std::size_t length = 0; length <= longest; ++length) {
+        std::string text(length, domain.alphabet.front());
+        for (bool has_more = true; has_more; has_more = next_text(text, domain.alphabet)) {
+            check_every_range(text, domain.dialect);
+            ASSERT_FALSE(HasFailure()) << shown(text);
+        }
+    }
+}
+
+// Blocks of the usual size, by several threads.
+TEST(RangeTest, LargeRanges) {
+    for (unsigned seed = 0; seed < 8; ++seed) {
+        Random random(seed);
+        const Dialect dialect = random_dialect(random);
+        const std::string text = random_csv(random, dialect, kSanitized ? 1'200'000 : 3'500'000, seed % 3 == 2 ? 1 : 0);
+        check_large(text, dialect);
+        ASSERT_FALSE(HasFailure()) << seed << ' ' << describe(dialect);
+    }
+}
+
+// Of long ranges far into a large input.
+TEST(RangeTest, JsonIsShort) {
+    std::size_t largest = 0;
+    for (unsigned seed = 0; seed < rounds(3000); ++seed) {
+        Random random(seed);
+        const Dialect dialect = random_dialect(random);
+        largest = std::max(largest, largest_json(random_text(random, dialect, 400 + random.below(2000)), dialect));
+    }
+    EXPECT_LE(largest, 1024U);
+    EXPECT_GE(largest, 400U);  // or the numbers were not large
+}
+
+TEST(RangeTest, WhatIsWrongWithRanges) { check_refusals(); }
+
+}  // namespace
+}  // namespace cleave::test
