@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import _native
@@ -40,8 +37,7 @@ class RaggedRecord(NamedTuple):
     """How many fields it has."""
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(NamedTuple):
     """What the bytes of a file mean. What was not given was found by a look at the first 64 KiB."""
 
     delimiter: bytes
@@ -59,8 +55,7 @@ class Dialect:
     """Whether no delimiter explains the quotes in the first 64 KiB: then it is better given."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """What a file is, and what is odd in it. Numbers of bytes, records and things; places are of the first one."""
 
     sound: bool
@@ -158,7 +153,8 @@ class Piece:
         return self._length
 
     def __repr__(self) -> str:
-        return f"<cleave.Piece {self._number}: {self._records} records, bytes {self._start} to {self._start + self._length}>"
+        end = self._start + self._length
+        return f"<cleave.Piece {self._number}: {self._records} records, bytes {self._start} to {end}>"
 
 
 class Pieces(Sequence[Piece]):
@@ -477,9 +473,9 @@ def open(  # noqa: A001
     """Opens CSV, and finds its dialect from the first 64 KiB.
 
     source: a path; or an object with contiguous bytes: ``bytes``, ``memoryview``, ``mmap``, an array; or a binary file
-        object, which is read from where it stands. ``bytes`` are never a path. A file is read as it is needed, by
-        ``pread``. Files compressed by gzip or zstd, pipes and file objects that are not plain files are copied to a
-        temporary file, decompressed, once more than one pass is needed. Of an ``mmap`` pages are read: if its file
+        object, which is read from where it stands. ``bytes`` are never a path. A file is read as it is needed,
+        so that one that becomes shorter raises. Files compressed by gzip or zstd, pipes, and file objects that are not
+        plain files are copied to a temporary file, decompressed, once more than one pass is needed. Of an ``mmap`` pages are read: if its file
         becomes shorter meanwhile, that ends the process, as everywhere in Python.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv.
         The other options change parts of it.
@@ -514,6 +510,9 @@ def open(  # noqa: A001
     path = _path_of(source)
     if path is not None:
         return File(_native.File.of_path(path, settings), None, header, lenient)
+    import shutil  # rarely needed, and slow to import
+    import tempfile
+
     with tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(source, copy, _PAGE_SIZE)  # type: ignore[arg-type]
         copy.flush()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -361,7 +360,6 @@ def test_the_command_is_there(tmp_path: Path) -> None:
     assert rows == list(zip(*columns, strict=True))
 
 
-def test_time_is_not_wasted_on_import() -> None:
-    start = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import cleave; assert 'numpy' not in __import__('sys').modules"], check=True)
-    assert time.monotonic() - start < 30
+def test_nothing_else_is_imported() -> None:
+    code = "import sys, cleave; assert not {'numpy', 'pyarrow', 'dataclasses', 'tempfile'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -109,8 +109,7 @@ std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
 }  // namespace
 
 struct ColumnStream::State {
-    State(std::shared_ptr<Input> whole, const Dialect& of_input, const ColumnStreamOptions& chosen,
-          const Execution& by);
+    State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen, const Execution& by);
     ~State();
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -147,11 +146,11 @@ struct ColumnStream::State {
     std::jthread worker;         // from the first take() on; last: it uses the other members
 };
 
-ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, const ColumnStreamOptions& chosen,
+ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen,
                            const Execution& by)
     : input(not_null(std::move(whole))),
       dialect(checked(of_input)),
-      options(chosen),
+      options(std::move(chosen)),
       kernel(checked_kernel(by)),
       threads(by.threads),
       memory(MemoryManager::or_default(by.memory)) {

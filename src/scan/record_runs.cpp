@@ -1,5 +1,6 @@
-// Walks the next bytes and cuts before the last record start in them. Runs of a mapping are views. Other runs are
-// copied, because the bytes are replaced by the next read:
+// Walks the next bytes and cuts before the last record start in them. Runs of a mapping are views. Others are
+// copies: those of a file are read to where they stay, and those of a stream are copied, because the next read replaces
+// them:
 //
 //   run = the record in progress so far, and the bytes up to the last record start; the rest is carried on
 #include "scan/record_runs.h"
@@ -51,7 +52,8 @@ RecordRuns::RecordRuns(Input& input, Place skipped, const Dialect& dialect, cons
 
 bool RecordRuns::next(RecordRun& run) {
     if (is_done_) return false;
-    return is_mapped_ ? next_of_mapping(run) : next_copied(run);
+    if (is_mapped_) return next_of_mapping(run);
+    return input_.is_stream() ? next_copied(run) : next_read(run);
 }
 
 void RecordRuns::check_size(std::uint64_t size) const {
@@ -63,11 +65,6 @@ std::span<const std::uint8_t> RecordRuns::read_on() {
     if (!reader_) {
         const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
         if (options_.meter != nullptr) options_.meter->scanned += size;
-        if (!options_.reads_mapping) {
-            lent_.resize(size);
-            dynamic_cast<const FileBlob&>(input_.blob()).read(read_, lent_);  // an input has no other blobs
-            return lent_;
-        }
         return input_.blob().lend(read_, size, lent_);
     }
     while (chunk_.empty()) {
@@ -128,6 +125,36 @@ bool RecordRuns::next_copied(RecordRun& run) {
         }
         check_size(read_ - begin_.offset);
     }
+}
+
+// As next_copied(), but the bytes of a file are read to where they stay.
+bool RecordRuns::next_read(RecordRun& run) {
+    const auto& file = dynamic_cast<const FileBlob&>(input_.blob());  // an input has no other blobs
+    run.place = begin_;
+    std::swap(run.copy, carried_);
+    std::size_t size = std::exchange(carried_size_, 0);
+    while (read_ < end_) {
+        const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
+        if (options_.meter != nullptr) options_.meter->scanned += part;
+        run.copy.reserve(size + part);
+        const std::span<std::uint8_t> bytes{run.copy.data() + size, part};
+        file.read(read_, bytes);
+        const auto last = Walker::last_of(walker_.walk(bytes));
+        const std::uint64_t start = last ? read_ + *last : begin_.offset;
+        read_ += part;
+        size += part;
+        if (start > begin_.offset) {
+            const auto rest = static_cast<std::size_t>(read_ - start);
+            append(carried_, carried_size_, bytes.last(rest));
+            begin_ = {start, walker_.records() - 1};
+            run.bytes = {run.copy.data(), size - rest};
+            return true;
+        }
+        check_size(read_ - begin_.offset);
+    }
+    is_done_ = true;
+    run.bytes = {run.copy.data(), size};
+    return size > 0;
 }
 
 }  // namespace cleave

@@ -60,6 +60,7 @@ private:
     std::span<const std::uint8_t> read_on();
     bool next_of_mapping(RecordRun& run);
     bool next_copied(RecordRun& run);
+    bool next_read(RecordRun& run);
     void check_size(std::uint64_t size) const;
 
     Input& input_;
