@@ -131,6 +131,22 @@ class Dropping(ByValue):
     words, settings, has_strays = ["--drop-by"], {"drop_by": True}, False
 
 
+class Hive(Dropping):
+    """Into folders that it makes."""
+
+    words, settings = ["--hive"], {"hive": True}
+
+    @property
+    def template(self):
+        return "{value}/" + self.stem + ".{i}.csv"
+
+    def file_name(self, piece):
+        return os.fsdecode(b"%s/%s.%d.csv" % (piece.name, self.stem.encode(), piece.number))
+
+    def expect_rows(self, rows):
+        need(len(rows) == len(self.by_name), "the manifest has other pieces")
+
+
 def by_value(check, divisor=1):
     return under(ByValue, "by value", check, divisor)
 
@@ -149,6 +165,10 @@ def by_redacted_value(check, divisor=1):
 
 def without_column(check, divisor=1):
     return under(Dropping, "without the column", check, divisor)
+
+
+def into_folders(check, divisor=1):
+    return under(Hive, "into folders", check, divisor)
 
 
 def long(check):
@@ -446,7 +466,9 @@ CHECKS = [
     long(by_value(nth_call_test.resuming)), long(by_value(nth_call_test.without_nameless_files)),
     long(by_value(nth_call_test.failing_clean_up)), long(by_value_and_size(nth_call_test.from_file)),
     long(by_bucket(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
-    long(without_column(nth_call_test.by_threads)), *memory_rows()]
+    long(without_column(nth_call_test.by_threads)), into_folders(disk_full, 2), into_folders(nth_call_test.from_file),
+    into_folders(signals_test.ended), into_folders(signals_test.killed), long(into_folders(signals_test.killed_and_resumed)),
+    *memory_rows()]
 
 
 def closing(bench):
