@@ -60,7 +60,7 @@ class Expected:
         uncut.count = uncut.size = uncut.total = None
         staged = compare.Expected(uncut, True)
         self.result = staged.result
-        if is_refused_at_once(case):
+        if case.total is not None:
             raise Refused(2, *staged.codes - {0})
         if staged.codes != {0}:
             if not can_name_keys(case, staged.result):
@@ -86,7 +86,7 @@ class Expected:
     def read_loosely(self, case):
         reader = Reader(case.data, case.dialect, case.is_anywhere).read()
         before, header = split_header(reader.records, case.header_mode != "none")
-        if is_refused_at_once(case):
+        if case.total is not None:
             raise Refused(2, *({3} if reader.is_open and not case.lenient else ()))
         if not reader.records:
             self.codes = {0, 2}   # as above
@@ -122,11 +122,6 @@ def first_values(case, first):
         return [field.value for field in read_record(case.data, first.start, case.dialect).fields]
     except Fault:
         raise Refused(3, *usage_faults(case)) from None
-
-
-def is_refused_at_once(case):
-    """Options that do not go together, whatever the input is."""
-    return case.total is not None or (case.has_rules and case.source in ("pipe", "gzip") and not case.spool)
 
 
 def usage_faults(case):

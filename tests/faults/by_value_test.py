@@ -11,6 +11,7 @@ import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 import time
 
@@ -117,10 +118,10 @@ class RedactedByValue(ByValue):
     """The value becomes a name only after a rule has changed it."""
 
     RULES = ["k: hmac(k, bytes=8, form=hex)", "id: mask(first=2)", 'note: fixed("a, b") if k = a', "note: keep"]
-    words = ["--key", "k=file:@key", "--select", "note,k,id", "--spool", "plain",
+    words = ["--key", "k=file:@key", "--select", "note,k,id",
              *(word for rule in RULES for word in ("--redact", rule))]
     settings = {"has_rules": True, "rules": [rule.encode() for rule in RULES], "keys": {b"k": KEY},
-                "select": b"note,k,id", "spool": True}
+                "select": b"note,k,id"}
     has_strays = False
 
 
@@ -128,6 +129,22 @@ class Dropping(ByValue):
     """The column is left out."""
 
     words, settings, has_strays = ["--drop-by"], {"drop_by": True}, False
+
+
+class Hive(Dropping):
+    """Into folders that it makes."""
+
+    words, settings = ["--hive"], {"hive": True}
+
+    @property
+    def template(self):
+        return "{value}/" + self.stem + ".{i}.csv"
+
+    def file_name(self, piece):
+        return os.fsdecode(b"%s/%s.%d.csv" % (piece.name, self.stem.encode(), piece.number))
+
+    def expect_rows(self, rows):
+        need(len(rows) == len(self.by_name), "the manifest has other pieces")
 
 
 def by_value(check, divisor=1):
@@ -148,6 +165,10 @@ def by_redacted_value(check, divisor=1):
 
 def without_column(check, divisor=1):
     return under(Dropping, "without the column", check, divisor)
+
+
+def into_folders(check, divisor=1):
+    return under(Hive, "into folders", check, divisor)
 
 
 def long(check):
@@ -341,21 +362,16 @@ class ValueSite(Site):
 
 
 BY = [["--by", "email"], ["--by", "name"], ["--by", "phone"], ["--by", "who"], ["--by", "ref"], ["--by", "born"],
-      ["--by", "pay"], ["--by", "kind,name"], ["--by", "phone", "--drop-by"], ["--by", "phone", "-l", "2"]]
+      ["--by", "pay"], ["--by", "kind,name"], ["--by", "phone", "--drop-by"]]
 EXTRAS = [[], ["--json", "-v"], ["--manifest", "@out/m.json", "--report", "@out/r.json", "--checksum"], ["--print"],
           ["--resume"], ["--dry-run"], ["--compress", "gzip", "-j", "2"], ["-j", "3", "--block-size", "1K"],
           ["--progress", "always", "-v"], ["--max-keys", "1"]]
 
 
-def ways(extra=()):
+def ways():
     for words in BY:
-        yield "file " + " ".join(words), ["split", *words, *extra], FILE, bytes
-        yield "pipe " + " ".join(words), ["split", *words, *extra, "--spool", "plain"], PIPE, bytes
-
-
-def numbered(way):
-    """-l needs a number in the template."""
-    return ["-o", "@out/q.{value}.{i:04}.csv"] if "-l" in way[1] else []
+        yield "file " + " ".join(words), ["split", *words], FILE, bytes
+        yield "pipe " + " ".join(words), ["split", *words], PIPE, bytes
 
 
 def secrets(bench):
@@ -363,8 +379,6 @@ def secrets(bench):
     site = ValueSite(bench)
     table, chance = Table(site.markers, 60), random.Random(bench.seed)
     for way in ways():
-        if "-l" in way[1]:
-            continue
         for extras in [[], *chance.sample(EXTRAS[1:], min(bench.rounds(3), len(EXTRAS) - 1))]:
             run = site.run(way, WORDS + KEY_WORDS, table.bytes(), extras)
             need_code(run, {0, 2} if "--max-keys" in extras else {0}, way[0])   # a rule may leave one value
@@ -387,12 +401,17 @@ def secrets_when_killed(bench):
     wordlist = WORDS + KEY_WORDS
     hidden = 0
     for round_ in range(bench.rounds(16)):
-        way = list(ways())[2 * (round_ % 9)]
+        way = list(ways())[round_ % (2 * len(BY))]
         write(site.input, data)
-        process = site.start(site.words(way, wordlist), limits=[(resource.RLIMIT_NOFILE, 64)])
+        words = site.words(way, wordlist)
+        if way[2] == PIPE:   # it waits for more
+            process = site.start(words, stdin=subprocess.PIPE)
+            drip(process, data[:chance.randrange(len(data))], [64 << 10], keep_open=True)
+        else:
+            process = site.start(words, limits=[(resource.RLIMIT_NOFILE, 64)])
         time.sleep(chance.uniform(0, 0.15))
         process.send_signal(signal.SIGSTOP)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):   # it is over
             site.markers.expect_none_in_process(process.pid, beside=[site.input, site.key])
         process.send_signal(signal.SIGKILL)
         finish(process)
@@ -403,9 +422,8 @@ def secrets_when_killed(bench):
     with bench.mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") as site.out:
         site.directories[0] = site.out
         for way in ways():
-            if "-l" not in way[1]:
-                need_code(site.run(way, wordlist, data), {1}, way[0])
-                need(os.listdir(site.out) == [], "something is left")
+            need_code(site.run(way, wordlist, data), {1}, way[0])
+            need(os.listdir(site.out) == [], "something is left")
     site.remove()
 
 
@@ -448,7 +466,9 @@ CHECKS = [
     long(by_value(nth_call_test.resuming)), long(by_value(nth_call_test.without_nameless_files)),
     long(by_value(nth_call_test.failing_clean_up)), long(by_value_and_size(nth_call_test.from_file)),
     long(by_bucket(nth_call_test.from_file)), by_redacted_value(nth_call_test.from_file),
-    long(without_column(nth_call_test.by_threads)), *memory_rows()]
+    long(without_column(nth_call_test.by_threads)), into_folders(disk_full, 2), into_folders(nth_call_test.from_file),
+    into_folders(signals_test.ended), into_folders(signals_test.killed), long(into_folders(signals_test.killed_and_resumed)),
+    *memory_rows()]
 
 
 def closing(bench):

@@ -380,7 +380,10 @@ class Place:
         return os.path.join(self.out, name)
 
     def piece(self, number=1):
-        return self.path(list(self.job.pieces)[number - 1])
+        """The path; its folder is there."""
+        path = self.path(list(self.job.pieces)[number - 1])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
 
     def empty(self):
         for name in os.listdir(self.out):
