@@ -128,10 +128,10 @@ Policy policy_by(const std::vector<std::size_t>& columns) {
     return policy;
 }
 
-ValuePlan plan_of(const RecordIndex& index, const Policy& policy) { return ValuePlan(index, policy); }
+ValuePlan plan_of(const RecordIndex& index, const Policy& policy) { return {index, policy}; }
 
 RecordIndex index_of(const std::string& text, const Dialect& dialect, const Execution& execution) {
-    return RecordIndex(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution);
+    return {std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution};
 }
 
 // Regrouped, the parts are as they were, in other places.

@@ -55,7 +55,7 @@ void KeyReader::read(const RecordBlock& block) {
     }
 }
 
-std::uint64_t KeyReader::copy(const KeyField& field, Value raw, std::uint8_t* to) const {
+std::uint64_t KeyReader::copy(const KeyField& field, Value raw, std::uint8_t* to) {
     Value value{};
     if (!field.decoder().view(raw.data, raw.data + raw.size, value)) {
         return field.decoder().write(raw.data, raw.data + raw.size, to);

@@ -47,7 +47,7 @@ public:
 private:
     std::string_view value(const RecordBlock& block, std::size_t record);
     std::string_view values(const RecordBlock& block, std::size_t record);
-    std::uint64_t copy(const KeyField& field, Value raw, std::uint8_t* to) const;
+    static std::uint64_t copy(const KeyField& field, Value raw, std::uint8_t* to);
 
     std::vector<KeyField> fields_;
     std::vector<RecordKey> keys_;

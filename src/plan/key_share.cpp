@@ -72,37 +72,45 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
             wanted *= 2;
             continue;
         }
-        const std::uint64_t done = bom + block.bytes.size();
-        std::span<const RecordKey> keys_of_block = reader.keys();
-        const std::array<RecordKey, 1> of_mark{RecordKey{{}, hash_of_key({})}};
-        if (block.record_count() == 0) keys_of_block = of_mark;  // an input of nothing but the mark
-        bool goes_on = false;
-        if (StageWorker* const worker = blocks.worker()) {
-            worker->clear();
-            worker->append(part.first(bom));
-            try {
-                worker->write(block);
-            } catch (const InputError&) {
-                fault = std::current_exception();
-                return;
-            }
-            const auto starts = worker->starts();
-            goes_on = take(question, keys_of_block, at.record, [&](std::size_t r) {
-                return size + (r == 0 ? 0 : r < starts.size() ? starts[r] : worker->written().size());
-            });
-            question.written->write_at(origin + size, worker->written());
-            size += worker->written().size();
-        } else {
-            goes_on = take(question, keys_of_block, at.record, [&](std::size_t r) {
-                return size + (r == 0 ? 0 : r < block.record_count() ? bom + block.rows[r].begin : done);
-            });
-            size += done;
-        }
-        if (!goes_on || fault) return;
-        at = {at.offset + done, at.record + keys_of_block.size()};
+        const std::size_t count = std::max<std::size_t>(block.record_count(), 1);  // 1: nothing but the mark
+        if (!take_block(question, blocks, reader.keys(), block, part.first(bom), at.record) || fault) return;
+        at = {at.offset + bom + block.bytes.size(), at.record + count};
         wanted = usual;
         if (at.offset == to.offset && at.record != to.record) throw InputChangedError();
     }
+}
+
+// Of a block that begins with the record of that number, behind the byte order mark, if there is one. Returns false if
+// there are too many keys, or at a fault.
+bool KeyShare::take_block(const KeyQuestion& question, Blocks& blocks, std::span<const RecordKey> of_block,
+                          const RecordBlock& block, std::span<const std::uint8_t> mark, std::uint64_t record) {
+    const std::array<RecordKey, 1> of_mark{RecordKey{{}, hash_of_key({})}};
+    if (block.record_count() == 0) of_block = of_mark;  // an input of nothing but the mark
+    StageWorker* const worker = blocks.worker();
+    if (worker == nullptr) {
+        const std::uint64_t done = mark.size() + block.bytes.size();
+        const bool goes_on = take(question, of_block, record, [&](std::size_t r) {
+            return size + (r == 0 ? 0 : r < block.record_count() ? mark.size() + block.rows[r].begin : done);
+        });
+        size += done;
+        return goes_on;
+    }
+    worker->clear();
+    worker->append(mark);
+    try {
+        worker->write(block);
+    } catch (const InputError&) {
+        fault = std::current_exception();
+        return false;
+    }
+    const auto written = worker->written();
+    const auto starts = worker->starts();
+    const bool goes_on = take(question, of_block, record, [&](std::size_t r) {
+        return size + (r == 0 ? 0 : r < starts.size() ? starts[r] : written.size());
+    });
+    question.written->write_at(origin + size, written);
+    size += written.size();
+    return goes_on;
 }
 
 // Of the records of a block: `record` is the first one, and start_of(r) is where record r begins, from the start of the
