@@ -10,7 +10,7 @@
 #include "cleave/columns.h"
 #include "cleave/fields.h"
 
-// The two structs of the interface. Whoever gets one calls release() once, unless it is null, or moves the struct: then
+// The structs of the interface. Whoever gets one calls release() once, unless it is null, or moves the struct: then
 // the copy is released, and the first one's `release` is set to null. NOLINTBEGIN(readability-identifier-naming)
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -47,6 +47,23 @@ struct ArrowArray {
     struct ArrowArray** children;
     struct ArrowArray* dictionary;
     void (*release)(struct ArrowArray*);
+    void* private_data;  // of the producer
+};
+}
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+extern "C" {
+
+// Batches of one type (https://arrow.apache.org/docs/format/CStreamInterface.html). Calls return 0 or an error number.
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+    int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);  // a released array after the last one
+    const char* (*get_last_error)(struct ArrowArrayStream*);            // valid until the next call; may be null
+    void (*release)(struct ArrowArrayStream*);
     void* private_data;  // of the producer
 };
 }

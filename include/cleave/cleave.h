@@ -4,6 +4,7 @@
 #include "cleave/arrow.h"
 #include "cleave/blob.h"
 #include "cleave/cancel.h"
+#include "cleave/column_stream.h"
 #include "cleave/columns.h"
 #include "cleave/compression.h"
 #include "cleave/device.h"

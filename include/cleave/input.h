@@ -1,4 +1,4 @@
-// An open input: a file with random access, or a stream. Knows no CSV.
+// An open input: a file with random access, bytes in memory, or a stream. Knows no CSV.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +64,11 @@ public:
     // its size, and a file that cannot be mapped.
     static Input open_snapshot(const std::string& path, const Cancellation* cancellation = nullptr,
                                Access access = Access::kMapped);
+
+    // Bytes in memory, which must outlive the input, as a blob that is mapped. They never count as changed. Compressed
+    // bytes are not decompressed. `path` is a name.
+    static Input of_memory(std::span<const std::uint8_t> bytes, const std::string& path,
+                           const Cancellation* cancellation = nullptr);
 
     Input(Input&&) noexcept;
     Input& operator=(Input&&) noexcept;

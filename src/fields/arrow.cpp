@@ -121,7 +121,14 @@ void check_name(const std::string& name) {
     }
 }
 
+bool is_ascii(std::span<const std::uint8_t> bytes) {
+    std::uint8_t all = 0;
+    for (const std::uint8_t byte : bytes) all |= byte;
+    return all < 0x80;
+}
+
 void check_text(const StringColumn& column, const RecordBlock& block, const ArrowColumn& wanted) {
+    if (column.layout() == StringLayout::kOffsets && is_ascii(column.bytes())) return;
     for (std::size_t r = 0; r < column.count(); ++r) {
         if (is_utf8(column.value(r, block).value_or(""))) continue;
         throw InputError("field " + std::to_string(wanted.number + 1) + " is not UTF-8",

@@ -1,5 +1,6 @@
 #include "io/file_blob.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -42,6 +43,27 @@ public:
     }
 };
 
+// Bytes that the caller owns.
+class LentMemory final : public FileBlob {
+public:
+    LentMemory(const Source& source, std::span<const std::uint8_t> bytes)
+        : FileBlob(source, bytes.size()), bytes_(bytes) {}
+
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& /*buffer*/) const override {
+        return bytes_.subspan(offset, size);
+    }
+
+    void read(std::uint64_t offset, std::span<std::uint8_t> into) const override {
+        std::ranges::copy(bytes_.subspan(offset, into.size()), into.begin());
+    }
+    std::span<const std::uint8_t> mapped() const noexcept override { return bytes_.first(size()); }
+    bool is_mapped() const noexcept override { return true; }
+
+private:
+    std::span<const std::uint8_t> bytes_;
+};
+
 }  // namespace
 
 void FileBlob::throw_if_lost() const {
@@ -65,6 +87,10 @@ std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access) {
 std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access) {
     if (access == Access::kRead) return std::make_unique<ReadFile>(source, 0);
     return std::make_unique<MappedFile>(source, Mapping::of_nothing());
+}
+
+std::unique_ptr<FileBlob> make_memory_blob(const Source& source, std::span<const std::uint8_t> bytes) {
+    return std::make_unique<LentMemory>(source, bytes);
 }
 
 FileBehind file_behind(const Blob& blob) noexcept {

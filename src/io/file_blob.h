@@ -26,8 +26,8 @@ public:
     virtual std::span<const std::uint8_t> mapped() const noexcept { return {}; }
     virtual bool is_mapped() const noexcept { return false; }
 
-    // Fills `into` with the bytes from `offset` on, by pread(), also if they are mapped. Throws as lend().
-    void read(std::uint64_t offset, std::span<std::uint8_t> into) const;
+    // Fills `into` with the bytes from `offset` on, by pread(), also if they are mapped from a file. Throws as lend().
+    virtual void read(std::uint64_t offset, std::span<std::uint8_t> into) const;
 
     // Takes bytes away from the end, at most size(). Not while another thread uses the blob.
     void leave_out(std::uint64_t size) noexcept { size_ -= size; }
@@ -47,6 +47,8 @@ private:
 std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access);
 // The blob of a file without bytes.
 std::unique_ptr<FileBlob> make_empty_blob(const Source& source, Access access);
+// Bytes in memory, which must outlive the blob, as those of `source`, which has no file.
+std::unique_ptr<FileBlob> make_memory_blob(const Source& source, std::span<const std::uint8_t> bytes);
 
 // A file, and where in it something lies.
 struct FileBehind {

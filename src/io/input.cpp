@@ -130,6 +130,17 @@ Input Input::open_snapshot(const std::string& path, const Cancellation* cancella
     return input;
 }
 
+Input Input::of_memory(std::span<const std::uint8_t> bytes, const std::string& path, const Cancellation* cancellation) {
+    auto impl = std::make_unique<Impl>();
+    impl->path = path;
+    impl->cancellation = cancellation;
+    impl->access = Access::kMapped;
+    impl->source.name = path;
+    impl->identity.size = bytes.size();
+    impl->blob = make_memory_blob(impl->source, bytes);
+    return Input(std::move(impl));
+}
+
 Input::Impl& Input::opened() const {
     if (!impl_) throw std::invalid_argument("an Input that was moved from");
     return *impl_;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/too_long.h"
+#include "io/file_blob.h"
 
 namespace cleave {
 namespace {
@@ -27,7 +28,7 @@ RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, cons
     : input_(input),
       options_(options),
       walker_(dialect, kernel, 0),
-      is_mapped_(input.is_mapped()),
+      is_mapped_(input.is_mapped() && options.reads_mapping),
       end_(range.offset + range.size),
       begin_{range.offset, record},
       read_(range.offset),
@@ -62,6 +63,11 @@ std::span<const std::uint8_t> RecordRuns::read_on() {
     if (!reader_) {
         const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
         if (options_.meter != nullptr) options_.meter->scanned += size;
+        if (!options_.reads_mapping) {
+            lent_.resize(size);
+            dynamic_cast<const FileBlob&>(input_.blob()).read(read_, lent_);  // an input has no other blobs
+            return lent_;
+        }
         return input_.blob().lend(read_, size, lent_);
     }
     while (chunk_.empty()) {

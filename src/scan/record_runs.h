@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ struct RunOptions {
     std::uint64_t max_record = 0;                     // a longer record is an error
     Meter* meter = nullptr;                           // gets the bytes that are read
     std::shared_ptr<MemoryManager> memory = nullptr;  // for copies; nullptr: a new manager "system"
+    bool reads_mapping = true;                        // false: runs of a mapped file are copies, read by pread()
 };
 
 // For one thread at a time. Reads by the anywhere rule or field-start, as the dialect says; where both readings differ,
@@ -51,6 +53,8 @@ public:
     // Sets `run` to the next run. Returns false after the last one. Throws as SequentialReader::read() and
     // Blob::lend(), and InputError for a record that is too long.
     bool next(RecordRun& run);
+    // After the last run: the quote that is still open at the end.
+    std::optional<Place> open_quote() const { return walker_.open_quote(); }
 
 private:
     std::span<const std::uint8_t> read_on();

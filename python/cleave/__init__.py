@@ -1,0 +1,32 @@
+"""Cuts CSV at record boundaries, never inside a quoted field, and hands columns on through Arrow.
+
+>>> import cleave
+>>> f = cleave.open(b"id,name\\n1,Ada\\n2,\\"Grace\\nHopper\\"\\n")
+>>> f.header, f.records
+(['id', 'name'], 2)
+>>> [bytes(piece.bytes) for piece in f.split(n=2)]
+[b'1,Ada\\n', b'2,"Grace\\nHopper"\\n']
+"""
+
+from ._errors import Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError
+from ._file import Check, Columns, Dialect, File, Piece, Pieces, Place, RaggedRecord, open
+from ._native import version as __version__
+
+__all__ = [
+    "Check",
+    "Columns",
+    "Dialect",
+    "Error",
+    "File",
+    "InputChangedError",
+    "InputError",
+    "OpenQuoteError",
+    "Piece",
+    "Pieces",
+    "Place",
+    "RaggedRecord",
+    "RuleError",
+    "UsageError",
+    "__version__",
+    "open",
+]

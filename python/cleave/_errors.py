@@ -1,0 +1,70 @@
+"""The exceptions of cleave.
+
+What the system refuses is an ``OSError`` (exit code 1 of the command), too little memory a ``MemoryError``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class Error(Exception):
+    """An error that cleave found."""
+
+    exit_code: ClassVar[int] = 1
+    """The exit code of the command ``cleave`` for such an error."""
+
+
+class UsageError(Error, ValueError):
+    """An argument that cannot be used."""
+
+    exit_code = 2
+
+
+class RuleError(UsageError):
+    """A rule, a list of columns or a key that cannot be used.
+
+    ``text[place:]`` is where the fault begins, in bytes; ``origin`` says where the text was given.
+    """
+
+    origin: str
+    text: str
+    place: int
+
+    def __init__(self, message: str, origin: str, text: str, place: int) -> None:
+        super().__init__(f"{origin}: {message}")
+        self.origin = origin
+        self.text = text
+        self.place = place
+
+
+class InputError(Error, ValueError):
+    """The input is malformed, or its format is not supported.
+
+    ``byte`` is an offset in the input, from 0. ``record`` counts from 1 behind the header, and is 0 in it. Both are
+    ``None`` where the error has no place.
+    """
+
+    exit_code = 3
+    byte: int | None
+    record: int | None
+
+    def __init__(self, message: str, byte: int | None = None, record: int | None = None) -> None:
+        place = []
+        if byte is not None:
+            place.append(f"byte {byte}")
+        if record is not None:
+            place.append(f"record {record}" if record > 0 else "in the header")
+        super().__init__(f"{message} ({', '.join(place)})" if place else message)
+        self.byte = byte
+        self.record = record
+
+
+class OpenQuoteError(InputError):
+    """A quote is open at the end of the input; the place is that of the quote."""
+
+
+class InputChangedError(Error):
+    """The input changed after it was opened. What was learned of it is worth nothing."""
+
+    exit_code = 4

@@ -1,0 +1,108 @@
+# The extension module, written in C++: python/src/. Not for users.
+from typing import Any, TypedDict
+
+version: str
+
+class _Dialect(TypedDict):
+    delimiter: bytes
+    quote: bytes | None
+    escape: bytes | None
+    escape_scope: str
+    quoting: str
+    terminator: str
+    header: str
+    quotes_unexplained: bool
+
+_Place = tuple[int, int] | None
+
+class _Examination(TypedDict):
+    size: int
+    records: int
+    fields: int
+    ragged_count: int
+    ragged: list[tuple[int, int, int]]
+    longest: int
+    longest_place: _Place
+    empty_count: int
+    empty: _Place
+    lf: int
+    crlf: int
+    cr: int
+    unterminated: int
+    quoted_breaks: int
+    data_breaks: int
+    stray_quotes_count: int
+    stray_quotes: _Place
+    divergence: _Place
+    open_quote: _Place
+
+class Settings:
+    def __init__(self, preset: str | None = None) -> None: ...
+    def set(self, option: str, value: bytes) -> None: ...
+    @property
+    def has_header(self) -> bool: ...
+    @has_header.setter
+    def has_header(self, value: bool, /) -> None: ...
+    @property
+    def accepts_open_quote(self) -> bool: ...
+    @accepts_open_quote.setter
+    def accepts_open_quote(self, value: bool, /) -> None: ...
+    @property
+    def threads(self) -> int: ...
+    @threads.setter
+    def threads(self, value: int, /) -> None: ...
+
+class KeyRing:
+    def __init__(self, sources: list[str]) -> None: ...
+
+class Pieces:
+    @property
+    def starts(self) -> memoryview: ...
+    @property
+    def lengths(self) -> memoryview: ...
+    @property
+    def first_records(self) -> memoryview: ...
+    @property
+    def records(self) -> memoryview: ...
+    @property
+    def header_size(self) -> int: ...
+
+class ColumnStream:
+    @property
+    def names(self) -> list[str]: ...
+    def export(self) -> Any: ...
+    def schema(self) -> Any: ...
+
+class File:
+    @staticmethod
+    def of_path(path: bytes, settings: Settings) -> File: ...
+    @staticmethod
+    def of_buffer(buffer: Any, name: str, settings: Settings) -> File: ...
+    def size(self) -> int: ...
+    def dialect(self) -> _Dialect: ...
+    def records(self, has_header: bool) -> int: ...
+    def header_size(self) -> int: ...
+    def names(self) -> list[str]: ...
+    def check(self, max_listed: int, has_header: bool) -> _Examination: ...
+    def split(
+        self,
+        n: int | None,
+        size: int | None,
+        records: int | None,
+        together: str | None,
+        balance: str,
+        accepts_missing: bool,
+        header: str,
+    ) -> Pieces: ...
+    def read(self, start: int, length: int) -> bytes: ...
+    def select(
+        self,
+        columns: list[int] | None,
+        rules: list[tuple[str, str]],
+        keys: KeyRing | None,
+        is_text: bool,
+        empty_is_null: bool,
+        missing_is_null: bool,
+        page_size: int,
+        range: list[int] | None,
+    ) -> ColumnStream: ...

@@ -1,0 +1,80 @@
+#include "errors.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "cleave/index_file.h"
+#include "cleave/job.h"
+#include "cleave/stage_error.h"
+
+namespace nb = nanobind;
+
+namespace cleave::python {
+namespace {
+
+nb::object error_class(const char* name) { return nb::module_::import_("cleave._errors").attr(name); }
+
+// Text that need not be UTF-8.
+nb::object text(const std::string& bytes) {
+    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+}
+
+template <class... Arguments>
+void raise(const char* name, const Arguments&... arguments) {
+    const nb::object type = error_class(name);
+    const nb::object error = type(arguments...);
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+// `header_records`: records of the header, if they are known. Records count from 1 behind it, and 0 is in it.
+void raise_input(const InputError& error, bool is_open_quote, std::optional<std::uint64_t> header_records) {
+    nb::object byte = nb::none();
+    nb::object record = nb::none();
+    if (const std::optional<Place>& place = error.place()) {
+        byte = nb::int_(place->offset);
+        if (header_records) {
+            record = nb::int_(place->record < *header_records ? 0 : place->record - *header_records + 1);
+        }
+    }
+    raise(is_open_quote ? "OpenQuoteError" : "InputError", text(error.what()), byte, record);
+}
+
+// The message of a system_error is "NAME: REASON"; Python keeps the two apart.
+void raise_system(const std::system_error& error) {
+    const int code = error.code().value();
+    const std::string reason = error.code().message();
+    std::string name = error.what();
+    const std::string end = ": " + reason;
+    if (name.ends_with(end)) name.resize(name.size() - end.size());
+    const nb::object made = nb::handle(PyExc_OSError)(code, reason, text(name));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+}
+
+}  // namespace
+
+void translate(const std::exception_ptr& thrown, void* /*payload*/) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const PlacedError& error) {
+        raise_input(error.error, error.is_open_quote, error.header_records);
+    } catch (const OpenQuoteError& error) {
+        raise_input(error, true, std::nullopt);
+    } catch (const InputError& error) {
+        raise_input(error, false, std::nullopt);
+    } catch (const InputChangedError& error) {
+        raise("InputChangedError", text(error.what()));
+    } catch (const RuleError& error) {
+        raise("RuleError", text(error.what()), text(error.origin()), text(error.text()), error.place());
+    } catch (const std::invalid_argument& error) {
+        raise("UsageError", text(error.what()));
+    } catch (const std::system_error& error) {
+        raise_system(error);
+    }
+}
+
+}  // namespace cleave::python

@@ -1,0 +1,22 @@
+// Exceptions of the library as those of Python.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+
+#include "cleave/error.h"
+
+namespace cleave::python {
+
+// An InputError, and how many records the header takes up, if that is known.
+struct PlacedError {
+    InputError error;
+    bool is_open_quote = false;
+    std::optional<std::uint64_t> header_records;
+};
+
+// Raises in Python what was thrown in C++. For nanobind.
+void translate(const std::exception_ptr& thrown, void* payload);
+
+}  // namespace cleave::python

@@ -1,0 +1,229 @@
+#include "file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "buffer.h"
+#include "errors.h"
+#include "guarded.h"
+#include "interruptible.h"
+
+namespace nb = nanobind;
+
+namespace cleave::python {
+namespace {
+
+constexpr std::size_t kPart = std::size_t{1} << 20;
+
+// An input of bytes that an object of Python owns.
+struct HeldInput {
+    HeldInput(nb::handle object, const std::string& name)
+        : buffer(object), input(Input::of_memory(buffer.bytes(), name)) {}
+
+    Buffer buffer;
+    Input input;
+};
+
+// Only some files can be mapped at a time; the others are read by pread().
+Input open_input(const std::string& path) {
+    struct stat status;
+    const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    Input input = Input::open(path);
+    if (is_file && input.is_stream()) input = Input::open(path, nullptr, Access::kRead);
+    return input;
+}
+
+}  // namespace
+
+File::File(std::shared_ptr<Input> input, bool is_memory, const Settings& settings)
+    : input_(std::move(input)), settings_(settings), is_memory_(is_memory) {
+    input_->set_cancellation(cancellation_.get());
+    run([&] {
+        sniffed_ = settle_dialect(settings_.dialect, *input_);
+        refuse_foreign(input_->peek(kSniffSize));
+    });
+}
+
+std::unique_ptr<File> File::of_path(const std::string& path, const Settings& settings) {
+    auto input = [&] {
+        const nb::gil_scoped_release unlocked;  // a FIFO waits for its writer
+        const Guarded guarded;
+        return std::make_shared<Input>(open_input(path));
+    }();
+    return std::unique_ptr<File>(new File(std::move(input), false, settings));
+}
+
+std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name, const Settings& settings) {
+    const auto held = std::make_shared<HeldInput>(object, name);
+    if (compression_of(held->buffer.bytes()) != Compression::kNone) {
+        throw InputError("the bytes are compressed: open the file, or decompress them");
+    }
+    return std::unique_ptr<File>(new File(std::shared_ptr<Input>(held, &held->input), true, settings));
+}
+
+Execution File::execution() const {
+    Execution execution;
+    execution.threads = settings_.threads;
+    return execution;
+}
+
+// Calls work() without the interpreter's lock, one call at a time.
+template <class Work>
+void File::run(const Work& work) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    {
+        const nb::gil_scoped_release unlocked;
+        lock.lock();
+    }
+    try {
+        run_interruptible(*cancellation_, [&] {
+            const Guarded guarded;
+            try {
+                work();
+                input_->throw_if_changed();
+            } catch (const std::exception&) {
+                input_->rethrow();  // a change of the input may be the cause
+            }
+        });
+    } catch (const OpenQuoteError& error) {
+        throw PlacedError{error, true, header_records()};
+    } catch (const InputError& error) {
+        throw PlacedError{error, false, header_records()};
+    } catch (const nb::python_error&) {
+        // A request to cancel cannot be taken back, and the index knows of this one.
+        index_.reset();
+        input_->set_cancellation(nullptr);
+        cancellation_ = std::make_unique<Cancellation>();
+        input_->set_cancellation(cancellation_.get());
+        throw;
+    }
+}
+
+std::uint64_t File::header_records() const {
+    if (!settings_.has_header || !index_) return settings_.has_header ? 1 : 0;
+    return index_->findings().header_records;
+}
+
+void File::need_blob() {
+    if (is_read_) throw std::invalid_argument("the input is a stream that was read already; open it again");
+    input_->spool();
+}
+
+const RecordIndex& File::index() {
+    need_blob();
+    if (!index_) {
+        index_.emplace(index_records(*input_, sniffed_.dialect, execution()));
+    }
+    input_->throw_if_changed();
+    const std::optional<Place>& open = index_->findings().open_quote;
+    if (open && !settings_.accepts_open_quote) throw OpenQuoteError(*open);
+    return *index_;
+}
+
+std::uint64_t File::size() {
+    std::uint64_t size = 0;
+    run([&] {
+        need_blob();
+        size = input_->blob().size();
+    });
+    return size;
+}
+
+const Findings& File::findings() {
+    const Findings* findings = nullptr;
+    run([&] { findings = &index().findings(); });
+    return *findings;
+}
+
+std::uint64_t File::header_size() {
+    std::uint64_t size = 0;
+    run([&] {
+        Policy policy;
+        policy.pieces = 1;
+        policy.header = settings_.has_header ? HeaderMode::kDrop : HeaderMode::kNone;
+        size = cleave::header_size(index(), policy);
+    });
+    return size;
+}
+
+Examination File::examine(std::uint64_t max_listed) {
+    Examination examination;
+    run([&] {
+        need_blob();
+        examination = cleave::examine(*input_, sniffed_.dialect, execution(), max_listed);
+    });
+    return examination;
+}
+
+Pieces File::split(const Policy& policy) {
+    Pieces pieces;
+    run([&] {
+        pieces.header_size = plan_pieces(index(), policy, [&](const Piece& piece) {
+            pieces.starts.push_back(piece.start);
+            pieces.lengths.push_back(piece.length);
+            pieces.first_records.push_back(piece.first_record);
+            pieces.records.push_back(piece.records);
+        });
+    });
+    return pieces;
+}
+
+nb::bytes File::read(std::uint64_t start, std::uint64_t length) {
+    const std::uint64_t size = this->size();
+    if (start > size || length > size - start) throw std::invalid_argument("a range that is not in the input");
+    auto bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length)));
+    if (!bytes.is_valid()) throw nb::python_error();
+    // Nobody else knows the object yet.
+    char* const out = PyBytes_AsString(bytes.ptr());
+    run([&] {
+        std::vector<std::uint8_t> buffer;
+        for (std::uint64_t done = 0; done < length;) {
+            cancellation_->throw_if_requested();
+            const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(kPart, length - done));
+            const auto lent = input_->blob().lend(start + done, part, buffer);
+            std::memcpy(out + done, lent.data(), part);
+            done += part;
+        }
+    });
+    return bytes;
+}
+
+ColumnStream File::select(const Selection& selection) {
+    ColumnStreamOptions options;
+    options.has_header = settings_.has_header;
+    if (selection.columns) options.columns.emplace(*selection.columns);
+    for (const auto& [text, origin] : selection.rules) options.rules.rules.push_back({text, origin});
+    options.keys = selection.keys;
+    options.layout.empty_is_null = selection.empty_is_null;
+    options.layout.missing_is_null = selection.missing_is_null;
+    options.is_text = selection.is_text;
+    options.accepts_open_quote = settings_.accepts_open_quote;
+    options.page_size = selection.page_size;
+    options.reads_mapping = is_memory_;
+    options.range = selection.range;
+    std::optional<ColumnStream> stream;
+    run([&] {
+        if (options.range) options.range->begin.record += header_records();
+        if (is_read_) need_blob();
+        stream.emplace(input_, sniffed_.dialect, options, execution());
+        is_read_ = input_->is_stream();
+    });
+    return std::move(*stream);
+}
+
+std::vector<std::string> File::names() {
+    std::vector<std::string> names;
+    run([&] {
+        if (is_read_) need_blob();
+        ColumnStreamOptions options;
+        options.has_header = settings_.has_header;
+        names = ColumnStream(input_, sniffed_.dialect, options, execution()).names();
+        if (input_->is_stream()) input_->set_cancellation(cancellation_.get());
+    });
+    return names;
+}
+
+}  // namespace cleave::python

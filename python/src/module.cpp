@@ -1,0 +1,300 @@
+// cleave._native: the classes of the library, for the modules of Python beside it. _native.pyi has its types.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "errors.h"
+#include "file.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
+
+namespace cleave::python {
+namespace {
+
+// The values of an option by name.
+template <class Value>
+using Names = std::array<std::pair<const char*, Value>, 2>;
+
+constexpr Names<Quoting> kQuotings{{{"field-start", Quoting::kFieldStart}, {"anywhere", Quoting::kAnywhere}}};
+constexpr Names<EscapeScope> kScopes{{{"everywhere", EscapeScope::kEverywhere}, {"quoted", EscapeScope::kQuoted}}};
+constexpr Names<HeaderRecord> kHeaders{
+    {{"first-not-empty", HeaderRecord::kFirstNotEmpty}, {"first", HeaderRecord::kFirst}}};
+constexpr std::array<std::pair<const char*, Terminator>, 3> kTerminators{
+    {{"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}}};
+constexpr std::array<std::pair<const char*, HeaderMode>, 4> kModes{{{"repeat", HeaderMode::kRepeat},
+                                                                    {"first", HeaderMode::kFirst},
+                                                                    {"drop", HeaderMode::kDrop},
+                                                                    {"none", HeaderMode::kNone}}};
+
+template <class Table>
+auto value_of(const Table& table, const char* option, const std::string& name) {
+    std::string names;
+    for (const auto& [known, value] : table) {
+        if (name == known) return value;
+        names += std::string(names.empty() ? "" : ", ") + known;
+    }
+    throw std::invalid_argument(std::string(option) + ": '" + name + "' is none of " + names);
+}
+
+template <class Table, class Value>
+const char* name_in(const Table& table, Value value) {
+    for (const auto& [name, known] : table) {
+        if (known == value) return name;
+    }
+    return "";
+}
+
+std::optional<std::uint8_t> byte_of(const char* option, const std::string& text, bool may_be_empty) {
+    if (text.empty() && may_be_empty) return std::nullopt;
+    if (text.size() != 1) {
+        throw std::invalid_argument(std::string(option) + (may_be_empty ? ": one byte, or none" : ": one byte"));
+    }
+    return static_cast<std::uint8_t>(text[0]);
+}
+
+Settings settings_of(const std::optional<std::string>& preset) {
+    Settings settings;
+    if (!preset) return settings;
+    const std::optional<DialectOptions> options = dialect_preset(*preset);
+    if (!options) {
+        std::string names;
+        for (const std::string_view name : dialect_presets()) names += (names.empty() ? "" : ", ") + std::string(name);
+        throw std::invalid_argument("dialect: '" + *preset + "' is none of " + names);
+    }
+    settings.dialect = *options;
+    return settings;
+}
+
+// Sets a part of the dialect.
+void set(Settings& settings, const std::string& option, const std::string& value) {
+    Dialect& dialect = settings.dialect.dialect;
+    if (option == "delimiter") {
+        settings.dialect.sniff_delimiter = value == "auto";
+        if (value != "auto") dialect.delimiter = *byte_of("delimiter", value, false);
+    } else if (option == "quote") {
+        dialect.quote = byte_of("quote", value, true);
+    } else if (option == "escape") {
+        dialect.escape = byte_of("escape", value, true);
+    } else if (option == "escape_scope") {
+        dialect.escape_scope = value_of(kScopes, "escape_scope", value);
+    } else if (option == "quoting") {
+        dialect.quoting = value_of(kQuotings, "quoting", value);
+    } else if (option == "terminator") {
+        settings.dialect.sniff_terminator = value == "auto";
+        if (value != "auto") dialect.terminator = value_of(kTerminators, "terminator", value);
+    } else {
+        throw std::invalid_argument("no option " + option);
+    }
+}
+
+nb::object byte_object(const std::optional<std::uint8_t>& byte) {
+    if (!byte) return nb::none();
+    const auto value = static_cast<char>(*byte);
+    return nb::bytes(&value, 1);
+}
+
+nb::dict dialect_dict(const SniffedDialect& sniffed) {
+    const Dialect& dialect = sniffed.dialect;
+    nb::dict dict;
+    dict["delimiter"] = byte_object(dialect.delimiter);
+    dict["quote"] = byte_object(dialect.quote);
+    dict["escape"] = byte_object(dialect.escape);
+    dict["escape_scope"] = name_in(kScopes, dialect.escape_scope);
+    dict["quoting"] = name_in(kQuotings, dialect.quoting);
+    dict["terminator"] = name_in(kTerminators, dialect.terminator);
+    dict["header"] = name_in(kHeaders, dialect.header);
+    dict["quotes_unexplained"] = sniffed.quotes_unexplained;
+    return dict;
+}
+
+// Byte and record: from 1 behind the header, 0 in it.
+nb::object place_object(const std::optional<Place>& place, std::uint64_t header_records) {
+    if (!place) return nb::none();
+    const std::uint64_t record = place->record < header_records ? 0 : place->record - header_records + 1;
+    return nb::make_tuple(place->offset, record);
+}
+
+nb::dict examination_dict(const Examination& examination, bool has_header) {
+    const Census& census = examination.census;
+    const std::uint64_t header_records = has_header ? examination.findings.header_records : 0;
+    const auto place = [&](const std::optional<Place>& at) { return place_object(at, header_records); };
+    nb::list ragged;
+    for (const RaggedRecord& record : census.ragged.listed) {
+        ragged.append(nb::make_tuple(record.place.offset, nb::object(place(record.place)[1]), record.fields));
+    }
+    nb::dict dict;
+    dict["size"] = examination.findings.size;
+    dict["records"] = examination.findings.records - header_records;
+    dict["fields"] = examination.fields;
+    dict["ragged_count"] = census.ragged.count;
+    dict["ragged"] = ragged;
+    dict["longest"] = census.longest.size;
+    dict["longest_place"] = census.longest.size > 0 ? place(census.longest.start) : nb::none();
+    dict["empty_count"] = census.empty.count;
+    dict["empty"] = place(census.empty.first);
+    dict["lf"] = census.terminators.lf;
+    dict["crlf"] = census.terminators.crlf;
+    dict["cr"] = census.terminators.cr;
+    dict["unterminated"] = census.terminators.none;
+    dict["quoted_breaks"] = census.quoted_breaks;
+    dict["data_breaks"] = census.data_breaks;
+    dict["stray_quotes_count"] = census.stray_quotes.count;
+    dict["stray_quotes"] = place(census.stray_quotes.first);
+    dict["divergence"] = place(examination.findings.divergence);
+    dict["open_quote"] = place(examination.findings.open_quote);
+    return dict;
+}
+
+using Numbers = nb::ndarray<nb::memview, nb::ro, const std::uint64_t, nb::ndim<1>>;
+
+// A view of the vector, which keeps its owner.
+template <std::vector<std::uint64_t> Pieces::*kMember>
+Numbers numbers(nb::handle_t<Pieces> self) {
+    const std::vector<std::uint64_t>& values = nb::cast<Pieces&>(self).*kMember;
+    static constexpr std::uint64_t kNone = 0;  // an empty vector has no address
+    return Numbers(values.empty() ? &kNone : values.data(), {values.size()}, self);
+}
+
+Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> size,
+                 std::optional<std::uint64_t> records, const std::optional<std::string>& together,
+                 const std::string& balance, bool accepts_missing, const std::string& header) {
+    Policy policy;
+    policy.pieces = n;
+    policy.size = size;
+    policy.records = records;
+    if (balance != "bytes" && balance != "records") {
+        throw std::invalid_argument("balance: '" + balance + "' is none of bytes, records");
+    }
+    policy.balance = balance == "records" ? Balance::kRecords : Balance::kBytes;
+    if (together) policy.together = Together{{*together, "together"}, true, true, accepts_missing};
+    policy.header = value_of(kModes, "header", header);
+    return policy;
+}
+
+void release_stream(void* stream) noexcept {
+    auto* const exported = static_cast<ArrowArrayStream*>(stream);
+    if (exported->release != nullptr) exported->release(exported);
+    delete exported;
+}
+
+void release_schema(void* schema) noexcept {
+    auto* const exported = static_cast<ArrowSchema*>(schema);
+    if (exported->release != nullptr) exported->release(exported);
+    delete exported;
+}
+
+// Consumers of a capsule move the struct out of it.
+nb::capsule stream_capsule(ColumnStream& stream) {
+    auto exported = std::make_unique<ArrowArrayStream>();
+    export_stream(std::move(stream), exported.get());
+    return {exported.release(), "arrow_array_stream", release_stream};
+}
+
+nb::capsule schema_capsule(const ColumnStream& stream) {
+    auto exported = std::make_unique<ArrowSchema>();
+    stream.schema(exported.get());
+    return {exported.release(), "arrow_schema", release_schema};
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+    nb::set_leak_warnings(false);  // objects that live until the interpreter ends are no leak
+    nb::register_exception_translator(translate);
+    module.attr("version") = CLEAVE_VERSION;
+
+    nb::class_<Settings>(module, "Settings")
+        .def(
+            "__init__",
+            [](Settings* self, const std::optional<std::string>& preset) { new (self) Settings(settings_of(preset)); },
+            "preset"_a.none() = nb::none())
+        .def(
+            "set",
+            [](Settings& self, const std::string& option, const nb::bytes& value) {
+                set(self, option, std::string(value.c_str(), value.size()));
+            },
+            "option"_a, "value"_a)
+        .def_rw("has_header", &Settings::has_header)
+        .def_rw("accepts_open_quote", &Settings::accepts_open_quote)
+        .def_rw("threads", &Settings::threads);
+
+    nb::class_<KeyRing>(module, "KeyRing")
+        .def(
+            "__init__", [](KeyRing* self, const std::vector<std::string>& sources) { new (self) KeyRing(sources); },
+            "sources"_a);
+
+    nb::class_<Pieces>(module, "Pieces")
+        .def_prop_ro("starts", &numbers<&Pieces::starts>)
+        .def_prop_ro("lengths", &numbers<&Pieces::lengths>)
+        .def_prop_ro("first_records", &numbers<&Pieces::first_records>)
+        .def_prop_ro("records", &numbers<&Pieces::records>)
+        .def_ro("header_size", &Pieces::header_size);
+
+    nb::class_<ColumnStream>(module, "ColumnStream")
+        .def_prop_ro("names", [](const ColumnStream& self) { return self.names(); })
+        .def("export", &stream_capsule)
+        .def("schema", &schema_capsule);
+
+    nb::class_<File>(module, "File")
+        .def_static(
+            "of_path",
+            [](const nb::bytes& path, const Settings& settings) {
+                return File::of_path(std::string(path.c_str(), path.size()), settings);
+            },
+            "path"_a, "settings"_a)
+        .def_static("of_buffer", &File::of_buffer, "buffer"_a, "name"_a, "settings"_a)
+        .def("size", &File::size)
+        .def("dialect", [](const File& self) { return dialect_dict(self.sniffed()); })
+        .def(
+            "records",
+            [](File& self, bool has_header) {
+                const Findings& findings = self.findings();
+                return findings.records - (has_header ? findings.header_records : 0);
+            },
+            "has_header"_a)
+        .def("header_size", &File::header_size)
+        .def("names", &File::names)
+        .def(
+            "check",
+            [](File& self, std::uint64_t max_listed, bool has_header) {
+                return examination_dict(self.examine(max_listed), has_header);
+            },
+            "max_listed"_a, "has_header"_a)
+        .def(
+            "split",
+            [](File& self, std::optional<std::uint64_t> n, std::optional<std::uint64_t> size,
+               std::optional<std::uint64_t> records, const std::optional<std::string>& together,
+               const std::string& balance, bool accepts_missing, const std::string& header) {
+                return self.split(policy_of(n, size, records, together, balance, accepts_missing, header));
+            },
+            "n"_a.none(), "size"_a.none(), "records"_a.none(), "together"_a.none(), "balance"_a, "accepts_missing"_a,
+            "header"_a)
+        .def("read", &File::read, "start"_a, "length"_a)
+        .def(
+            "select",
+            [](File& self, std::optional<std::vector<std::size_t>> columns,
+               std::vector<std::pair<std::string, std::string>> rules, std::shared_ptr<const KeyRing> keys,
+               bool is_text, bool empty_is_null, bool missing_is_null, std::size_t page_size,
+               const std::optional<std::vector<std::uint64_t>>& range) {
+                Selection selection{std::move(columns), std::move(rules), std::move(keys), is_text,
+                                    empty_is_null,      missing_is_null,  page_size,       {}};
+                if (range) selection.range = RecordRange{{range->at(0), range->at(2)}, range->at(1)};
+                return self.select(selection);
+            },
+            "columns"_a.none(), "rules"_a, "keys"_a.none(), "is_text"_a, "empty_is_null"_a, "missing_is_null"_a,
+            "page_size"_a, "range"_a.none());
+}
+
+}  // namespace cleave::python

@@ -1,0 +1,206 @@
+"""Columns through Arrow, against Python's csv."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import HEADER, make_csv, rows_of
+
+import cleave
+
+pyarrow = pytest.importorskip("pyarrow")
+
+KEY = bytes(range(32))
+
+
+def table(columns: cleave.Columns) -> Any:
+    read = pyarrow.table(columns)
+    read.validate(full=True)
+    return read
+
+
+def test_all_columns(path: Path, data: bytes) -> None:
+    rows = rows_of(data)
+    for source in (path, data):
+        read = table(cleave.open(source).select())
+        assert read.column_names == HEADER
+        assert [list(row.values()) for row in read.to_pylist()] == rows[1:]
+
+
+@pytest.mark.parametrize("page_size", [1, 500, 1 << 20])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_some_columns(path: Path, data: bytes, page_size: int, threads: int) -> None:
+    columns = cleave.open(path, threads=threads).select("last", 1, page_size=page_size)
+    assert columns.names == ["last", "name"]
+    assert table(columns).to_pydict() == {
+        "last": [row[3] for row in rows_of(data)[1:]],
+        "name": [row[1] for row in rows_of(data)[1:]],
+    }
+
+
+def test_used_twice(path: Path) -> None:
+    columns = cleave.open(path).select("id")
+    assert table(columns).equals(table(columns))
+    assert pyarrow.schema(columns).names == ["id"]
+    assert table(columns).num_rows == 5000
+
+
+def test_polars_and_duckdb(path: Path, data: bytes) -> None:
+    polars = pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    expected = [(row[3], row[0]) for row in rows_of(data)[1:]]
+    columns = cleave.open(path).select("last", "id", page_size=2000)
+    assert polars.DataFrame(columns).rows() == expected
+    reader = pyarrow.RecordBatchReader.from_stream(columns)
+    assert duckdb.from_arrow(reader).fetchall() == expected
+
+
+def test_pieces_have_columns(path: Path) -> None:
+    f = cleave.open(path)
+    parts = [table(piece.select("id", page_size=700)) for piece in f.split(n=4)]
+    assert pyarrow.concat_tables(parts).combine_chunks().equals(table(f.select("id")).combine_chunks())
+
+
+def test_redact(path: Path, data: bytes) -> None:
+    columns = cleave.open(path).select("id", "name", redact={"name": "hmac(k)", "id": "fixed(x)"}, keys={"k": KEY})
+    read = table(columns)
+    assert read.num_rows == 5000
+    names = [row[1] for row in rows_of(data)[1:]]
+    tokens = read.column("name").to_pylist()
+    assert len(set(tokens)) == len(set(names))
+    assert len(set(zip(tokens, names, strict=True))) == len(set(names))
+    assert not any("name" in token for token in tokens)
+    assert set(read.column("id").to_pylist()) == {"x"}
+    assert table(columns).equals(read)
+
+
+def test_keys_from_files_and_bytes_give_the_same_tokens(path: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(KEY)
+    key.chmod(0o600)
+    f = cleave.open(path)
+    redact = {"name": "hmac(k)"}
+    expected = table(f.select("name", redact=redact, keys={"k": KEY}))
+    assert table(f.select("name", redact=redact, keys={"k": key})).equals(expected)
+    assert table(f.select("name", redact=redact, keys={"k": f"file:{key}"})).equals(expected)
+    assert not table(f.select("name", redact=redact, keys={"k": KEY[::-1]})).equals(expected)
+
+
+def test_a_token_is_what_the_command_writes(path: Path, tmp_path: Path) -> None:
+    command = Path(sys.executable).parent / "cleave"
+    key = tmp_path / "key"
+    key.write_bytes(KEY)
+    key.chmod(0o600)
+    out = subprocess.run(
+        [command, "cat", "--select", "name", "--redact", "name: hmac(k)", "--key", f"k=file:{key}", path],
+        check=True,
+        capture_output=True,
+    ).stdout
+    read = table(cleave.open(path).select("name", redact={"name": "hmac(k)"}, keys={"k": KEY}))
+    assert read.column("name").to_pylist() == [row[0] for row in rows_of(out)[1:]]
+
+
+def test_nulls() -> None:
+    f = cleave.open(b'a,b\n1,\n2,""\n\n')
+    assert table(f.select()).to_pylist() == [{"a": "1", "b": ""}, {"a": "2", "b": ""}, {"a": None, "b": None}]
+    assert table(f.select(empty_is_null=True)).column("b").to_pylist() == [None, "", None]
+    short = cleave.open(b"a,b\n1\n2,3\n")
+    assert table(short.select(missing_is_null=True)).column("b").to_pylist() == [None, "3"]
+
+
+def test_a_record_with_too_few_fields_is_an_error_with_its_place() -> None:
+    f = cleave.open(b"a,b\n1,2\n3\n4,5\n", delimiter=",")
+    with pytest.raises(Exception, match=r"byte \d+, record 2"):
+        table(f.select())
+
+
+def test_an_open_quote_is_an_error() -> None:
+    data = b'a,b\n1,2\n3,"4\n'
+    with pytest.raises(Exception, match=r"never closed \(byte 10, record 2\)"):
+        table(cleave.open(data).select())
+    assert table(cleave.open(data, lenient=True).select()).num_rows == 2
+
+
+def test_text_and_binary() -> None:
+    f = cleave.open(b"a,b\n\xff,2\n")
+    with pytest.raises(Exception, match="not UTF-8"):
+        table(f.select("a"))
+    assert table(f.select("a", binary=True)).column("a").to_pylist() == [b"\xff"]
+
+
+def test_a_stream_is_read_once(tmp_path: Path) -> None:
+    data = make_csv(100)
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as file:
+        file.write(data)
+    f = cleave.open(f"/proc/self/fd/{reader}")
+    os.close(reader)
+    columns = f.select("id")
+    assert table(columns).num_rows == 100
+    with pytest.raises(cleave.UsageError, match="stream"):
+        table(columns)
+    with pytest.raises(cleave.UsageError, match="stream"):
+        f.records
+
+
+def test_abandoned_streams_leave_no_threads(path: Path) -> None:
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(10):
+        reader = pyarrow.RecordBatchReader.from_stream(cleave.open(path).select(page_size=100))
+        reader.read_next_batch()
+        del reader
+        gc.collect()
+    assert len(os.listdir("/proc/self/task")) <= before
+
+
+def test_batches_outlive_everything(data: bytes) -> None:
+    copy = bytearray(data)
+    reader = pyarrow.RecordBatchReader.from_stream(cleave.open(copy).select("id", page_size=1000))
+    batch = reader.read_next_batch()
+    expected = batch.to_pydict()
+    del reader
+    gc.collect()
+    copy.clear()  # nobody uses its buffer any more
+    assert batch.to_pydict() == expected
+
+
+def test_threads_use_one_file(path: Path, data: bytes) -> None:
+    f = cleave.open(path)
+    results: list[Any] = []
+
+    def work(number: int) -> None:
+        for _ in range(5):
+            results.append((table(f.select("id")).num_rows, f.records, len(f.split(n=number + 1))))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == sorted((5000, 5000, number + 1) for number in range(6) for _ in range(5))
+
+
+def test_memory_is_bounded_by_pages(tmp_path: Path) -> None:
+    path = tmp_path / "big.csv"
+    part = make_csv(20000).split(b"\n", 1)[1]
+    with open(path, "wb") as file:
+        file.write(",".join(HEADER).encode() + b"\n")
+        for _ in range(-(-(256 << 20) // len(part))):
+            file.write(part)
+    code = """
+import sys, resource, cleave, pyarrow
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(cleave.open(sys.argv[1], threads=2).select("id", "last")))
+print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    out = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, text=True).stdout
+    rows, grown = map(int, out.split())
+    assert rows == cleave.open(path).records
+    assert grown < 64 << 10  # KiB; the file has 256 MiB

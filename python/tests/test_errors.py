@@ -1,0 +1,367 @@
+"""Errors, changed files, and Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import make_csv
+
+import cleave
+
+# A file that is cut to nothing again and again while it is used; each line of stdin is a round.
+TRUNCATED = """
+import faulthandler, os, sys, threading, cleave
+faulthandler.enable()
+path, data = sys.argv[1], open(sys.argv[1], "rb").read()
+def use(f, how):
+    if how == 0:
+        return f.records
+    if how == 1:
+        return f.check().records
+    if how == 2:
+        pieces = f.split(n=3)
+        return [len(piece.bytes) for piece in pieces]
+    import pyarrow
+    return pyarrow.table(f.select("id")).num_rows
+outcomes = set()
+for round in range(60):
+    with open(path, "wb") as file:
+        file.write(data)
+    f = cleave.open(path, threads=3)
+    cut = threading.Timer(0.001 * (round % 12), os.truncate, (path, 4096 * (round % 3)))
+    cut.start()
+    try:
+        use(f, round % 4)
+        outcomes.add("done")
+    except cleave.InputChangedError:
+        outcomes.add("changed")
+    except Exception as error:
+        assert "truncated" in str(error) or "changed" in str(error), error
+        outcomes.add("arrow")
+    cut.join()
+print(sorted(outcomes))
+"""
+
+
+def test_a_truncated_file_is_an_error_and_no_signal(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(2000) * 100)
+    run = subprocess.run([sys.executable, "-c", TRUNCATED, path], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "changed" in run.stdout
+
+
+def test_a_changed_file_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(100))
+    f = cleave.open(path)
+    pieces = f.split(n=2)
+    path.write_bytes(make_csv(100, seed=2) + b"1,2,3,4\n")
+    for use in (lambda: f.records, lambda: f.split(n=2), lambda: pieces[0].bytes, f.check):
+        with pytest.raises(cleave.InputChangedError) as raised:
+            use()
+        assert raised.value.exit_code == 4
+
+
+SIGBUS = """
+import mmap, os, signal, sys, cleave
+def on_bus(number, frame): pass
+previous = signal.getsignal(signal.SIGBUS)
+f = cleave.open(sys.argv[1])
+f.records, f.split(n=3), f.check()
+assert signal.getsignal(signal.SIGBUS) == previous
+with open(sys.argv[1], "r+b") as file:
+    mapped = mmap.mmap(file.fileno(), 0)
+os.truncate(sys.argv[1], 0)
+print("alive", flush=True)
+mapped[0]
+"""
+
+
+def test_signals_of_others_stay_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(100))
+    run = subprocess.run([sys.executable, "-c", SIGBUS, path], capture_output=True, text=True, check=False)
+    assert run.stdout == "alive\n", run.stderr
+    assert run.returncode == -signal.SIGBUS
+
+
+INTERRUPTED = """
+import os, sys, threading, time, signal, cleave
+reader, writer = os.pipe()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    cleave.open(f"/proc/self/fd/{reader}")  # nobody writes
+except KeyboardInterrupt:
+    print(time.monotonic() - start)
+f = cleave.open(sys.argv[1])
+print(f.records)
+"""
+
+
+def test_ctrl_c_ends_a_long_call(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(100))
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED, path], capture_output=True, text=True, timeout=60, check=True)
+    seconds, records = run.stdout.split()
+    assert 0.2 < float(seconds) < 20
+    assert records == "100"
+
+
+INTERRUPTED_SCAN = """
+import os, sys, threading, signal, cleave
+f = cleave.open(sys.argv[1], threads=1)
+def send():
+    for _ in range(3000):
+        os.kill(os.getpid(), signal.SIGINT)
+        stop.wait(0.001)
+        if stop.is_set(): return
+stop = threading.Event()
+thread = threading.Thread(target=send)
+caught = False
+try:
+    thread.start()
+    for _ in range(100):
+        f.check()
+except KeyboardInterrupt:
+    caught = True
+while True:
+    try:
+        stop.set()
+        thread.join()
+        break
+    except KeyboardInterrupt:
+        pass
+print(caught, f.records, f.split(n=2)[0].start)
+"""
+
+
+def test_after_ctrl_c_the_file_can_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(2000) * 50)
+    expected = cleave.open(path)
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED_SCAN, path], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", str(expected.records), str(expected.split(n=2)[0].start)]
+
+
+def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
+    """The interpreter's lock is given up: a thread counts while another one scans."""
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(2000) * 400)
+    code = """
+import sys, threading, time, cleave
+f = cleave.open(sys.argv[1], threads=1)
+longest, last, done = 0.0, time.monotonic(), False
+def tick():
+    global longest, last
+    while not done:
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+        time.sleep(0)
+thread = threading.Thread(target=tick)
+thread.start()
+start = time.monotonic()
+for _ in range(5):
+    f.check()
+took = time.monotonic() - start
+done = True
+thread.join()
+print(longest, took)
+"""
+    out = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True).stdout
+    longest, took = map(float, out.split())
+    assert longest < took / 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"n": 0},
+        {"n": -1},
+        {"n": 2, "size": 5},
+        {"size": 0},
+        {"records": 0},
+        {"n": 2, "balance": "words"},
+        {"records": 5, "balance": "records"},
+        {"n": "2"},
+        {"n": 1 << 64},
+        {"n": 2, "together": "no such column"},
+    ],
+    ids=str,
+)
+def test_wrong_limits(arguments: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        cleave.open(make_csv(10)).split(**arguments)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dialect": "no-such"},
+        {"delimiter": ""},
+        {"delimiter": "ab"},
+        {"delimiter": "\u20ac"},
+        {"delimiter": '"'},
+        {"delimiter": "\n"},
+        {"quote": "''"},
+        {"escape": "ab"},
+        {"escape_scope": "nowhere"},
+        {"quoting": "never"},
+        {"terminator": "crlf"},
+        {"threads": 0},
+        {"threads": -1},
+    ],
+    ids=str,
+)
+def test_wrong_options(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        cleave.open(b"a,b\n1,2\n", **options)
+
+
+def test_wrong_columns() -> None:
+    f = cleave.open(b"a,b,b\n1,2,3\n")
+    for columns in (["no"], ["b"], [3], [-1], ["a", "a"], ["a", 0]):
+        with pytest.raises(cleave.UsageError):
+            f.select(*columns)
+    with pytest.raises(cleave.UsageError, match="no header"):
+        cleave.open(b"1,2\n", header=False).select("a")
+    with pytest.raises(cleave.UsageError):
+        f.select("a", page_size=0)
+
+
+def test_wrong_rules() -> None:
+    f = cleave.open(b"a,b\n1,2\n")
+    with pytest.raises(cleave.RuleError) as raised:
+        f.select("a", redact={"a": "no-such"})
+    assert raised.value.origin == "redact['a']"
+    assert raised.value.text[raised.value.place :].startswith("no-such")
+    assert raised.value.exit_code == 2
+    with pytest.raises(cleave.RuleError):
+        f.select("a", redact={"a": "hmac(k)"})
+    with pytest.raises(cleave.RuleError):
+        f.select("a", redact={"a": "hmac(k)"}, keys={"k": b"short"})
+    with pytest.raises(cleave.UsageError):
+        f.select("a", redact={"no": "null"})
+
+
+def test_a_key_never_shows(tmp_path: Path) -> None:
+    secret = b"0123456789abcdef-secret"
+    with pytest.raises(cleave.RuleError) as raised:
+        cleave.open(b"a\n1\n").select("a", redact={"a": "hmac(k)"}, keys={"k": secret})
+    assert "secret" not in str(raised.value) + raised.value.text
+
+
+def test_descriptors_do_not_leak(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(10))
+
+    def count() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+    for _ in range(20):
+        f = cleave.open(path)
+        assert f.records == 10
+        f.select("id", redact={"id": "hmac(k)"}, keys={"k": bytes(32)})
+        with pytest.raises(cleave.RuleError):
+            f.select("id", redact={"id": "hmac(k)"}, keys={"k": b"short"})
+    del f
+    assert count() <= before
+
+
+def test_more_files_than_can_be_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(10))
+    files = [cleave.open(path) for _ in range(100)]
+    assert [f.records for f in files] == [10] * 100
+    assert all(len(f.split(n=2)[1].bytes) > 0 for f in files)
+
+
+def test_what_the_system_refuses(tmp_path: Path) -> None:
+    missing = tmp_path / "no such"
+    with pytest.raises(FileNotFoundError) as raised:
+        cleave.open(missing)
+    assert raised.value.errno == errno.ENOENT
+    assert raised.value.filename == str(missing)
+    with pytest.raises(IsADirectoryError):
+        cleave.open(tmp_path)
+    with pytest.raises(ValueError):
+        cleave.open("a\0b")
+    with pytest.raises(TypeError):
+        cleave.open(5)  # type: ignore[arg-type]
+
+
+def test_an_open_quote_has_its_place() -> None:
+    f = cleave.open(b'a,b\n1,2\n3,"4\n')
+    for use in (lambda: f.records, lambda: f.split(n=2)):
+        with pytest.raises(cleave.OpenQuoteError) as raised:
+            use()
+        assert (raised.value.byte, raised.value.record) == (10, 2)
+        assert raised.value.exit_code == 3
+        assert isinstance(raised.value, cleave.InputError)
+        assert isinstance(raised.value, ValueError)
+    assert f.check().open_quote == (10, 2)
+    assert not f.check().sound
+    assert cleave.open(b'a,b\n1,2\n3,"4\n', lenient=True).records == 2
+
+
+def test_what_is_no_csv() -> None:
+    with pytest.raises(cleave.InputError, match="UTF-16"):
+        cleave.open("a,b\n1,2\n".encode("utf-16"))
+    with pytest.raises(cleave.InputError, match="xz"):
+        cleave.open(b"\xfd7zXZ\0" + bytes(100))
+
+
+def test_check() -> None:
+    found = cleave.open(b'a,b\r\n1,"x\ny"\r\n\r\n3\r\n4,5"5\n').check()
+    assert (found.records, found.fields, found.size) == (4, 2, 25)
+    assert (found.crlf, found.lf, found.cr, found.unterminated) == (4, 1, 0, 0)
+    assert found.quoted_breaks == 1
+    assert found.ragged_count == 1
+    assert found.ragged == [(17, 3, 1)]
+    assert found.empty == (14, 2)
+    assert found.stray_quotes == (22, 4)
+    assert not found.sound
+
+
+def test_dialects() -> None:
+    f = cleave.open(b"a;b\n'1;2';3\n", delimiter=";", quote="'")
+    assert (f.dialect.delimiter, f.dialect.quote, f.dialect.escape) == (b";", b"'", None)
+    assert cleave.open(b"a;b\n1;2\n").dialect.delimiter == b";"
+    assert cleave.open(b"a\tb\n", dialect="tsv").dialect.delimiter == b"\t"
+    assert cleave.open(b"a,b\n", quote="").dialect.quote is None
+    f = cleave.open(b'a,b\n5" tv,2\n6" tv,3\n', quoting="anywhere", delimiter=",")
+    assert f.dialect.quoting == "anywhere"
+    assert f.records == 1
+    assert cleave.open(b'a,b\n5" tv,2\n6" tv,3\n', delimiter=",").records == 2
+    assert cleave.open(b"a\rb\r", terminator="cr").records == 1
+    assert cleave.open(b"a\n1\\\n2\n", escape="\\").records == 1
+
+
+def test_the_command_is_there(tmp_path: Path) -> None:
+    command = Path(sys.executable).parent / "cleave"
+    out = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout
+    assert cleave.__version__ in out
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(1000))
+    out = subprocess.run([command, "offsets", "-n", "5", path], check=True, capture_output=True, text=True).stdout
+    rows = [tuple(map(int, line.split())) for line in out.splitlines()]
+    pieces = cleave.open(path).split(n=5)
+    columns = (range(1, 6), pieces.starts, pieces.lengths, pieces.first_records, pieces.records)
+    assert rows == list(zip(*columns, strict=True))
+
+
+def test_time_is_not_wasted_on_import() -> None:
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import cleave; assert 'numpy' not in __import__('sys').modules"], check=True)
+    assert time.monotonic() - start < 30

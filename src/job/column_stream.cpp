@@ -1,0 +1,389 @@
+// The pipeline of cleave/column_stream.h. Threads work on one sequence of pages, in slots (see base/ordered.h):
+//
+//   pull   the next page: a run of whole records, copied from a file or a stream, or a view of memory
+//   work   change the records by the rules, find their fields, lay out the columns
+//   emit   put the batch into a queue, from which next() takes it
+//
+// From the first next() on, a thread beside that of the caller runs all this. When the queue is full, emit() waits, and
+// then no slot is free: so memory is bounded by the slots and the queue. The destructor makes both wake up, and the
+// next emit() ends the sequence.
+#include "cleave/column_stream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/ordered.h"
+#include "base/utf8.h"
+#include "cleave/error.h"
+#include "cleave/foreign.h"
+#include "cleave/kernel.h"
+#include "dialect/contract.h"
+#include "job/input_head.h"
+#include "job/record_blocks.h"
+#include "scan/contract.h"
+#include "scan/record_runs.h"
+
+namespace cleave {
+namespace {
+
+// Pages in work, and batches that wait, for each thread.
+constexpr std::size_t kSlotsOfThread = 2;
+constexpr std::size_t kWaitingOfThread = 2;
+
+// An array that is released.
+class Batch {
+public:
+    Batch() = default;
+    Batch(Batch&& other) noexcept : array_(std::exchange(other.array_, {})) {}
+    Batch& operator=(Batch&& other) noexcept {
+        std::swap(array_, other.array_);
+        return *this;
+    }
+    ~Batch() {
+        if (array_.release != nullptr) array_.release(&array_);
+    }
+
+    ArrowArray* get() { return &array_; }
+    ArrowArray take() { return std::exchange(array_, {}); }
+
+private:
+    ArrowArray array_{};
+};
+
+// With U+FFFD for each byte that is not UTF-8, and without NUL.
+std::string as_text(const std::string& name) {
+    std::string text;
+    const auto* at = reinterpret_cast<const std::uint8_t*>(name.data());
+    const std::uint8_t* const end = at + name.size();
+    while (at != end) {
+        const std::uint64_t size = utf8_size(at, end);
+        if (size == 0 || *at == 0) {
+            text += "\xEF\xBF\xBD";
+            ++at;
+        } else {
+            text.append(reinterpret_cast<const char*>(at), size);
+            at += size;
+        }
+    }
+    return text;
+}
+
+// "#1,#3", as StageOptions::select takes it.
+std::string list_of(const std::vector<std::size_t>& columns) {
+    std::string list;
+    for (const std::size_t number : columns) list += (list.empty() ? "#" : ",#") + std::to_string(number + 1);
+    return list;
+}
+
+std::vector<std::size_t> wanted_columns(const ColumnStreamOptions& options, std::size_t fields) {
+    std::vector<std::size_t> columns;
+    if (options.columns) {
+        columns = *options.columns;
+        if (columns.empty()) throw std::invalid_argument("columns: none is wanted");
+    } else {
+        for (std::size_t i = 0; i < fields; ++i) columns.push_back(i);
+    }
+    std::vector<bool> is_taken(fields);
+    for (const std::size_t number : columns) {
+        if (number >= fields) throw std::invalid_argument("columns: no column has that number");
+        if (is_taken[number]) throw std::invalid_argument("columns: a column that is wanted twice");
+        is_taken[number] = true;
+    }
+    return columns;
+}
+
+std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
+    if (!input) throw std::invalid_argument("columns: no input");
+    return input;
+}
+
+}  // namespace
+
+struct ColumnStream::State {
+    State(std::shared_ptr<Input> whole, const Dialect& of_input, const ColumnStreamOptions& chosen,
+          const Execution& by);
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    void run();
+    void put(Batch batch);
+    bool take(ArrowArray* array);
+
+    class Slot;
+
+    std::shared_ptr<Input> input;
+    Dialect dialect;
+    ColumnStreamOptions options;
+    const Kernel& kernel;
+    std::size_t threads;
+    std::shared_ptr<MemoryManager> memory;
+    std::size_t fields = 0;            // of the input's records
+    std::size_t staged_fields = 0;     // of what the rules make of them
+    std::optional<Stage> stage;        // nothing without rules
+    std::vector<ArrowColumn> columns;  // of what is laid out
+    std::vector<std::string> names;
+    std::uint64_t header_records = 0;
+    std::optional<ColumnReader> reader;
+    std::optional<RecordRuns> runs;
+    std::optional<Cancellation> cancellation;  // of a stream's waits
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Batch> waiting;   // guarded by mutex, as are those below
+    bool is_stopped = false;     // by the destructor
+    bool is_done = false;        // nothing more is put
+    std::exception_ptr failure;  // comes after what is waiting
+    bool is_begun = false;       // not guarded
+    std::jthread worker;         // from the first take() on; last: it uses the other members
+};
+
+ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, const ColumnStreamOptions& chosen,
+                           const Execution& by)
+    : input(not_null(std::move(whole))),
+      dialect(checked(of_input)),
+      options(chosen),
+      kernel(checked_kernel(by)),
+      threads(by.threads),
+      memory(MemoryManager::or_default(by.memory)) {
+    if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
+        throw std::invalid_argument("columns: a page of that size");
+    }
+    if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
+    if (options.range && input->is_stream()) throw std::invalid_argument("columns: a range of a stream");
+    if (!options.layout.memory) options.layout.memory = memory;
+    if (input->is_stream()) {
+        cancellation.emplace();
+        input->set_cancellation(&*cancellation);
+    }
+    refuse_foreign(input->peek(kSniffSize));
+    const InputHead head = read_head(*input, dialect, options.has_header ? HeaderMode::kDrop : HeaderMode::kNone,
+                                     options.rules.max_record);
+    header_records = head.records;
+    std::vector<std::string> values;
+    if (!head.sample.empty()) values = field_values(head.sample, dialect);
+    fields = staged_fields = values.size();
+    const std::vector<std::size_t> wanted = wanted_columns(options, fields);
+    for (const std::size_t number : wanted) {
+        names.push_back(options.has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1));
+    }
+    const bool has_rules = !options.rules.is_empty();
+    if (has_rules && fields > 0) {
+        options.rules.select = RuleText{list_of(wanted), "columns"};
+        stage.emplace(options.rules, dialect, head.sample, options.has_header, options.keys.get());
+        staged_fields = wanted.size();
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        columns.push_back({has_rules ? i : wanted[i], names[i], options.is_text});
+    }
+    const bool may_differ = options.layout.missing_is_null && !stage;
+    reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
+
+    const std::uint64_t longest = has_rules ? options.rules.max_record : kMaxRecordLimit;
+    const RunOptions run_options{options.page_size, longest, nullptr, memory, options.reads_mapping};
+    const Place body{head.bytes.size(), head.records};
+    if (options.range) {
+        const RecordRange& range = *options.range;
+        const std::uint64_t size = input->blob().size();
+        if (range.begin.offset < body.offset || range.begin.offset > size || range.size > size - range.begin.offset) {
+            throw std::invalid_argument("columns: a range that is not in the input, or not behind its header");
+        }
+        runs.emplace(*input, BlobRange{range.begin.offset, range.size}, range.begin.record, dialect, kernel,
+                     run_options);
+    } else {
+        runs.emplace(*input, body, dialect, kernel, run_options);
+    }
+}
+
+ColumnStream::State::~State() {
+    {
+        const std::scoped_lock lock(mutex);
+        is_stopped = true;
+    }
+    changed.notify_all();
+    if (cancellation) cancellation->request();
+    if (worker.joinable()) worker.join();
+    if (cancellation) input->set_cancellation(nullptr);
+}
+
+class ColumnStream::State::Slot {
+public:
+    explicit Slot(State& state)
+        : state_(state),
+          run_(state.memory),
+          fields_(state.dialect, state.kernel, Reading::kByDialect,
+                  state.options.layout.missing_is_null && !state.stage ? 0 : state.staged_fields, state.memory) {
+        if (state.stage) worker_.emplace(*state.stage, state.kernel, state.memory);
+    }
+
+    bool pull();
+    bool is_large() const { return run_.bytes.size() > 2 * state_.options.page_size; }
+    void work();
+    void emit() { state_.put(std::move(batch_)); }
+
+private:
+    State& state_;
+    RecordRun run_;
+    FieldReader fields_;
+    std::optional<StageWorker> worker_;  // with rules
+    Batch batch_;
+};
+
+bool ColumnStream::State::Slot::pull() {
+    if (state_.columns.empty()) return false;
+    if (state_.runs->next(run_) && !run_.bytes.empty()) return true;
+    const std::optional<Place> open = state_.runs->open_quote();
+    state_.input->throw_if_changed();
+    if (open && !state_.options.accepts_open_quote) throw OpenQuoteError(*open);
+    return false;
+}
+
+void ColumnStream::State::Slot::work() {
+    std::span<const std::uint8_t> bytes = run_.bytes;
+    if (worker_) {
+        worker_->clear();
+        for_each_block(*worker_, bytes, run_.place, state_.stage->max_record(),
+                       [&](const RecordBlock& block) { worker_->write(block); });
+        bytes = worker_->written();
+    }
+    const RecordBlock block = fields_.read(bytes, run_.place, true);
+    ArrowSchema schema{};
+    export_columns(block, *state_.reader, state_.columns, nullptr, &schema, batch_.get());
+    schema.release(&schema);
+    if (is_large()) run_.copy.release();
+}
+
+void ColumnStream::State::run() {
+    std::exception_ptr thrown;
+    try {
+        std::vector<Slot> slots;
+        const std::size_t count = threads * kSlotsOfThread;
+        slots.reserve(count);
+        while (slots.size() < count) slots.emplace_back(*this);
+        run_in_order(std::span(slots), static_cast<unsigned>(threads));
+    } catch (...) {  // rethrown by next()
+        thrown = std::current_exception();
+    }
+    {
+        const std::scoped_lock lock(mutex);
+        failure = thrown;
+        is_done = true;
+    }
+    changed.notify_all();
+}
+
+// Waits until there is room.
+void ColumnStream::State::put(Batch batch) {
+    {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return is_stopped || waiting.size() < threads * kWaitingOfThread; });
+        if (is_stopped) throw Cancelled();
+        waiting.push_back(std::move(batch));
+    }
+    changed.notify_all();
+}
+
+bool ColumnStream::State::take(ArrowArray* array) {
+    if (!is_begun) worker = std::jthread([this] { run(); });
+    is_begun = true;
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return is_done || !waiting.empty(); });
+    if (!waiting.empty()) {
+        *array = waiting.front().take();
+        waiting.pop_front();
+        lock.unlock();
+        changed.notify_all();
+        return true;
+    }
+    if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+    return false;
+}
+
+ColumnStream::ColumnStream(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
+                           const Execution& execution)
+    : state_(std::make_unique<State>(std::move(input), dialect, options, execution)) {}
+ColumnStream::ColumnStream(ColumnStream&&) noexcept = default;
+ColumnStream& ColumnStream::operator=(ColumnStream&&) noexcept = default;
+ColumnStream::~ColumnStream() = default;
+
+const std::vector<std::string>& ColumnStream::names() const noexcept { return state_->names; }
+std::uint64_t ColumnStream::header_records() const noexcept { return state_->header_records; }
+
+void ColumnStream::schema(ArrowSchema* schema) const {
+    const FieldRow end{0, 0};
+    const RecordBlock nothing{{}, {}, {}, std::span(&end, 1)};
+    Batch batch;
+    export_columns(nothing, *state_->reader, state_->columns, nullptr, schema, batch.get());
+}
+
+bool ColumnStream::next(ArrowArray* array) { return state_->take(array); }
+
+namespace {
+
+struct ExportedStream {
+    ColumnStream stream;
+    std::string error;  // of the last call
+};
+
+ExportedStream& exported(ArrowArrayStream* stream) { return *static_cast<ExportedStream*>(stream->private_data); }
+
+std::string describe(const Place& place, std::uint64_t header_records) {
+    const std::string byte = " (byte " + std::to_string(place.offset) + ", ";
+    if (place.record < header_records) return byte + "in the header)";
+    return byte + "record " + std::to_string(place.record - header_records + 1) + ')';
+}
+
+// An error number, and the message in `error`.
+template <class Call>
+int attempt(ExportedStream& stream, const Call& call) {
+    try {
+        stream.error.clear();
+        call();
+        return 0;
+    } catch (const InputError& error) {
+        stream.error = error.what();
+        if (error.place()) stream.error += describe(*error.place(), stream.stream.header_records());
+        return EINVAL;
+    } catch (const std::system_error& error) {
+        stream.error = error.what();
+        return error.code().value();
+    } catch (const std::exception& error) {
+        stream.error = error.what();
+        return EINVAL;
+    }
+}
+
+}  // namespace
+
+void export_stream(ColumnStream stream, ArrowArrayStream* out) {
+    auto data = std::make_unique<ExportedStream>(ExportedStream{std::move(stream), {}});
+    *out = {};
+    out->get_schema = [](ArrowArrayStream* self, ArrowSchema* schema) {
+        return attempt(exported(self), [&] { exported(self).stream.schema(schema); });
+    };
+    out->get_next = [](ArrowArrayStream* self, ArrowArray* array) {
+        return attempt(exported(self), [&] {
+            if (!exported(self).stream.next(array)) *array = {};
+        });
+    };
+    out->get_last_error = [](ArrowArrayStream* self) -> const char* {
+        return exported(self).error.empty() ? nullptr : exported(self).error.c_str();
+    };
+    out->release = [](ArrowArrayStream* self) {
+        const std::unique_ptr<ExportedStream> released(static_cast<ExportedStream*>(self->private_data));
+        self->release = nullptr;
+        self->private_data = nullptr;
+    };
+    out->private_data = data.release();
+}
+
+}  // namespace cleave

@@ -1,0 +1,271 @@
+// Streams of columns against the reference of fields, for files, mappings, memory and pipes.
+#include "cleave/column_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cleave/error.h"
+#include "field_reference.h"
+#include "pipe_input.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+using Row = std::vector<std::optional<std::string>>;
+using Rows = std::vector<Row>;
+
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// A value without its quotes. The dialect has no escape.
+std::string decoded(std::string field) {
+    if (field.empty() || field[0] != '"') return field;
+    std::string value;
+    for (std::size_t i = 1; i + 1 < field.size(); ++i) {
+        if (field[i] == '"') ++i;
+        value += field[i];
+    }
+    return value;
+}
+
+Rows reference_rows(const std::string& text, const std::vector<std::size_t>& columns) {
+    Rows rows;
+    const FieldReading reading = read_fields(text, Dialect());
+    for (const ReferenceRecord& record : reading.records) {
+        Row& row = rows.emplace_back();
+        for (const std::size_t number : columns) {
+            const std::uint32_t begin = number == 0 ? record.begin : record.ends[number - 1] + 1;
+            const std::uint32_t end = number + 1 == record.ends.size() ? record.content_end : record.ends[number];
+            row.emplace_back(decoded(text.substr(begin, end - begin)));
+        }
+    }
+    rows.erase(rows.begin());
+    return rows;
+}
+
+// The rows of the other batches, and how many there were.
+Rows rows_of(ColumnStream& stream, std::size_t* batches = nullptr) {
+    Rows rows;
+    for (ArrowArray array; stream.next(&array); array.release(&array)) {
+        if (batches != nullptr) ++*batches;
+        EXPECT_GT(array.length, 0);
+        for (std::int64_t r = 0; r < array.length; ++r) {
+            Row& row = rows.emplace_back();
+            for (std::int64_t c = 0; c < array.n_children; ++c) {
+                const ArrowArray& child = *array.children[c];
+                const auto* const validity = static_cast<const std::uint8_t*>(child.buffers[0]);
+                const auto* const offsets = static_cast<const std::int32_t*>(child.buffers[1]);
+                const auto* const values = static_cast<const char*>(child.buffers[2]);
+                if (validity != nullptr && (validity[r / 8] >> (r % 8) & 1) == 0) {
+                    row.emplace_back();
+                } else {
+                    row.emplace_back(std::string(values + offsets[r], values + offsets[r + 1]));
+                }
+            }
+        }
+    }
+    return rows;
+}
+
+std::string sample(std::size_t records) {
+    std::string text = "id,name,\"a note\",last\n";
+    for (std::size_t i = 0; i < records; ++i) {
+        text += std::to_string(i) + ",\"Smith, \"\"" + std::to_string(i % 7) + "\"\"\"," +
+                (i % 3 == 0   ? "\"two\nlines\""
+                 : i % 3 == 1 ? ""
+                              : "plain") +
+                ",x" + std::to_string(i * i) + '\n';
+    }
+    return text;
+}
+
+Execution by(unsigned threads) {
+    Execution execution;
+    execution.threads = threads;
+    return execution;
+}
+
+std::shared_ptr<Input> memory(const std::string& text) {
+    return std::make_shared<Input>(Input::of_memory(bytes_of(text), "memory"));
+}
+
+TEST(ColumnStream, HasTheValuesOfAllRecordsInOrder) {
+    const std::string text = sample(600);
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv", text);
+    const std::vector<std::size_t> columns{3, 1, 2};
+    const Rows expected = reference_rows(text, columns);
+    for (const unsigned threads : {1U, 2U, 5U}) {
+        for (const std::size_t page : {1U, 100U, 4096U, 1U << 20}) {
+            ColumnStreamOptions options;
+            options.columns = columns;
+            options.page_size = page;
+            const auto check = [&](std::shared_ptr<Input> input) {
+                ColumnStream stream(std::move(input), Dialect(), options, by(threads));
+                EXPECT_EQ(stream.names(), (std::vector<std::string>{"last", "name", "a note"}));
+                std::size_t batches = 0;
+                EXPECT_EQ(rows_of(stream, &batches), expected);
+                EXPECT_GE(batches, text.size() / (page + 200));
+                ArrowArray array;
+                EXPECT_FALSE(stream.next(&array));
+            };
+            check(memory(text));
+            check(std::make_shared<Input>(Input::open(path)));
+            check(std::make_shared<Input>(Input::open(path, nullptr, Access::kRead)));
+            options.reads_mapping = false;
+            check(std::make_shared<Input>(Input::open(path)));
+        }
+    }
+    const Pipe pipe(text, {4096});
+    ColumnStreamOptions options;
+    options.columns = columns;
+    ColumnStream stream(std::make_shared<Input>(Input::open(pipe.path())), Dialect(), options, by(2));
+    EXPECT_EQ(rows_of(stream), expected);
+}
+
+TEST(ColumnStream, ReadsARange) {
+    const std::string text = sample(500);
+    const std::string rest = text.substr(text.find("\n250,") + 1);
+    ColumnStreamOptions options;
+    options.columns = std::vector<std::size_t>{0};
+    const std::uint64_t begin = text.size() - rest.size();
+    const std::uint64_t size = rest.find("\n260,") + 1;
+    options.range = RecordRange{{begin, 251}, size};
+    ColumnStream stream(memory(text), Dialect(), options, by(2));
+    const Rows rows = rows_of(stream);
+    ASSERT_EQ(rows.size(), 10);
+    EXPECT_EQ(rows.front().front(), "250");
+    EXPECT_EQ(rows.back().front(), "259");
+    options.range->size = rest.size() + 1;
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), std::invalid_argument);
+    options.range = RecordRange{{0, 0}, 4};
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), std::invalid_argument);
+}
+
+TEST(ColumnStream, AppliesRules) {
+    const std::string text = "id,mail,price\n1,ada@example.org,\"3,10\"\n2,,5\n";
+    ColumnStreamOptions options;
+    options.columns = std::vector<std::size_t>{2, 1};
+    options.rules.rules.push_back({"#2: fixed(gone)", "test"});
+    ColumnStream stream(memory(text), Dialect(), options, by(2));
+    EXPECT_EQ(stream.names(), (std::vector<std::string>{"price", "mail"}));
+    EXPECT_EQ(rows_of(stream), (Rows{{"3,10", "gone"}, {"5", ""}}));
+    options.rules.rules.back().text = "#9: null";
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
+}
+
+TEST(ColumnStream, AFaultComesAfterTheRecordsBeforeIt) {
+    std::string text = sample(1000);
+    const std::size_t place = text.size();
+    text += "1,2\n";
+    text += sample(1000).substr(22);
+    ColumnStreamOptions options;
+    options.page_size = 1000;
+    ColumnStream stream(memory(text), Dialect(), options, by(3));
+    ArrowArray array;
+    std::int64_t rows = 0;
+    try {
+        for (; stream.next(&array); array.release(&array)) rows += array.length;
+        FAIL();
+    } catch (const InputError& error) {
+        ASSERT_TRUE(error.place());
+        EXPECT_GE(error.place()->offset, place);
+        EXPECT_LT(error.place()->offset, place + 4);
+        EXPECT_EQ(error.place()->record, 1001);
+    }
+    EXPECT_GT(rows, 900);
+    EXPECT_LE(rows, 1000);
+    EXPECT_FALSE(stream.next(&array));
+
+    options.layout.missing_is_null = true;
+    ColumnStream lenient(memory(text), Dialect(), options, by(3));
+    const Rows all = rows_of(lenient);
+    ASSERT_EQ(all.size(), 2001);
+    EXPECT_EQ(all[1000], (Row{"1", "2", std::nullopt, std::nullopt}));
+}
+
+TEST(ColumnStream, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {
+    const std::string text = "a,b\n1,2\n3,\"4\n5,6\n";
+    ColumnStreamOptions options;
+    ColumnStream stream(memory(text), Dialect(), options, by(2));
+    ArrowArray array;
+    try {
+        for (; stream.next(&array); array.release(&array)) {
+        }
+        FAIL();
+    } catch (const OpenQuoteError& error) {
+        EXPECT_EQ(error.place(), (Place{10, 2}));
+    }
+    options.accepts_open_quote = true;
+    ColumnStream lenient(memory(text), Dialect(), options, by(2));
+    EXPECT_EQ(rows_of(lenient).size(), 2);
+}
+
+TEST(ColumnStream, MayBeLeftAtAnyTime) {
+    const std::string text = sample(5000);
+    ColumnStreamOptions options;
+    options.page_size = 100;
+    for (int batches = 0; batches < 50; ++batches) {
+        ColumnStream stream(memory(text), Dialect(), options, by(3));
+        ArrowArray array;
+        for (int i = 0; i < batches; ++i) {
+            ASSERT_TRUE(stream.next(&array));
+            array.release(&array);
+        }
+    }
+}
+
+TEST(ColumnStream, HasNoColumnsWithoutARecord) {
+    ColumnStream stream(memory(""), Dialect(), {}, by(2));
+    ArrowArray array;
+    EXPECT_TRUE(stream.names().empty());
+    EXPECT_FALSE(stream.next(&array));
+}
+
+TEST(ColumnStream, RefusesBadArguments) {
+    const auto refused = [](auto change) {
+        ColumnStreamOptions options;
+        change(options);
+        EXPECT_THROW(ColumnStream(memory("a,b\n1,2\n"), Dialect(), options, by(1)), std::invalid_argument);
+    };
+    refused([](auto& options) { options.columns = std::vector<std::size_t>{2}; });
+    refused([](auto& options) { options.columns = std::vector<std::size_t>{1, 1}; });
+    refused([](auto& options) { options.columns = std::vector<std::size_t>{}; });
+    refused([](auto& options) { options.page_size = 0; });
+    refused([](auto& options) { options.page_size = kMaxBlockSize + 1; });
+    refused([](auto& options) { options.rules.select = RuleText{"a", "test"}; });
+    EXPECT_THROW(ColumnStream(nullptr, Dialect(), {}, by(1)), std::invalid_argument);
+    EXPECT_THROW(ColumnStream(memory("a\n"), Dialect(), {}, by(0)), std::invalid_argument);
+}
+
+TEST(ExportedStream, HandsOnBatchesAndErrors) {
+    const std::string text = "a,b\n1,2\n3,4\n5\n";
+    ColumnStreamOptions options;
+    options.page_size = 1;
+    ArrowArrayStream out;
+    export_stream(ColumnStream(memory(text), Dialect(), options, by(2)), &out);
+    ArrowSchema schema;
+    ASSERT_EQ(out.get_schema(&out, &schema), 0);
+    ASSERT_EQ(schema.n_children, 2);
+    EXPECT_STREQ(schema.children[1]->name, "b");
+    EXPECT_STREQ(schema.children[1]->format, "u");
+    schema.release(&schema);
+    ArrowArray array;
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(out.get_next(&out, &array), 0);
+        EXPECT_EQ(array.length, 1);
+        array.release(&array);
+    }
+    EXPECT_EQ(out.get_next(&out, &array), EINVAL);
+    EXPECT_NE(std::string(out.get_last_error(&out)).find("record 3)"), std::string::npos) << out.get_last_error(&out);
+    out.release(&out);
+    EXPECT_EQ(out.release, nullptr);
+}
+
+}  // namespace
+}  // namespace cleave::test
