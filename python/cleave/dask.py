@@ -77,7 +77,7 @@ def _expand(urlpath: Any, storage_options: Mapping[str, Any] | None) -> list[str
 
     paths = [urlpath] if isinstance(urlpath, (str, os.PathLike)) else list(urlpath)
     expanded = []
-    for path in map(os.fspath, paths):
+    for path in [os.fspath(one) for one in paths]:
         if "*" not in path:
             expanded.append(path)
             continue
