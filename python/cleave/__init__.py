@@ -11,10 +11,12 @@
 from ._errors import Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError
 from ._file import Check, Columns, Dialect, File, Piece, Pieces, Place, RaggedRecord, open
 from ._native import version as __version__
+from ._ranges import Cut, Plan, Summary, plan, scan
 
 __all__ = [
     "Check",
     "Columns",
+    "Cut",
     "Dialect",
     "Error",
     "File",
@@ -24,9 +26,13 @@ __all__ = [
     "Piece",
     "Pieces",
     "Place",
+    "Plan",
     "RaggedRecord",
     "RuleError",
+    "Summary",
     "UsageError",
     "__version__",
     "open",
+    "plan",
+    "scan",
 ]

@@ -16,6 +16,7 @@
 
 #include "errors.h"
 #include "file.h"
+#include "ranges.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
@@ -295,6 +296,8 @@ NB_MODULE(_native, module) {
             },
             "columns"_a.none(), "rules"_a, "keys"_a.none(), "is_text"_a, "empty_is_null"_a, "missing_is_null"_a,
             "page_size"_a, "range"_a.none());
+
+    add_ranges(module);
 }
 
 }  // namespace cleave::python

@@ -1,0 +1,61 @@
+"""Pages of records as Arrow tables of strings, as readers of CSV make them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy
+import pyarrow
+import pyarrow.compute
+
+if TYPE_CHECKING:
+    from .ranges import Page
+
+
+def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
+    """All columns of a page as strings, one row a record that is not empty. What a record lacks is null, and so is an
+    empty field, with quotes or without. What a record has too much is left out. Bytes that are not UTF-8 are an error.
+
+    blanks: records of nothing but these characters are left out, too.
+    """
+    file = page.open()
+    try:
+        table = pyarrow.table(file.select(missing_is_null=True))
+    except pyarrow.ArrowException as error:
+        raise page.error(str(error)) from error
+    if table.num_columns == 0:
+        return table
+    # Only of an empty record the first field is missing.
+    if table.column(0).null_count > 0:
+        table = table.filter(pyarrow.compute.is_valid(table.column(0)))
+    if blanks:
+        table = _without_blanks(page, table, blanks)
+    columns = [pyarrow.chunked_array([_with_nulls(chunk) for chunk in column.chunks], column.type) for column in table.columns]
+    return pyarrow.Table.from_arrays(columns, names=table.column_names)
+
+
+def _without_blanks(page: Page, table: pyarrow.Table, blanks: str) -> pyarrow.Table:
+    first = table.column(0)
+    is_blank = pyarrow.compute.equal(pyarrow.compute.utf8_trim(first, characters=blanks), "")
+    is_blank = pyarrow.compute.and_(is_blank, pyarrow.compute.not_equal(first, ""))
+    if table.num_columns > 1:  # of a record with one field, the second one is missing
+        is_blank = pyarrow.compute.and_(is_blank, pyarrow.compute.is_null(table.column(1)))
+    if not pyarrow.compute.any(is_blank).as_py():
+        return table
+    quote = page.format.options["quote"]
+    if quote and quote in page.data[page.header_size :]:
+        raise page.error("a record of blanks: whether it has quotes is not known here, and without them it is dropped")
+    return table.filter(pyarrow.compute.invert(is_blank))
+
+
+def _with_nulls(array: pyarrow.StringArray) -> pyarrow.StringArray:
+    """The same strings, with null for empty ones."""
+    count = len(array)
+    offsets = numpy.frombuffer(array.buffers()[1], numpy.int32, count + 1, 4 * array.offset)
+    full = offsets[1:] != offsets[:-1]
+    if full.all():
+        return array
+    # A null has no bytes either.
+    validity = pyarrow.py_buffer(numpy.packbits(full, bitorder="little").tobytes())
+    buffers = [validity, pyarrow.py_buffer(offsets), array.buffers()[2]]
+    return pyarrow.StringArray.from_buffers(count, buffers[1], buffers[2], buffers[0], count - int(full.sum()))

@@ -1,0 +1,386 @@
+"""What the readers of Spark, Dask and other engines share: one input that many workers read by ranges.
+
+A worker summarises a range of bytes, and needs no other bytes for it (``scan_range``). The summaries make a plan
+(``plan``). A piece of the plan is read by another worker, which finds the two ends of the piece first, each near the
+start of one range, and then reads the records in pages (``Piece.pages``). So every byte is read twice, and a little more
+at each cut. What goes from worker to worker is small and can be pickled: a summary, a plan, a piece.
+
+Memory is bounded by the page, or by the longest record where that is longer. Nothing is retried here: a task that fails
+fails with an error, and the engine runs it again. A task that runs twice has the same result, because the version of the
+input is part of the piece: another version is an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import cleave
+
+from ._errors import InputChangedError, InputError, UsageError
+
+HEAD_SIZE = 64 << 10
+"""How many bytes are looked at to find the dialect."""
+BLOCK_SIZE = 64 << 20
+"""Bytes of a piece, if neither their number nor their size is given."""
+PAGE_SIZE = 8 << 20
+"""Bytes of an input that a worker holds at a time, about."""
+
+
+# A version of an input: the first of these that the file system tells. A size alone is no version.
+_VERSION_KEYS = ("ETag", "etag", "md5Hash", "content_md5", "mtime", "LastModified", "last_modified", "updated", "modified")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One version of an input: a local path, or any path that fsspec knows, such as ``s3://bucket/key``."""
+
+    path: str
+    size: int
+    version: str
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
+        """The present version of the input. Raises what the file system raises, if there is none."""
+        text = os.fspath(path)
+        options = dict(storage_options or {})
+        size, version = _present(text, options)
+        return Source(text, size, version, options)
+
+    def check(self) -> None:
+        """Raises InputChangedError unless the present version is this one."""
+        present = _present(self.path, self.storage_options)
+        if present != (self.size, self.version):
+            raise InputChangedError(
+                f"{self.path}: the input changed: {self.version}, {self.size} bytes, is {present[1]}, {present[0]} bytes now"
+            )
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Reader]:
+        """A reader of this version. Raises InputChangedError, at the beginning or at the end, if there is another one."""
+        if _is_local(self.path):
+            descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                self._check_descriptor(descriptor)
+                yield Reader(self, lambda start, size: _pread(descriptor, start, size))
+                self._check_descriptor(descriptor)
+            finally:
+                os.close(descriptor)
+            return
+        system, inner = _system_of(self.path, self.storage_options)
+        self.check()
+        # s3fs asks for each range with If-Match and the ETag that the file had when it was opened here.
+        with system.open(inner, "rb", cache_type="none") as file:
+            yield Reader(self, lambda start, size: _fetch(self.path, file, start, size))
+        self.check()
+
+    def _check_descriptor(self, descriptor: int) -> None:
+        if _stat_version(os.fstat(descriptor)) != (self.size, self.version):
+            raise InputChangedError(f"{self.path}: the input changed")
+
+
+class Reader:
+    """Reads ranges of a Source. For one thread."""
+
+    def __init__(self, source: Source, fetch: Callable[[int, int], bytes]) -> None:
+        self._source = source
+        self._fetch = fetch
+
+    @property
+    def size(self) -> int:
+        """Bytes of the input."""
+        return self._source.size
+
+    def read(self, start: int, size: int) -> bytes:
+        """Exactly ``size`` bytes from ``start``. Raises OSError for fewer or more, and what the file system raises."""
+        if start + size > self._source.size:
+            raise UsageError(f"bytes {start} to {start + size} of {self._source.size}")
+        if size == 0:
+            return b""
+        data = self._fetch(start, size)
+        if len(data) != size:
+            self._source.check()
+            raise OSError(f"{self._source.path}: {len(data)} bytes instead of {size} came from byte {start}")
+        return data
+
+
+def _is_local(path: str) -> bool:
+    return "://" not in path or path.startswith("file://")
+
+
+def _local(path: str) -> str:
+    return path.removeprefix("file://")
+
+
+def _stat_version(status: os.stat_result) -> tuple[int, str]:
+    return status.st_size, f"mtime_ns:{status.st_mtime_ns}"
+
+
+def _system_of(path: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    import fsspec
+
+    return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
+
+
+def _present(path: str, options: Mapping[str, Any]) -> tuple[int, str]:
+    """The size and the version of what is at the path now."""
+    if _is_local(path):
+        return _stat_version(os.stat(_local(path)))
+    system, inner = _system_of(path, options)
+    system.invalidate_cache()
+    about = system.info(inner)
+    for key in _VERSION_KEYS:
+        if about.get(key) is not None:
+            if about.get("size") is None:
+                break
+            return about["size"], f"{key}:{about[key]}"
+    raise UsageError(f"{path}: this file system tells no size, or no version: a change could not be noticed")
+
+
+def _pread(descriptor: int, start: int, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        part = os.pread(descriptor, size, start)
+        if not part:
+            break
+        parts.append(part)
+        start, size = start + len(part), size - len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _fetch(path: str, file: Any, start: int, size: int) -> bytes:
+    file.seek(start)
+    try:
+        return file.read(size)  # type: ignore[no-any-return]
+    except OSError as error:
+        if type(error).__name__ == "FileExpired":  # of s3fs: If-Match did not match
+            raise InputChangedError(f"{path}: the input changed") from error
+        raise
+
+
+@dataclass(frozen=True)
+class Format:
+    """How an input is read. Complete: nothing is left to be found by a look at the data."""
+
+    options: Mapping[str, Any]  # of the dialect, as cleave.open takes them
+    has_header: bool = True
+
+    @staticmethod
+    def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
+        """Finds what the options leave open in the first HEAD_SIZE bytes of the input."""
+        given = {name: value for name, value in options.items() if value is not None}
+        if "delimiter" not in given and "dialect" not in given and path.lower().endswith((".tsv", ".tab")):
+            given["delimiter"] = "\t"
+        found = cleave.open(head, header=has_header, **given).dialect
+        # quote and escape as bytes: b"" is none. What a preset alone can say stays with it.
+        settled = {
+            "delimiter": found.delimiter,
+            "quote": found.quote or b"",
+            "escape": found.escape or b"",
+            "quoting": found.quoting,
+            "terminator": found.terminator,
+            "escape_scope": found.escape_scope,
+        }
+        return Format({**given, **settled}, has_header)
+
+    def open(self, data: bytes | bytearray, header: bool = True, lenient: bool = False) -> cleave.File:
+        """Bytes of this format. The engine runs several tasks at a time, so each one works with one thread."""
+        return cleave.open(memoryview(data), header=header, lenient=lenient, threads=1, **self.options)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Whole records, with the header in front."""
+
+    data: bytes  # the header, and the records
+    header_size: int
+    start: int  # of the first record, in the input
+    format: Format
+
+    def open(self) -> cleave.File:
+        """The page as a file. Places in it are those of the page: see ``place``."""
+        return self.format.open(self.data, lenient=True)
+
+    def place(self, byte: int) -> int:
+        """The offset in the input of a byte of the page."""
+        return self.start + byte - self.header_size
+
+    def error(self, message: str, byte: int | None = None) -> InputError:
+        """An InputError about the page, or about one of its bytes."""
+        if byte is None:
+            last = self.start + len(self.data) - self.header_size
+            return InputError(f"{message} (in the records from byte {self.start} to {last})")
+        return InputError(message, self.place(byte))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Records of an input that one worker reads: from one cut to the next. Small, and can be pickled."""
+
+    source: Source
+    format: Format
+    header: bytes  # with what stands before it; made up, if the input has none
+    begin: Any  # cuts of a plan; None is the end of the input
+    end: Any
+    number: int
+
+    def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
+        """The records in order, in pages of about that size. Each has at least one record."""
+        with self.source.open() as reader:
+            start = _find(self.begin, reader, self.source)
+            end = _find(self.end, reader, self.source)
+            rest = b""
+            while start < end:
+                fetched = start + len(rest)
+                data = rest + reader.read(fetched, min(max(page_size, len(rest)), end - fetched))
+                size = len(data) if start + len(data) == end else self._size_of_records(data)
+                if size > 0:
+                    yield Page(self.header + data[:size], len(self.header), start, self.format)
+                start, rest = start + size, data[size:]
+
+    def _size_of_records(self, data: bytes) -> int:
+        """The size of the whole records at the start of ``data`` but the last one, which may go on behind it."""
+        file = self.format.open(self.header + data, lenient=True)
+        records = file.records
+        if records < 2:
+            return 0
+        return int(file.split(records=records - 1).starts[1]) - len(self.header)
+
+
+def _find(cut: Any, reader: Reader, source: Source) -> int:
+    return source.size if cut is None else int(cut.find(reader.read)[0])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the pieces of an input are."""
+
+    names: list[str]
+    pieces: list[Piece]
+    line_break: bytes
+    """The first line break of the input, in quotes or not; LF if there is none."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bytes of an input, to be summarised."""
+
+    source: Source
+    format: Format
+    begin: int
+    end: int
+    page_size: int = PAGE_SIZE
+
+
+class Ranges(Sequence[Range]):
+    """The ranges of an input, one for each piece. Small, whatever their number."""
+
+    def __init__(self, source: Source, form: Format, count: int) -> None:
+        self._source = source
+        self._format = form
+        self._count = min(count, source.size)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> Range:  # type: ignore[override]
+        if not 0 <= number < self._count:
+            raise IndexError("there is no such range")
+        size = self._source.size
+        return Range(self._source, self._format, size * number // self._count, size * (number + 1) // self._count)
+
+
+Map = Callable[[Callable[[Range], Any], Ranges], Iterable[Any]]
+"""Applies a function to each range, by the workers of an engine; the results come in any order."""
+
+
+def scan_range(part: Range) -> Any:
+    """The summary of a range. Reads its bytes, and no others."""
+    total = None
+    with part.source.open() as reader:
+        for start in range(part.begin, part.end, part.page_size):
+            data = reader.read(start, min(part.page_size, part.end - start))
+            summary = cleave.scan(data, start, **part.format.options)
+            total = summary if total is None else total + summary
+    return total
+
+
+def scan_by_threads(function: Callable[[Range], Any], ranges: Ranges) -> list[Any]:
+    """A Map for one machine: as many threads as cores. The scan itself does not hold the interpreter's lock."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(function, ranges))
+
+
+def plan(
+    path: str | os.PathLike[str],
+    *,
+    pieces: int | None = None,
+    blocksize: int | None = None,
+    header: bool = True,
+    map: Map = scan_by_threads,  # noqa: A002
+    storage_options: Mapping[str, Any] | None = None,
+    **dialect: Any,
+) -> Plan:
+    """Plans how workers read an input: its ranges are summarised by ``map``, and folded here.
+
+    pieces: how many there are, of nearly equal bytes; or
+    blocksize: how many bytes each of them has, about; 64 MiB if neither is given. A piece can be empty, where a record
+        is longer than a piece.
+    dialect: options of ``cleave.open``. What they leave open is found in the first 64 KiB, once.
+
+    Raises InputError if a quote is open at the end of the input.
+    """
+    if pieces is not None and blocksize is not None:
+        raise UsageError("pieces and blocksize exclude each other")
+    source = Source.of(path, storage_options)
+    with source.open() as reader:
+        head = reader.read(0, min(HEAD_SIZE, source.size))
+    if not head:
+        return Plan([], [], b"\n")
+    form = Format.settle(source.path, head, header, dialect)
+    if pieces is None:
+        size = BLOCK_SIZE if blocksize is None else blocksize
+        if size < 1:
+            raise UsageError("blocksize: at least 1")
+        pieces = max(1, -(-source.size // size))
+    if pieces < 1:
+        raise UsageError("pieces: at least 1")
+    summaries = map(scan_range, Ranges(source, form, pieces))
+    found = cleave.plan(summaries, n=pieces, input_size=source.size, header=header)
+    with source.open() as reader:
+        if header:
+            first = reader.read(0, found.header_size)
+            line_break = _first_line_break(first)
+        else:
+            first, line_break = _made_up_header(reader, form)
+    names = form.open(first).header or []
+    ends = [*found.cuts[1:], None]
+    numbered = enumerate(zip(found.cuts, ends, strict=True))
+    return Plan(names, [Piece(source, form, first, begin, end, k) for k, (begin, end) in numbered], line_break)
+
+
+def _first_line_break(data: bytes) -> bytes:
+    match = re.search(rb"\r\n|\r|\n", data)
+    return match.group() if match else b"\n"
+
+
+def _made_up_header(reader: Reader, form: Format) -> tuple[bytes, bytes]:
+    """A header for an input without one, of as many columns as the first record has, and the first line break."""
+    size = HEAD_SIZE
+    while True:
+        size = min(size, reader.size)
+        head = reader.read(0, size)
+        file = form.open(head, header=False, lenient=True)
+        if size == reader.size or file.records > 1:
+            break
+        size *= 4
+    line_break = _first_line_break(head)
+    end = b"\r" if form.options["terminator"] == "cr" else b"\n" if line_break == b"\r" else line_break
+    names = [f"_c{number}".encode() for number in range(len(file.select().names))]
+    return form.options["delimiter"].join(names) + end, line_break

@@ -1,0 +1,196 @@
+"""A data source for Spark: CSV files with line breaks in quotes, read by as many tasks as there are pieces.
+
+    from cleave.spark import CleaveDataSource
+    spark.dataSource.register(CleaveDataSource)
+    frame = spark.read.format("cleave").load("big.csv")
+
+The rows are those of ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or there is an error: all columns
+are strings, empty lines are dropped, what a short record lacks is null, what a long record has too much is left out, and
+empty fields are null. Where readers of CSV differ, there is an error that says where: quotes inside unquoted fields or
+text behind a closing quote, records with different line ends, bytes that are not UTF-8, an open quote at the end.
+
+Options: ``pieces``, how many tasks read; or ``blocksize``, bytes that a task reads, 64 MiB by default. ``header``: false,
+if there is none. ``pageSize``: bytes that a task holds at a time, about. ``storage.NAME``: options of fsspec. And the
+options of the dialect as ``cleave.open`` takes them: ``delimiter`` or ``sep``, and ``quote``.
+
+The driver scans the file for the plan, with all its cores. ``read_csv`` lets the executors do so, by a first job. Needs
+cleave and pyarrow on every executor, and the file under the same path.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow
+import pyarrow.compute
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StringType, StructField, StructType
+
+from . import ranges
+from ._arrow import table_of
+from ._errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DIALECT = {"delimiter": "delimiter", "sep": "delimiter", "quote": "quote"}
+_KNOWN = {"path", "pieces", "blocksize", "header", "pagesize", "plan", *_DIALECT}
+
+
+class CleaveDataSource(DataSource):
+    """The data source ``cleave``. Spark makes it."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "cleave"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = {name.lower(): value for name, value in options.items()}
+        storage = {name: value for name, value in options.items() if name.lower().startswith("storage.")}
+        self._storage = {name[len("storage.") :]: _value(value) for name, value in storage.items()}
+        for name in self._options:
+            if name not in _KNOWN and not name.startswith("storage."):
+                raise UsageError(f"there is no option {name!r}")
+        self._plan: ranges.Plan | None = None
+
+    def plan(self, map: ranges.Map = ranges.scan_by_threads) -> ranges.Plan:  # noqa: A002
+        """The plan of the input, which is made once."""
+        if self._plan is None and "plan" in self._options:
+            self._plan = pickle.loads(b64decode(self._options["plan"]))  # noqa: S301 that of read_csv
+        if self._plan is None:
+            if "path" not in self._options:
+                raise UsageError("there is no path: load(PATH)")
+            dialect = {_DIALECT[name]: value for name, value in self._options.items() if name in _DIALECT}
+            self._plan = ranges.plan(
+                self._options["path"],
+                pieces=_number(self._options, "pieces"),
+                blocksize=_number(self._options, "blocksize"),
+                header=_truth(self._options, "header", True),
+                map=map,
+                storage_options=self._storage,
+                **dialect,
+            )
+            _check_line_break(self._plan)
+        return self._plan
+
+    def schema(self) -> StructType:
+        return StructType([StructField(name, StringType()) for name in _unique(self.plan().names)])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        plan = self.plan()
+        if [one.name for one in schema.fields] != _unique(plan.names) or any(
+            not isinstance(one.dataType, StringType) for one in schema.fields
+        ):
+            raise UsageError("the schema is that of the file, all strings: cast columns afterwards")
+        page_size = _number(self._options, "pagesize") or ranges.PAGE_SIZE
+        return _CleaveReader(plan, schema.fieldNames(), page_size)
+
+
+class _Partition(InputPartition):
+    def __init__(self, piece: ranges.Piece) -> None:
+        super().__init__(piece.number)
+        self.piece = piece
+
+
+class _CleaveReader(DataSourceReader):
+    def __init__(self, plan: ranges.Plan, names: list[str], page_size: int) -> None:
+        self._partitions = [_Partition(piece) for piece in plan.pieces]
+        self._line_break = plan.line_break
+        self._names = names
+        self._page_size = page_size
+
+    def partitions(self) -> list[InputPartition]:
+        return list(self._partitions)
+
+    def __getstate__(self) -> dict[str, Any]:  # a task gets its own partition only
+        return {**self.__dict__, "_partitions": []}
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        if not isinstance(partition, _Partition):  # of an empty input
+            return
+        # The names of a table can be there twice; those of a schema cannot.
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in self._names])
+        for page in partition.piece.pages(self._page_size):
+            table = _as_spark(page, self._line_break)
+            yield from pyarrow.Table.from_arrays(table.columns, schema=schema).to_batches()
+
+
+def _check_line_break(plan: ranges.Plan) -> None:
+    """Spark takes the first line break, in quotes or not, for the line ends of the file."""
+    ends_in_cr = bool(plan.pieces) and plan.pieces[0].format.options["terminator"] == "cr"
+    if plan.pieces and (plan.line_break == b"\r") != ends_in_cr:
+        raise InputError(f"the first line break, {plan.line_break!r}, is not how lines end")
+
+
+def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
+    """The rows of a page. Raises InputError where Spark reads otherwise than cleave."""
+    found = page.open().check(max_ragged=0)
+    if found.stray_quotes is not None:
+        raise page.error("a quote that readers of CSV take differently", found.stray_quotes.byte)
+    others = {b"\n": found.crlf + found.cr, b"\r\n": found.lf + found.cr, b"\r": found.lf + found.crlf + found.data_breaks}
+    if others[line_break] > 0:
+        raise page.error(f"not all lines end in {line_break!r}, as the first one does")
+    table = table_of(page)
+    if line_break == b"\n":
+        return table
+    # Inside quotes, Spark makes LF of the line ends of the file.
+    columns = [pyarrow.compute.replace_substring(column, line_break.decode(), "\n") for column in table.columns]
+    return pyarrow.Table.from_arrays(columns, names=table.column_names)
+
+
+def _unique(names: list[str]) -> list[str]:
+    """The names of columns that Spark makes of those in a header, if it does not heed upper and lower case."""
+    lower = [name.lower() for name in names]
+    return [
+        f"_c{number}" if not name else f"{name}{number}" if lower.count(lower[number]) > 1 else name
+        for number, name in enumerate(names)
+    ]
+
+
+def _number(options: Mapping[str, str], name: str) -> int | None:
+    if name not in options:
+        return None
+    if not options[name].isdigit():
+        raise UsageError(f"{name}: a number, and not {options[name]!r}")
+    return int(options[name])
+
+
+def _truth(options: Mapping[str, str], name: str, default: bool) -> bool:
+    value = options.get(name, str(default)).lower()
+    if value not in ("true", "false"):
+        raise UsageError(f"{name}: true or false, and not {value!r}")
+    return value == "true"
+
+
+def _value(text: str) -> Any:
+    """An option of fsspec: JSON if it is, else text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def read_csv(spark: SparkSession, path: str, **options: Any) -> DataFrame:
+    """The frame of ``spark.read.format("cleave").options(...).load(path)``, for which the executors scan the file."""
+    spark.dataSource.register(CleaveDataSource)
+    words = {name: str(value) for name, value in options.items()}
+    source = CleaveDataSource({**words, "path": path})
+    plan = source.plan(lambda function, parts: _map_by_tasks(spark, function, parts))
+    words["plan"] = b64encode(pickle.dumps(plan)).decode("ascii")
+    return spark.read.format("cleave").options(**words).load(path)
+
+
+def _map_by_tasks(spark: SparkSession, function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> list[Any]:
+    """A task of Spark for each range."""
+
+    def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pyarrow.record_batch([[pickle.dumps(function(parts[number]))]], ["result"])
+
+    frame = spark.range(0, len(parts), 1, len(parts)).mapInArrow(run, "result binary")
+    return [pickle.loads(row.result) for row in frame.collect()]  # noqa: S301

@@ -1,0 +1,162 @@
+#include "ranges.h"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "buffer.h"
+#include "cleave/cleave.h"
+#include "errors.h"
+#include "file.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
+
+namespace cleave::python {
+namespace {
+
+// An input whose bytes a function of Python reads: read(offset, size) returns them.
+class ReadBlob final : public Blob {
+public:
+    ReadBlob(nb::callable read, std::uint64_t size) : read_(std::move(read)), size_(size) {}
+
+    std::uint64_t size() const noexcept override { return size_; }
+    std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
+                                       std::vector<std::uint8_t>& buffer) const override {
+        const nb::gil_scoped_acquire locked;
+        const nb::object object = read_(offset, size);
+        const Buffer bytes(object);
+        if (bytes.bytes().size() != size) throw std::invalid_argument("read: another number of bytes came");
+        buffer.assign(bytes.bytes().begin(), bytes.bytes().end());
+        return buffer;
+    }
+
+private:
+    nb::callable read_;
+    std::uint64_t size_;
+};
+
+// One cut of a plan: a plan of one piece, so that it has a text.
+struct Cut {
+    RangePlan plan;
+};
+
+std::string text_of(const RangeSummary& summary) { return range_text(summary, {summary.end, "-"}); }
+
+Dialect complete_dialect(const Settings& settings) {
+    if (settings.dialect.sniff_delimiter || settings.dialect.sniff_terminator) {
+        throw std::invalid_argument("a range shows neither delimiter nor terminator: give both");
+    }
+    return settings.dialect.dialect;
+}
+
+RangeSummary scan(nb::handle object, std::uint64_t start, const Settings& settings) {
+    const Dialect dialect = complete_dialect(settings);
+    const Buffer buffer(object);
+    Execution execution;
+    execution.threads = settings.threads;
+    const nb::gil_scoped_release unlocked;
+    return summarise_range(buffer.bytes(), start, dialect, execution);
+}
+
+RangePlan plan(const std::vector<const RangeSummary*>& summaries, std::uint64_t input_size,
+               std::optional<std::uint64_t> n, std::optional<std::uint64_t> records, bool has_header, bool lenient) {
+    Policy policy;
+    policy.pieces = n;
+    policy.records = records;
+    policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
+    RangeFold fold(input_size);
+    for (const RangeSummary* const summary : summaries) fold.add(*summary);
+    RangePlan plan = fold.plan(policy);
+    if (plan.findings.open_quote && !lenient) {
+        const std::uint64_t header_records = has_header ? plan.findings.header_records : 0;
+        throw PlacedError{OpenQuoteError(*plan.findings.open_quote), true, header_records};
+    }
+    plan.input.name = "-";
+    return plan;
+}
+
+nb::list cuts_of(const RangePlan& plan) {
+    RangePlan frame = plan;
+    frame.cuts.clear();
+    nb::list cuts;
+    for (const RangeCut& cut : plan.cuts) {
+        frame.cuts.assign(1, cut);
+        cuts.append(Cut{frame});
+    }
+    return cuts;
+}
+
+// Byte, and record from 1 behind the header.
+std::pair<std::uint64_t, std::uint64_t> find(const Cut& cut, nb::callable read) {
+    const RangePlan& plan = cut.plan;
+    const ReadBlob blob(std::move(read), plan.findings.size);
+    const Boundary found = [&] {
+        const nb::gil_scoped_release unlocked;
+        return find_cuts(blob, plan.dialect, plan.cuts, Execution{}).front();
+    }();
+    const std::uint64_t header = plan.header == HeaderMode::kNone ? 0 : plan.findings.header_records;
+    return {found.offset, found.record - header + 1};
+}
+
+}  // namespace
+
+void add_ranges(nb::module_& module) {
+    nb::class_<RangeSummary>(module, "Summary")
+        .def_ro("begin", &RangeSummary::begin)
+        .def_ro("end", &RangeSummary::end)
+        .def("__add__", [](const RangeSummary& a, const RangeSummary& b) { return compose(a, b); }, nb::is_operator())
+        .def("__eq__", [](const RangeSummary& a, const RangeSummary& b) { return a == b; }, nb::is_operator())
+        .def(
+            "text",
+            [](const RangeSummary& self, std::uint64_t input_size, const std::string& version) {
+                return range_text(self, {input_size, version});
+            },
+            "input_size"_a, "version"_a)
+        .def_static(
+            "of_text",
+            [](const std::string& text) {
+                SummarisedRange range = parse_range_text(text);
+                return std::make_tuple(range.summary, range.input.size, range.input.name);
+            },
+            "text"_a)
+        .def("__getstate__", &text_of)
+        .def("__setstate__", [](RangeSummary& self, const std::string& text) {
+            new (&self) RangeSummary(parse_range_text(text).summary);
+        });
+
+    nb::class_<Cut>(module, "Cut")
+        .def("find", &find, "read"_a)
+        .def("__getstate__", [](const Cut& self) { return plan_text(self.plan); })
+        .def("__setstate__", [](Cut& self, const std::string& text) { new (&self) Cut{parse_plan_text(text)}; });
+
+    nb::class_<RangePlan>(module, "RangePlan")
+        .def_ro("header_size", &RangePlan::header_size)
+        .def_prop_ro("records",
+                     [](const RangePlan& self) {
+                         const bool has_header = self.header != HeaderMode::kNone;
+                         return self.findings.records - (has_header ? self.findings.header_records : 0);
+                     })
+        .def_prop_ro("cuts", &cuts_of);
+
+    module.def("scan", &scan, "buffer"_a, "start"_a, "settings"_a);
+    module.def("plan", &plan, "summaries"_a, "input_size"_a, "n"_a.none(), "records"_a.none(), "has_header"_a,
+               "lenient"_a);
+}
+
+}  // namespace cleave::python

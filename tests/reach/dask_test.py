@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""The reader of Dask beside pandas, with worker processes of dask.distributed.
+
+  dask_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
+"""
+import contextlib
+import io
+import os
+import random
+import re
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import common
+from harness import need, write
+
+WORKERS = 4
+RANDOM_FILES = 300
+# What pandas reads wrongly: see `apart` in ../interop/readers.py.
+LOST_BY_PANDAS = re.compile(rb"(^|[\r\n])[ \t]*\r,")
+
+
+@contextlib.contextmanager
+def cluster(directory):
+    distributed = common.module("distributed")
+    common.module("dask.dataframe")
+    import dask
+    with dask.config.set({"distributed.scheduler.allowed-failures": 10, "distributed.worker.multiprocessing-method": "spawn"}):
+        with distributed.LocalCluster(WORKERS, threads_per_worker=1, processes=True, dashboard_address=None,
+                                      local_directory=directory) as local, distributed.Client(local) as client:
+            client.wait_for_workers(WORKERS)
+            yield client
+
+
+def by_pandas(data):
+    """What pandas reads, or None for an error."""
+    import pandas
+    with warnings.catch_warnings():
+        # index_col=False leaves out fields of a record that is too long, with a warning: an error here.
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        try:
+            return pandas.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_values=[""], index_col=False)
+        except (ValueError, pandas.errors.ParserWarning):
+            return None
+
+
+def by_cleave(path, blocksize, page_size=64):
+    """What the reader reads, or None for an error."""
+    import cleave.dask
+    try:
+        frame = cleave.dask.read_csv(path, blocksize=blocksize, delimiter=",", page_size=page_size)
+        return frame.compute(scheduler="synchronous").reset_index(drop=True)
+    except (cleave.Error, ValueError):
+        return None
+
+
+def same(found, wanted, name):
+    import pandas
+    # Dask has a string type of its own choice.
+    need(all(str(kind) == "string" for kind in found.dtypes), "%s: the types are %s" % (name, found.dtypes.tolist()))
+    found = found.astype(wanted.dtypes)
+    need(found.columns.tolist() == wanted.columns.tolist(), "%s: the columns are %s" % (name, found.columns.tolist()))
+    try:
+        pandas.testing.assert_frame_equal(found, wanted)
+    except AssertionError as error:
+        need(False, "%s: %s" % (name, error))
+
+
+def judge(path, data, blocksize, name):
+    """Whether both readers read the file, with the same rows; raises Failure if one of them reads what is an error."""
+    write(path, data)
+    found, wanted = by_cleave(path, blocksize), by_pandas(data)
+    if found is None:
+        return False
+    need(wanted is not None, "%s: pandas refuses %r" % (name, data))
+    same(found, wanted, "%s: %r" % (name, data))
+    return True
+
+
+def odd_files(bench):
+    """Odd files: the rows of pandas, or an error"""
+    common.module("dask.dataframe")
+    path, refused = os.path.join(bench.root, "odd.csv"), []
+    for name, data in common.ODD.items():
+        if not judge(path, data, 7, name):
+            refused.append(name)
+    need(refused == ["quoted blanks", "long records", "two columns of a name", "not UTF-8", "an open quote"],
+         "refused are %s" % refused)
+
+
+def random_files(bench):
+    """Random files: the rows of pandas, or an error"""
+    common.module("dask.dataframe")
+    path, chance, agreed = os.path.join(bench.root, "random.csv"), random.Random(bench.seed), 0
+    count = bench.rounds(RANDOM_FILES)
+    for number in range(count):
+        data, blocksize = common.random_file(chance), chance.randrange(1, 60)
+        if not LOST_BY_PANDAS.search(data):
+            agreed += judge(path, data, blocksize, "file %d" % number)
+    bench.note("%d of %d files were read, the others refused" % (agreed, count))
+    need(agreed > count // 3, "only %d of %d files were read" % (agreed, count))
+
+
+def processes(bench):
+    """Worker processes scan and read a file whose every record has line breaks"""
+    common.module("distributed")
+    import cleave.dask
+    data = common.broken_records(4 << 20, seed=bench.seed, ragged=True)
+    path = write(os.path.join(bench.root, "big.csv"), data)
+    with cluster(bench.root) as client:
+        frame = cleave.dask.read_csv(path, blocksize="256KiB")
+        need(frame.npartitions == -(-len(data) // (256 << 10)), "%d partitions" % frame.npartitions)
+        found = frame.compute()
+        by = client.run(os.getpid)
+    need(len(by) == WORKERS, "%d workers" % len(by))
+    same(found.reset_index(drop=True), by_pandas(data), "big.csv")
+
+
+def several_files(bench):
+    """Several files are one frame, and must have the same columns"""
+    common.module("dask.dataframe")
+    import cleave.dask
+    whole = [common.broken_records(1 << 16, seed=seed) for seed in (1, 2, 3)]
+    for number, data in enumerate(whole):
+        write(os.path.join(bench.root, "part%d.csv" % number), data)
+    frame = cleave.dask.read_csv(os.path.join(bench.root, "part*.csv"), blocksize=10000)
+    import pandas
+    wanted = pandas.concat([by_pandas(data) for data in whole], ignore_index=True)
+    same(frame.compute().reset_index(drop=True), wanted, "three files")
+    write(os.path.join(bench.root, "part3.csv"), b"id,other\n1,2\n")
+    try:
+        cleave.dask.read_csv(os.path.join(bench.root, "part*.csv"))
+    except cleave.InputError:
+        return
+    need(False, "a file of other columns was read")
+
+
+def changed(bench):
+    """A file that changes after the plan is an error"""
+    common.module("dask.dataframe")
+    import cleave.dask
+    data = common.broken_records(1 << 16, seed=bench.seed)
+    path = write(os.path.join(bench.root, "changed.csv"), data)
+    frame = cleave.dask.read_csv(path, blocksize=10000)
+    write(path, data[:-2] + b"?\n")
+    try:
+        frame.compute(scheduler="synchronous")
+    except cleave.InputChangedError:
+        return
+    need(False, "it was read")
+
+
+def killed_worker(bench):
+    """A worker that is killed in the middle: the rows are the same"""
+    common.module("distributed")
+    import cleave.dask
+    data = common.broken_records(16 << 20, seed=bench.seed)
+    path = write(os.path.join(bench.root, "killed.csv"), data)
+    with cluster(bench.root) as client:
+        frame = cleave.dask.read_csv(path, blocksize="128KiB", page_size=10000)
+        futures = client.compute(frame.to_delayed())
+        ids = client.run(os.getpid)
+
+        def kill():
+            while sum(future.status == "finished" for future in futures) < 5:
+                time.sleep(0.001)
+            os.kill(next(iter(ids.values())), signal.SIGKILL)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        import pandas
+        parts = client.gather(futures)
+        thread.join()
+        need(set(client.run(os.getpid).values()) != set(ids.values()), "no worker was killed")
+    same(pandas.concat(parts, ignore_index=True), by_pandas(data), "killed.csv")
+
+
+CHECKS = [odd_files, random_files, processes, several_files, changed, killed_worker]
+
+
+if __name__ == "__main__":
+    sys.exit(common.harness.main(__doc__, CHECKS))

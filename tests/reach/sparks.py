@@ -1,0 +1,62 @@
+"""Spark, for the tests of its data source."""
+import functools
+import os
+import sys
+
+import common
+from harness import need
+
+EXECUTORS = 2
+
+
+@functools.cache
+def session(master):
+    """The session of this process. Nothing leaves the machine."""
+    common.module("pyarrow")
+    common.module("pyspark")
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    from pyspark.sql import SparkSession
+    from cleave.spark import CleaveDataSource
+    spark = (SparkSession.builder.master(master).appName("cleave reach")
+             .config("spark.ui.enabled", "false").config("spark.executor.memory", "900m")
+             .config("spark.driver.host", "127.0.0.1").config("spark.task.maxFailures", "8").getOrCreate())
+    spark.sparkContext.setLogLevel("OFF")
+    spark.dataSource.register(CleaveDataSource)
+    return spark
+
+
+def local(bench):
+    """Tasks are threads of one process."""
+    bench.need_tool("java")
+    return session("local[2]")
+
+
+def cluster(bench):
+    """Each executor is a process of its own."""
+    bench.need_tool("java")
+    return session("local-cluster[%d,1,1024]" % EXECUTORS)
+
+
+def by_spark(spark, path):
+    return spark.read.csv(path, header=True, multiLine=True, escape='"')
+
+
+def by_cleave(spark, path, **options):
+    options = {"delimiter": ",", **options}
+    return spark.read.format("cleave").options(**{name: str(value) for name, value in options.items()}).load(path)
+
+
+def rows(frame):
+    return frame.columns, [tuple(row) for row in frame.collect()]
+
+
+def compared(spark, path, pieces):
+    """Whether both readers agree; None if cleave's raises an error. Raises Failure for other rows."""
+    try:
+        found = rows(by_cleave(spark, path, pieces=pieces, pageSize=64))
+    except Exception as error:   # an error of a task, of the driver, of the analysis
+        need("cleave" in str(error) or "COLUMN_ALREADY_EXISTS" in str(error), "an unknown error: %s" % str(error)[:400])
+        return None
+    wanted = rows(by_spark(spark, path))
+    need(found == wanted, "%s: %s instead of %s" % (path, found, wanted))
+    return True
