@@ -1,5 +1,6 @@
 #include "io/temporary_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -41,6 +42,22 @@ Directory::Directory(std::string folder)
 std::string Directory::path() const {
     if (folder_.empty()) return ".";
     return folder_.size() == 1 ? folder_ : folder_.substr(0, folder_.size() - 1);
+}
+
+std::optional<std::unordered_set<std::string>> names_in(const Directory& directory, std::size_t most) {
+    Fd readable(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!readable.is_open()) return std::nullopt;
+    const std::unique_ptr<DIR, decltype([](DIR* list) { ::closedir(list); })> list(::fdopendir(readable.get()));
+    if (!list) return std::nullopt;
+    readable.release();
+    std::unordered_set<std::string> names;
+    errno = 0;
+    while (const dirent* entry = ::readdir(list.get())) {
+        if (names.size() == most) return std::nullopt;
+        names.emplace(entry->d_name);
+    }
+    if (errno != 0) return std::nullopt;
+    return names;
 }
 
 std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, const std::string& name,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "cleave/cancel.h"
@@ -32,6 +33,9 @@ private:
     std::string folder_;
     Fd fd_;
 };
+
+// The names in the directory, "." and ".." among them; nothing if there are more than `most`, or it cannot be listed.
+std::optional<std::unordered_set<std::string>> names_in(const Directory& directory, std::size_t most);
 
 // A file that has its name, and is removed again unless it is kept. Small: there may be a million of them.
 class PublishedFile {

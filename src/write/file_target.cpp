@@ -107,6 +107,7 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
     NameSet names(paths);
+    store_.expect_checks(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const std::string& path = paths[i];
         if (!names.add(i)) {

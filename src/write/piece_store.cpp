@@ -126,7 +126,14 @@ bool PieceStore::check(const std::string& path) {
         require_making(directory_->path_of(folder));
         return false;
     }
+    if (listed_ && folder.empty() && !listed_->contains(name)) return false;
     return check_name(*directory_, name);
+}
+
+void PieceStore::expect_checks(std::size_t count) {
+    constexpr std::size_t kFew = 1000;  // are looked up in less time than a directory is listed
+    listed_.reset();
+    if (count > kFew && directory_ && !options_.replace && !options_.resume) listed_ = names_in(*directory_, count / 8);
 }
 
 void PieceStore::add_side_file(const char* what, const std::string& path) {
@@ -323,11 +330,15 @@ TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissi
 
 // Under options.replace two paths may lead to one file. A file that this run has published is never replaced.
 void PieceStore::publish_in_turn(TemporaryFile file) {
+    if (!options_.replace) {
+        published_.push_back(file.publish());
+        return;
+    }
     const FileIdentity identity = file.identity();
     const std::string& name = file.name();
     struct stat taken;
-    if (options_.replace) own_files_.emplace(identity.device, identity.inode);
-    if (!options_.replace || ::fstatat(file.directory().descriptor(), name.c_str(), &taken, AT_SYMLINK_NOFOLLOW) != 0) {
+    own_files_.emplace(identity.device, identity.inode);
+    if (::fstatat(file.directory().descriptor(), name.c_str(), &taken, AT_SYMLINK_NOFOLLOW) != 0) {
         published_.push_back(file.publish());
         return;
     }
