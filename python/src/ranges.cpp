@@ -120,8 +120,10 @@ void add_ranges(nb::module_& module) {
     nb::class_<RangeSummary>(module, "Summary")
         .def_ro("begin", &RangeSummary::begin)
         .def_ro("end", &RangeSummary::end)
-        .def("__add__", [](const RangeSummary& a, const RangeSummary& b) { return compose(a, b); }, nb::is_operator())
-        .def("__eq__", [](const RangeSummary& a, const RangeSummary& b) { return a == b; }, nb::is_operator())
+        .def(
+            "__add__", [](const RangeSummary& a, const RangeSummary& b) { return compose(a, b); }, nb::is_operator())
+        .def(
+            "__eq__", [](const RangeSummary& a, const RangeSummary& b) { return a == b; }, nb::is_operator())
         .def(
             "text",
             [](const RangeSummary& self, std::uint64_t input_size, const std::string& version) {

@@ -1,4 +1,5 @@
-// How the fold of many ranges grows: the summaries of a real file are recorded, and folded as if the file were repeated.
+// How the fold of many ranges grows: the summaries of a real file are recorded, and folded as if the file were
+// repeated.
 //   fold_simulation FILE RANGE COUNT PIECES
 // Ranges of RANGE bytes are summarised in the first two copies of FILE, which must end with a line feed; those of the
 // second copy stand for all later ones, with their offsets moved. COUNT summaries are folded, by their JSON and without
@@ -7,8 +8,8 @@
 #include <cleave/cleave.h>
 
 #include <algorithm>
-#include <ctime>
 #include <cstdint>
+#include <ctime>
 #include <exception>
 #include <iostream>
 #include <numeric>
@@ -30,7 +31,8 @@ RangeSummary moved(RangeSummary summary, std::uint64_t by) {
     summary.begin += by;
     summary.end += by;
     for (cleave::RangeRow& row : summary.states) {
-        for (std::uint64_t* const offset : {&row.first, &row.last, &row.header, &row.open}) *offset = moved(*offset, by);
+        for (std::uint64_t* const offset : {&row.first, &row.last, &row.header, &row.open})
+            *offset = moved(*offset, by);
     }
     for (cleave::RulesRow& row : summary.rules) row.parted = moved(row.parted, by);
     return summary;
@@ -95,9 +97,7 @@ private:
 };
 
 // Of the processor, not of the clock on the wall: other programs run beside.
-double ms_since(std::clock_t begin) {
-    return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-}
+double ms_since(std::clock_t begin) { return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC; }
 
 void expect(bool holds, const std::string& what) {
     if (!holds) throw std::runtime_error("wrong: " + what);
@@ -109,8 +109,10 @@ void check(const Repeated& file, const cleave::RangePlan& plan, std::uint64_t co
     expect(plan.header_size == file.header(), "the header");
     expect(plan.cuts.size() == pieces, "the number of pieces");
     for (std::uint64_t k = 0; k < pieces; ++k) {
-        const auto share = static_cast<std::uint64_t>(static_cast<unsigned __int128>(size - file.header()) * k / pieces);
-        expect(file.find(plan.cuts[k]) == file.start_at(file.header() + share), "the start of piece " + std::to_string(k));
+        const auto share =
+            static_cast<std::uint64_t>(static_cast<unsigned __int128>(size - file.header()) * k / pieces);
+        expect(file.find(plan.cuts[k]) == file.start_at(file.header() + share),
+               "the start of piece " + std::to_string(k));
     }
 }
 
@@ -150,7 +152,8 @@ void simulate(const Repeated& file, std::uint64_t wanted, std::uint64_t pieces) 
     const double plan_ms = ms_since(begin);
     check(file, plan, count, pieces);
     expect(plan == fold_of_texts.plan(policy), "the plan of the JSON");
-    const std::uint64_t known = std::ranges::count(plan.cuts, cleave::RangeCut::Search::kNone, &cleave::RangeCut::search);
+    const std::uint64_t known =
+        std::ranges::count(plan.cuts, cleave::RangeCut::Search::kNone, &cleave::RangeCut::search);
     std::cout << count << " summaries of " << size << " bytes, " << pieces << " pieces\n"
               << "fold " << fold_ms << " ms, with JSON " << json_ms << " ms, plan " << plan_ms << " ms\n"
               << "JSON " << text_size << " bytes, at most " << longest << " a summary; the plan has "
