@@ -208,7 +208,8 @@ def few_descriptors(bench):
                 expect_exit(run, 0)
                 expect_whole(place.job, place.out)
                 place.empty()
-    for limit in range(3, 16):
+    # A sanitizer's runtime takes it for an error of the program's if it gets no descriptor itself.
+    for limit in [] if bench.sanitized else range(3, 16):
         before = snapshot(place.out)
         run = bench.run(place.command(), limits=[(resource.RLIMIT_NOFILE, limit)])
         if run.code == 0:
