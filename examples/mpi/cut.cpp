@@ -22,7 +22,8 @@
 namespace {
 
 // `lower` is of the ranges before those of `upper`, and the order is kept: the operation does not commute.
-void compose_all(void* lower, void* upper, int* count, MPI_Datatype* /*type*/) {
+void compose_all(void* lower, void* upper, int* count,  // NOLINT(readability-non-const-parameter): MPI wants this type
+                 MPI_Datatype* /*type*/) {
     const auto* first = static_cast<const cleave::RangeSummary*>(lower);
     auto* second = static_cast<cleave::RangeSummary*>(upper);
     for (int i = 0; i < *count; ++i) second[i] = cleave::compose(first[i], second[i]);
