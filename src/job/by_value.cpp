@@ -103,4 +103,10 @@ const Blob& ByValue::blob() const {
     return changed_ ? changed_->blob() : input_.blob();
 }
 
+void ByValue::throw_if_lost() const {
+    for (const auto* file : {&changed_, &shortened_, &grouped_}) {
+        if (*file) (*file)->throw_if_lost();
+    }
+}
+
 }  // namespace cleave

@@ -350,7 +350,8 @@ private:
         const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         if (by_value_) {
             Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
-            return gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+            gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+            return by_value_->throw_if_lost();
         }
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
                       [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
@@ -395,11 +396,12 @@ private:
                (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
-    // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
-    // change is new, scans the input again and compares the pieces with it.
+    // To be called when all pieces are made. Throws as Input::throw_if_changed() and ByValue::throw_if_lost(). If only
+    // the time of the last status change is new, scans the input again and compares the pieces with it.
     void throw_if_changed() {
         if (is_checkable() && input_.accept_touch() && !pieces_match_input()) throw InputChangedError();
         input_.throw_if_changed();
+        if (by_value_) by_value_->throw_if_lost();
     }
 
     bool pieces_match_input() {

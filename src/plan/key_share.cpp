@@ -64,6 +64,7 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
             index.blob().throw_if_lost();
             if (block.record_count() > 0) reader.read(block);
         } catch (const InputError&) {
+            index.blob().throw_if_lost();  // zeros are no fault of a record
             fault = std::current_exception();
             if (block.rows.empty()) return;
         }
