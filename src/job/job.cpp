@@ -254,6 +254,10 @@ private:
         reports_.set_values([this](std::uint64_t number) { return by_value_->values_of(number); });
         report_.header_size = by_value_->plan().header_size();
         pieces_ = by_value_->plan().take_pieces();
+        if (is_rewritten()) {  // as the manifest says it in the end
+            report_.findings.size = report_.header_size;
+            for (const Piece& piece : pieces_) report_.findings.size += piece.length;
+        }
         for (const Piece& piece : pieces_) reports_.cut(piece);
         write_planned();
     }
