@@ -99,7 +99,7 @@ private:
     JobReport run_to_end() {
         report_.sniffed = settle_dialect(job_.dialect, input_);
         if (output_.clone == CloneMode::kAlways) refuse_unclonable();
-        if (needs_whole_input(policy_) && !(policy_.by && has_rules())) spool();
+        if (needs_whole_input(policy_) && !spools_changed()) spool();
         compile_stage();
         if (policy_.by) {
             cut_by_value();
@@ -124,6 +124,11 @@ private:
     }
 
     bool has_rules() const { return !job_.stage.options.is_empty(); }
+    // Whether a stream that is needed as a whole goes to a file only as rules have changed it, and as it is written.
+    // Not if the file would have columns that are in no piece and in no name.
+    bool spools_changed() const {
+        return policy_.by && has_rules() && !(policy_.by->buckets && policy_.by->drops_columns);
+    }
     // Whether pieces have other bytes than the input.
     bool is_rewritten() const { return staging_ || (by_value_ && !by_value_->is_of_input()); }
 
