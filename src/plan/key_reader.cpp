@@ -44,11 +44,8 @@ void KeyReader::read(const RecordBlock& block) {
     keys_.reserve(count);
     copied_ = 0;
     // A value is not larger than its field. So copies never move while views of them are in use.
-    if (fields_.size() > 1) {
-        copies_.reserve((block.bytes.size() + kSizeOfSize * count) * fields_.size());
-    } else {
-        copies_.reserve(block.bytes.size());
-    }
+    const std::size_t sizes = fields_.size() > 1 ? kSizeOfSize * count * fields_.size() : 0;
+    copies_.reserve(block.bytes.size() + sizes);
     for (std::size_t r = 0; r < count; ++r) {
         const std::string_view key = fields_.size() == 1 ? value(block, r) : values(block, r);
         keys_.push_back({key, hash_of_key(key)});

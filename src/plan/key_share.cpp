@@ -69,8 +69,8 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
             if (block.rows.empty()) return;
         }
         if (block.record_count() == 0 && !is_last) {
-            if (wanted > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
-            wanted *= 2;
+            if (wanted >= kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
+            wanted = std::min(wanted * 2, kMaxRecordLimit);
             continue;
         }
         const std::size_t count = std::max<std::size_t>(block.record_count(), 1);  // 1: nothing but the mark
