@@ -279,7 +279,8 @@ private:
             are_there = target_->prepare(pieces_, paths,
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
-        if (by_value_ && !output_.dry_run) by_value_->regroup(pieces_, available_memory());
+        const bool reads_parts = output_.checksum || std::ranges::find(are_there, 0) != are_there.end();
+        if (by_value_ && !output_.dry_run && reads_parts) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
