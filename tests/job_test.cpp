@@ -2,14 +2,19 @@
 #include "cleave/job.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/json.h"
+#include "cleave/mapping_guard.h"
 #include "inputs.h"
 #include "jobs.h"
 #include "pipe_input.h"
@@ -223,6 +228,57 @@ TEST_F(StageJobTest, AReportBesideCommandsIsTakenBackIfTheJobFailsAfterwards) {
         }
         EXPECT_TRUE(was_there);
         EXPECT_EQ(out.files().empty(), fails);
+    }
+}
+
+// Takes the bytes of all files of the process that have no name, and returns how many there are.
+unsigned empty_temporary_files() {
+    unsigned count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code error;
+        const std::string file = std::filesystem::read_symlink(entry.path(), error);
+        if (error || !file.ends_with(" (deleted)")) continue;
+        EXPECT_EQ(::ftruncate(std::stoi(entry.path().filename()), 0), 0) << file;
+        ++count;
+    }
+    return count;
+}
+
+Job by_value() {
+    Policy policy;
+    policy.by.emplace().columns = {"k", "--by"};
+    return job_of(policy);
+}
+
+// Bytes that are lost in a temporary file read as zeros. None of them may get into a piece that stays.
+TEST(ByValueJob, WhatATemporaryFileLosesIsAnErrorOfTheDisk) {
+    const MappingGuard guard;
+    const TemporaryDirectory in;
+    const std::string path = in.write("in.csv", "n,k\n1,a\n2,b\n3,a\n");
+    for (const bool has_rules : {true, false}) {
+        for (const bool resumes : {false, true}) {
+            const TemporaryDirectory out;
+            Job job = by_value();
+            job.policy.by->drops_columns = !has_rules;
+            if (has_rules) job.stage.options.rules.push_back({"n: null", "--redact"});
+            if (has_rules) job.stage.options.rules.push_back({"k: keep", "--redact"});
+            job.output.names = out.path("{value}");
+            job.output.resume = resumes;
+            Watcher watcher;
+            watcher.on_cut = [&](const Piece& piece) {
+                if (piece.number == 2) {
+                    EXPECT_EQ(empty_temporary_files(), 1U);
+                }
+            };
+            Input input = Input::open(path);
+            try {
+                run_job(input, job, watcher);
+                ADD_FAILURE() << "no error";
+            } catch (const std::system_error& error) {
+                EXPECT_EQ(error.code().value(), EIO) << error.what();
+            }
+            EXPECT_FALSE(out.files().contains("a") || out.files().contains("b"));
+        }
     }
 }
 

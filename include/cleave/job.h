@@ -27,7 +27,8 @@ enum class Passes : std::uint8_t {
 // of the header as it is written. Shares of Policy::pieces are shares of the input's bytes, so each record is in the
 // piece in which it is without a stage. Policy::together names a column of the input, and looks at what is written of
 // it; a column that is left out is a RuleError. Not with Policy::alignment, and not for a stream that is needed as a
-// whole, unless `may_spool`.
+// whole, unless `may_spool`. With Policy::by a stream needs that only for buckets that drop the columns: otherwise what
+// goes to a temporary file is what is written, or becomes a name.
 struct StageJob {
     StageOptions options;  // no stage if these are empty, or change nothing in any input
     const KeyRing* keys = nullptr;

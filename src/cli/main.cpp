@@ -104,7 +104,8 @@ int described(const Context& context, const Work& work) {
     } catch (const RuleError& error) {
         return fail(context, error);
     } catch (const SpoolError& error) {
-        const bool is_only_way = context.arguments.policy.together.has_value();
+        const Policy& policy = context.arguments.policy;
+        const bool is_only_way = policy.together || policy.by;
         return fail(context, kUsage,
                     about_input(formatted("{}; {}allow it by --spool plain", error.what(),
                                           is_only_way ? "" : "use -l or -C, or ")));

@@ -1,7 +1,9 @@
 #include "io/file_blob.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cleave/error.h"
@@ -67,13 +69,20 @@ private:
 }  // namespace
 
 void FileBlob::throw_if_lost() const {
-    if (has_lost()) throw InputChangedError();
+    if (!has_lost()) return;
+    require_version();
+    throw InputChangedError();
 }
 
 void FileBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
-    if (read_at(source_.file.get(), source_.offset + offset, into, source_.name) < into.size()) {
-        throw InputChangedError("input truncated while reading");
-    }
+    if (read_at(source_.file.get(), source_.offset + offset, into, source_.name) == into.size()) return;
+    require_version();
+    throw InputChangedError("input truncated while reading");
+}
+
+// Nobody else can change a temporary file: what is missing there was lost by the disk.
+void FileBlob::require_version() const {
+    if (!source_.version) throw std::system_error(EIO, std::generic_category(), source_.name);
 }
 
 std::unique_ptr<FileBlob> make_file_blob(const Source& source, Access access) {

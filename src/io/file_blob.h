@@ -18,6 +18,7 @@ class FileBlob : public Blob {
 public:
     std::uint64_t size() const noexcept override { return size_; }
     void throw_if_changed() const override { source_.throw_if_changed(has_lost()); }
+    // For a temporary file it is std::system_error: EIO.
     void throw_if_lost() const override;
 
     // Whether bytes that were lent could not be read and were zeros instead.
@@ -38,6 +39,8 @@ protected:
     FileBlob(const Source& source, std::uint64_t size) : source_(source), size_(size) {}
 
 private:
+    void require_version() const;
+
     const Source& source_;
     std::uint64_t size_;
 };

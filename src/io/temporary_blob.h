@@ -30,6 +30,11 @@ public:
     void finish();
     const Blob& blob() const { return *blob_; }
 
+    // Throws EIO if bytes of blob() could not be read and were zeros instead. Any thread.
+    void throw_if_lost() const {
+        if (blob_) blob_->throw_if_lost();
+    }
+
 private:
     Source source_;
     std::unique_ptr<FileBlob> blob_;

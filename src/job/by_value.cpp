@@ -87,10 +87,12 @@ std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
 
 void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
     constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;
+    // Each window costs a look at each piece. With smaller ones, where hardly any memory is free, there is no end.
+    constexpr std::uint64_t kSmallestWindow = std::uint64_t{64} << 20;
     std::uint64_t size = 0;
     for (const Piece& piece : pieces) size += piece.length;
     if (size <= memory / 2) return;
-    const std::uint64_t quarter = std::max<std::uint64_t>(memory / 4, 1);
+    const std::uint64_t quarter = std::max(memory / 4, kSmallestWindow);
     const Blob& from = blob();
     TemporaryBlob& grouped = grouped_.emplace();
     plan_->regroup(pieces, from, grouped, {quarter, std::min(quarter, kLargestWindow)}, input_.cancellation());
@@ -101,6 +103,12 @@ const Blob& ByValue::blob() const {
     if (grouped_) return grouped_->blob();
     if (shortened_) return shortened_->blob();
     return changed_ ? changed_->blob() : input_.blob();
+}
+
+void ByValue::throw_if_lost() const {
+    for (const auto* file : {&changed_, &shortened_, &grouped_}) {
+        if (*file) (*file)->throw_if_lost();
+    }
 }
 
 }  // namespace cleave

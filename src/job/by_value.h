@@ -41,6 +41,9 @@ public:
     bool is_of_input() const { return !changed_ && !shortened_; }
     // What plan().parts() are parts of.
     const Blob& blob() const;
+    // Throws std::system_error if bytes of a temporary file could not be read and were zeros instead. To be called
+    // before anything that was made of them counts. Any thread.
+    void throw_if_lost() const;
 
 private:
     void plan_shortened(const RecordIndex& index, const Policy& policy, const std::vector<KeyColumn>& columns);

@@ -99,7 +99,7 @@ private:
     JobReport run_to_end() {
         report_.sniffed = settle_dialect(job_.dialect, input_);
         if (output_.clone == CloneMode::kAlways) refuse_unclonable();
-        if (needs_whole_input(policy_) && !(policy_.by && has_rules())) spool();
+        if (needs_whole_input(policy_) && !spools_changed()) spool();
         compile_stage();
         if (policy_.by) {
             cut_by_value();
@@ -124,6 +124,11 @@ private:
     }
 
     bool has_rules() const { return !job_.stage.options.is_empty(); }
+    // Whether a stream that is needed as a whole goes to a file only as rules have changed it, and as it is written.
+    // Not if the file would have columns that are in no piece and in no name.
+    bool spools_changed() const {
+        return policy_.by && has_rules() && !(policy_.by->buckets && policy_.by->drops_columns);
+    }
     // Whether pieces have other bytes than the input.
     bool is_rewritten() const { return staging_ || (by_value_ && !by_value_->is_of_input()); }
 
@@ -254,6 +259,10 @@ private:
         reports_.set_values([this](std::uint64_t number) { return by_value_->values_of(number); });
         report_.header_size = by_value_->plan().header_size();
         pieces_ = by_value_->plan().take_pieces();
+        if (is_rewritten()) {  // as the manifest says it in the end
+            report_.findings.size = report_.header_size;
+            for (const Piece& piece : pieces_) report_.findings.size += piece.length;
+        }
         for (const Piece& piece : pieces_) reports_.cut(piece);
         write_planned();
     }
@@ -270,7 +279,8 @@ private:
             are_there = target_->prepare(pieces_, paths,
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
-        if (by_value_ && !output_.dry_run) by_value_->regroup(pieces_, available_memory());
+        const bool reads_parts = output_.checksum || std::ranges::find(are_there, 0) != are_there.end();
+        if (by_value_ && !output_.dry_run && reads_parts) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
@@ -350,7 +360,8 @@ private:
         const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         if (by_value_) {
             Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
-            return gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+            gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+            return by_value_->throw_if_lost();
         }
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
                       [&](std::span<const std::uint8_t> bytes) { output.write(bytes); });
@@ -395,11 +406,12 @@ private:
                (output_.dry_run || (output_.filter.empty() && !output_.checksum));
     }
 
-    // To be called when all pieces are made. Throws as Input::throw_if_changed(). If only the time of the last status
-    // change is new, scans the input again and compares the pieces with it.
+    // To be called when all pieces are made. Throws as Input::throw_if_changed() and ByValue::throw_if_lost(). If only
+    // the time of the last status change is new, scans the input again and compares the pieces with it.
     void throw_if_changed() {
         if (is_checkable() && input_.accept_touch() && !pieces_match_input()) throw InputChangedError();
         input_.throw_if_changed();
+        if (by_value_) by_value_->throw_if_lost();
     }
 
     bool pieces_match_input() {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -33,6 +34,24 @@ HeaderMode mode_of(const Json& header) {
 }
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Pieces by value take their records from all over the input. Where the manifest does not say where pieces start, they
+// are taken as they come.
+void require_order(const Json::Array& pieces) {
+    std::optional<std::uint64_t> end;
+    for (const Json& piece : pieces) {
+        const auto start = member_or_null(piece, "start").natural();
+        const auto length = member_or_null(piece, "length").natural();
+        if (!start || !length) return;
+        if (*length == 0) continue;
+        if (end && *end != *start) {
+            throw std::invalid_argument(
+                "join: the pieces of the manifest do not follow each other in the input, which cannot be made of them; "
+                "without --manifest they are joined as they come");
+        }
+        end = *start + *length;
+    }
+}
 
 // Replaces the names of the manifest by the paths.
 void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
@@ -65,6 +84,7 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     list.header = mode_of(member(*json, "header"));
     const Json::Array* pieces = member(*json, "pieces").array();
     if (pieces == nullptr) refuse("its 'pieces' are no list");
+    require_order(*pieces);
     for (const Json& piece : *pieces) {
         const std::string* name = member(piece, "name").string();
         if (name == nullptr) refuse("the name of a piece is no text");

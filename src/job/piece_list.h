@@ -23,7 +23,8 @@ struct PieceList {
 
 // Reads a manifest of `cleave split`. With `paths`, the pieces are these files, whatever their folders are called: each
 // must have the name of one piece, and no piece may be missing. Throws InputError for a file that is no manifest,
-// std::invalid_argument for other paths, std::system_error.
+// std::invalid_argument for other paths, and for pieces that do not follow each other in the input (Policy::by),
+// std::system_error.
 PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths);
 
 }  // namespace cleave

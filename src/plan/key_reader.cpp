@@ -19,7 +19,9 @@ std::string_view view_of(const std::uint8_t* data, std::uint64_t size) {
 
 }  // namespace
 
-std::uint64_t hash_of_key(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
+std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed) {
+    return XXH3_64bits_withSeed(key.data(), key.size(), seed);
+}
 
 std::string_view value_in_key(std::string_view key, std::size_t column, std::size_t columns) {
     if (columns == 1) return key;
@@ -33,8 +35,8 @@ std::string_view value_in_key(std::string_view key, std::size_t column, std::siz
 }
 
 KeyReader::KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing,
-                     std::shared_ptr<MemoryManager> memory)
-    : copies_(std::move(memory)) {
+                     std::uint64_t seed, std::shared_ptr<MemoryManager> memory)
+    : seed_(seed), copies_(std::move(memory)) {
     for (const KeyColumn& column : columns) fields_.emplace_back(dialect, column, accepts_missing);
 }
 
@@ -44,14 +46,11 @@ void KeyReader::read(const RecordBlock& block) {
     keys_.reserve(count);
     copied_ = 0;
     // A value is not larger than its field. So copies never move while views of them are in use.
-    if (fields_.size() > 1) {
-        copies_.reserve((block.bytes.size() + kSizeOfSize * count) * fields_.size());
-    } else {
-        copies_.reserve(block.bytes.size());
-    }
+    const std::size_t sizes = fields_.size() > 1 ? kSizeOfSize * count * fields_.size() : 0;
+    copies_.reserve(block.bytes.size() + sizes);
     for (std::size_t r = 0; r < count; ++r) {
         const std::string_view key = fields_.size() == 1 ? value(block, r) : values(block, r);
-        keys_.push_back({key, hash_of_key(key)});
+        keys_.push_back({key, hash_of_key(key, seed_)});
     }
 }
 

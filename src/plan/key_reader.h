@@ -20,11 +20,12 @@ namespace cleave {
 
 struct RecordKey {
     std::string_view bytes;
-    std::uint64_t hash;  // XXH3-64 of the bytes, with the seed 0
+    std::uint64_t hash;  // by hash_of_key()
 };
 
-// XXH3-64 of the key, with the seed 0.
-std::uint64_t hash_of_key(std::string_view key);
+// XXH3-64 of the key. With the seed 0 it is that of By::buckets. Tables of keys need a seed that nobody knows
+// beforehand: whoever writes an input could otherwise choose keys that all have the same hash.
+std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed);
 
 // The value of a column in a key of so many columns. A view of the key.
 std::string_view value_in_key(std::string_view key, std::size_t column, std::size_t columns);
@@ -33,8 +34,8 @@ std::string_view value_in_key(std::string_view key, std::size_t column, std::siz
 class KeyReader {
 public:
     // The dialect has no fault; `memory` is not null. With `accepts_missing` a record without a field has the empty
-    // value there.
-    KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing,
+    // value there. `seed` is that of the hashes.
+    KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing, std::uint64_t seed,
               std::shared_ptr<MemoryManager> memory);
 
     // Reads the keys of all records of the block. Throws InputError for a record without a field, MemoryError.
@@ -49,6 +50,7 @@ private:
     std::string_view values(const RecordBlock& block, std::size_t record);
     static std::uint64_t copy(const KeyField& field, Value raw, std::uint8_t* to);
 
+    std::uint64_t seed_;
     std::vector<KeyField> fields_;
     std::vector<RecordKey> keys_;
     ValueBuffer copies_;  // of keys that do not stand in the record as they are

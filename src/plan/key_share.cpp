@@ -44,7 +44,7 @@ private:
 
 void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     const RecordIndex& index = question.index;
-    KeyReader reader(index.dialect(), question.columns, question.by.accepts_missing, question.memory);
+    KeyReader reader(index.dialect(), question.columns, question.by.accepts_missing, question.seed, question.memory);
     Blocks blocks(question);
     if (question.stage == nullptr) origin = from.offset;
     if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
@@ -64,12 +64,13 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
             index.blob().throw_if_lost();
             if (block.record_count() > 0) reader.read(block);
         } catch (const InputError&) {
+            index.blob().throw_if_lost();  // zeros are no fault of a record
             fault = std::current_exception();
             if (block.rows.empty()) return;
         }
         if (block.record_count() == 0 && !is_last) {
-            if (wanted > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
-            wanted *= 2;
+            if (wanted >= kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
+            wanted = std::min(wanted * 2, kMaxRecordLimit);
             continue;
         }
         const std::size_t count = std::max<std::size_t>(block.record_count(), 1);  // 1: nothing but the mark
@@ -84,7 +85,7 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
 // there are too many keys, or at a fault.
 bool KeyShare::take_block(const KeyQuestion& question, Blocks& blocks, std::span<const RecordKey> of_block,
                           const RecordBlock& block, std::span<const std::uint8_t> mark, std::uint64_t record) {
-    const std::array<RecordKey, 1> of_mark{RecordKey{{}, hash_of_key({})}};
+    const std::array<RecordKey, 1> of_mark{RecordKey{{}, hash_of_key({}, question.seed)}};
     if (block.record_count() == 0) of_block = of_mark;  // an input of nothing but the mark
     StageWorker* const worker = blocks.worker();
     if (worker == nullptr) {

@@ -30,7 +30,8 @@ struct KeyQuestion {
     const RecordIndex& index;
     std::span<const KeyColumn> columns;
     const By& by;
-    bool joins;  // whether neighbours with one key become one entry of the route
+    std::uint64_t seed;  // of the hashes of keys
+    bool joins;          // whether neighbours with one key become one entry of the route
     std::shared_ptr<MemoryManager> memory;
     const Stage* stage = nullptr;      // changes the records, after their keys were read
     TemporaryBlob* written = nullptr;  // with a stage: gets the records

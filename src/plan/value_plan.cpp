@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <random>
 
 #include "base/parallel.h"
 #include "cleave/memory.h"
@@ -48,6 +49,12 @@ std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, B
     return bounds;
 }
 
+// Another one each time. The plan does not depend on it: keys are numbered as they come.
+std::uint64_t random_seed() {
+    std::random_device source;
+    return std::uint64_t{source()} << 32 | source();
+}
+
 }  // namespace
 
 std::string_view ValuePlan::value(std::size_t key, std::size_t column) const {
@@ -76,7 +83,8 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
 
     const std::vector<Boundary> bounds = share_bounds(index, locator, body);
     std::vector<KeyShare> shares(bounds.size() - 1);
-    KeyQuestion question{index, columns, policy.by.value(), !has_limits, MemoryManager::or_default(nullptr)};
+    const std::uint64_t seed = policy.by->buckets ? 0 : random_seed();
+    KeyQuestion question{index, columns, policy.by.value(), seed, !has_limits, MemoryManager::or_default(nullptr)};
     if (rewriting != nullptr) {
         question.stage = &rewriting->stage;
         question.written = &rewriting->written;
@@ -89,7 +97,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     });
 
     std::vector<std::vector<std::uint32_t>> pieces_of(shares.size());
-    merge(shares, pieces_of);
+    merge(shares, seed, pieces_of);
     if (has_limits) {
         divide(shares, pieces_of);
     } else {
@@ -119,7 +127,7 @@ void ValuePlan::list_parts(std::span<KeyShare> shares, std::span<std::vector<std
 
 // Makes a piece of each key, and sets the piece, from 0, of each key of each share. Of all faults in the input the
 // first one is thrown: a share stops at its first fault.
-void ValuePlan::merge(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of) {
+void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<std::vector<std::uint32_t>> pieces_of) {
     const By& by = *policy_->by;
     if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
     std::uint64_t start = header_size_;
@@ -132,7 +140,7 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::span<std::vector<std::uin
             std::size_t piece = k;
             if (!by.buckets && s > 0) {
                 const std::string_view key = share.keys.key(static_cast<std::uint32_t>(k));
-                piece = keys_.find_or_add(hash_of_key(key), key);
+                piece = keys_.find_or_add(hash_of_key(key, seed), key);
             }
             if (piece >= by.max_keys && !by.buckets) throw KeyLimitError(by.max_keys);
             if (piece == pieces_.size()) pieces_.emplace_back();

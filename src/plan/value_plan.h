@@ -85,7 +85,7 @@ public:
     std::uint64_t most_of_key() const { return most_of_key_; }
 
 private:
-    void merge(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of);
+    void merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<std::vector<std::uint32_t>> pieces_of);
     void divide(std::span<KeyShare> shares, std::span<const std::vector<std::uint32_t>> pieces_of);
     void list_parts(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of, unsigned threads);
     bool fits(const Piece& piece, std::uint64_t size) const;

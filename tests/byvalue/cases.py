@@ -178,7 +178,8 @@ def make_machine(case, random_):
     if len(case.data) > 60000 and case.source == "pipe":
         case.source = "file"
     if case.source in ("pipe", "gzip"):
-        case.spool = case.has_rules and random_.random() < 0.2   # which is not needed: what is spooled is redacted
+        # Needed only for expect.needs_spool(): else what is spooled is redacted.
+        case.spool = case.has_rules and random_.random() < (0.7 if case.buckets is not None and case.drop_by else 0.2)
     case.compress = random_.random() < 0.05
     case.manifest = random_.random() < 0.3
     case.report = case.has_rules and random_.random() < 0.1

@@ -215,10 +215,6 @@ def check_again(case, expected, line, directory):
     options = {"plain": [], "resume": [b"--resume"], "force": [b"--force"]}[case.again]
     before = {name: os.stat(os.path.join(directory.encode(), b"out", name)).st_ino
               for name in files_below(os.path.join(directory, "out"))}
-    if case.again != "plain":
-        manifest = os.path.join(directory, "manifest.json")
-        if os.path.exists(manifest):
-            os.unlink(manifest)
     at = line.index(b"split") + 1
     code, output, errors = run_once(line[:at] + options + line[at:], case, directory)
     if case.again == "plain":
