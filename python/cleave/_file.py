@@ -216,8 +216,8 @@ class Columns:
     """Columns of a file, for anything that takes an Arrow stream: ``pyarrow.table(columns)``, ``polars.DataFrame``...
 
     One row a record, all columns strings. An empty record is null in every column. Batches are of about ``page_size``
-    bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file anew; a pipe or
-    a compressed file that was not copied can be used once.
+    bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file anew; a pipe
+    or a compressed file that was not copied can be used once.
     """
 
     def __init__(self, file: File, arguments: tuple[Any, ...]) -> None:

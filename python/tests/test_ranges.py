@@ -1,4 +1,4 @@
-"""Summaries of ranges, plans of them, and the pieces that workers read, against Python's csv and a scan of the whole."""
+"""Summaries of ranges, plans of them, and the pieces that workers read, against Python's csv and a whole scan."""
 
 from __future__ import annotations
 
