@@ -30,8 +30,9 @@ def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
         table = table.filter(pyarrow.compute.is_valid(table.column(0)))
     if blanks:
         table = _without_blanks(page, table, blanks)
-    columns = [pyarrow.chunked_array([_with_nulls(chunk) for chunk in column.chunks], column.type) for column in table.columns]
-    return pyarrow.Table.from_arrays(columns, names=table.column_names)
+    columns = [[_with_nulls(chunk) for chunk in column.chunks] for column in table.columns]
+    arrays = [pyarrow.chunked_array(chunks, pyarrow.string()) for chunks in columns]
+    return pyarrow.Table.from_arrays(arrays, names=table.column_names)
 
 
 def _without_blanks(page: Page, table: pyarrow.Table, blanks: str) -> pyarrow.Table:

@@ -216,8 +216,8 @@ class Columns:
     """Columns of a file, for anything that takes an Arrow stream: ``pyarrow.table(columns)``, ``polars.DataFrame``...
 
     One row a record, all columns strings. An empty record is null in every column. Batches are of about ``page_size``
-    bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file anew; a pipe or
-    a compressed file that was not copied can be used once.
+    bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file anew; a pipe
+    or a compressed file that was not copied can be used once.
     """
 
     def __init__(self, file: File, arguments: tuple[Any, ...]) -> None:
@@ -475,8 +475,8 @@ def open(  # noqa: A001
     source: a path; or an object with contiguous bytes: ``bytes``, ``memoryview``, ``mmap``, an array; or a binary file
         object, which is read from where it stands. ``bytes`` are never a path. A file is read as it is needed,
         so that one that becomes shorter raises. Files compressed by gzip or zstd, pipes, and file objects that are not
-        plain files are copied to a temporary file, decompressed, once more than one pass is needed. Of an ``mmap`` pages are read: if its file
-        becomes shorter meanwhile, that ends the process, as everywhere in Python.
+        plain files are copied to a temporary file, decompressed, once more than one pass is needed. Of an ``mmap``
+        pages are read: if its file becomes shorter meanwhile, that ends the process, as everywhere in Python.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv.
         The other options change parts of it.
     delimiter: one byte, or ``"auto"``, the default.

@@ -34,9 +34,9 @@ class Plan:
         self.records: int = plan.records
         """How many records there are, without the header."""
         self.cuts: list[Cut] = plan.cuts
-        """Where the pieces start. ``cut.find(read)`` is the offset of the first byte and the number of the first record,
-        from 1 behind the header; ``read(offset, size)`` returns bytes of the input. It asks for bytes of one range at
-        most, in order, and only as far as it must; or for none."""
+        """Where the pieces start. ``cut.find(read)`` is the offset of the first byte and the number of the first
+        record, from 1 behind the header; ``read(offset, size)`` returns bytes of the input. It asks for bytes of one
+        range at most, in order, and only as far as it must; or for none."""
 
 
 def plan(

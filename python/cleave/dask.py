@@ -5,9 +5,9 @@
 
 The rows are those of ``pandas.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], index_col=False)``: all
 columns are strings, empty lines and lines of blanks are dropped, empty fields and what a short record lacks are missing
-values. A record that is too long is an error, as are a column without a name or with that of another one, bytes that are
-not UTF-8, and an open quote at the end. Where lines end in CR, pandas loses a row that begins with a comma behind an
-empty line; this reader does not.
+values. A record that is too long is an error, as are a column without a name or with that of another one, a line of
+blanks in place of the header, bytes that are not UTF-8, and an open quote at the end. Where lines end in CR, pandas
+loses a row that begins with a comma behind an empty line; this reader does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow
 
 from . import ranges
 from ._arrow import table_of
-from ._errors import InputError
+from ._errors import InputError, UsageError
 
 
 def read_csv(
@@ -44,9 +44,13 @@ def read_csv(
 
     urlpath: a path, one with ``*``, or a list of paths, local or of fsspec. All files have the same columns.
     blocksize: in bytes, or text such as ``"64MiB"``.
-    dialect, delimiter, header: as cleave.open takes them.
-    page_size: how many bytes of a file a task reads at a time, about.
+    dialect, delimiter: as cleave.open takes them.
+    header: whether the first record has the names of the columns. Without one they are ``_c0``, ``_c1`` and so on, as
+        many as the first record has fields.
+    page_size: how many bytes of a file a task reads at a time, about; at least 1.
     """
+    if page_size < 1:
+        raise UsageError("page_size: at least 1")
     paths = _expand(urlpath, storage_options)
     plans = [
         ranges.plan(
@@ -65,6 +69,8 @@ def read_csv(
             raise InputError(f"{path}: there are no columns")
         if plan.names != plans[0].names:
             raise InputError(f"{path}: the columns are not those of {paths[0]}")
+        if len(plan.names) == 1 and not plan.names[0].strip(" \t"):
+            raise InputError(f"{path}: the header is a line of blanks")
     if len({*plans[0].names, ""}) != len(plans[0].names) + 1:
         raise InputError(f"{paths[0]}: a column has no name, or the name of another one")
     empty = pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in plans[0].names})

@@ -2,19 +2,21 @@
 
 A worker summarises a range of bytes, and needs no other bytes for it (``scan_range``). The summaries make a plan
 (``plan``). A piece of the plan is read by another worker, which finds the two ends of the piece first, each near the
-start of one range, and then reads the records in pages (``Piece.pages``). So every byte is read twice, and a little more
-at each cut. What goes from worker to worker is small and can be pickled: a summary, a plan, a piece.
+start of one range, and then reads the records in pages (``Piece.pages``). So every byte is read twice, and a little
+more at each cut. What goes from worker to worker is small and can be pickled: a summary, a plan, a piece.
 
 Memory is bounded by the page, or by the longest record where that is longer. Nothing is retried here: a task that fails
-fails with an error, and the engine runs it again. A task that runs twice has the same result, because the version of the
-input is part of the piece: another version is an error.
+fails with an error, and the engine runs it again. A task that runs twice has the same result, because the version of
+the input is part of the piece: another version is an error, before any record of it is handed on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -24,6 +26,8 @@ import cleave
 
 from ._errors import InputChangedError, InputError, UsageError
 
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark, which is no part of the first record."""
 HEAD_SIZE = 64 << 10
 """How many bytes are looked at to find the dialect."""
 BLOCK_SIZE = 64 << 20
@@ -33,7 +37,10 @@ PAGE_SIZE = 8 << 20
 
 
 # A version of an input: the first of these that the file system tells. A size alone is no version.
-_VERSION_KEYS = ("ETag", "etag", "md5Hash", "content_md5", "mtime", "LastModified", "last_modified", "updated", "modified")
+_VERSION_KEYS = (
+    *("ETag", "etag", "md5Hash", "content_md5"),
+    *("mtime", "LastModified", "last_modified", "updated", "modified"),
+)
 
 
 @dataclass(frozen=True)
@@ -43,13 +50,16 @@ class Source:
     path: str
     size: int
     version: str
-    storage_options: Mapping[str, Any] = field(default_factory=dict)
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # these can be secrets
 
     @staticmethod
     def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
-        """The present version of the input. Raises what the file system raises, if there is none."""
+        """The present version of the input. Raises what the file system raises, if there is none, and UsageError for a
+        local path of anything but a plain file, such as a pipe: that has no ranges."""
         text = os.fspath(path)
         options = dict(storage_options or {})
+        if _is_local(text) and not _is_plain(_local(text)):
+            raise UsageError(f"{text}: it is no plain file")
         size, version = _present(text, options)
         return Source(text, size, version, options)
 
@@ -57,28 +67,37 @@ class Source:
         """Raises InputChangedError unless the present version is this one."""
         present = _present(self.path, self.storage_options)
         if present != (self.size, self.version):
-            raise InputChangedError(
-                f"{self.path}: the input changed: {self.version}, {self.size} bytes, is {present[1]}, {present[0]} bytes now"
-            )
+            before, now = (f"{version}, {size} bytes" for size, version in ((self.size, self.version), present))
+            raise InputChangedError(f"{self.path}: the input changed: {before}, is {now} now")
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Reader]:
-        """A reader of this version. Raises InputChangedError, at the beginning or at the end, if there is another one."""
+        """A reader of this version. Raises InputChangedError if there is another one."""
         if _is_local(self.path):
-            descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC)
+            # A pipe that took the place of the file is not waited for.
+            descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             try:
                 self._check_descriptor(descriptor)
-                yield Reader(self, lambda start, size: _pread(descriptor, start, size))
-                self._check_descriptor(descriptor)
+                yield Reader(
+                    self,
+                    lambda start, size: _pread(descriptor, start, size),
+                    lambda: self._check_descriptor(descriptor),
+                )
             finally:
                 os.close(descriptor)
             return
         system, inner = _system_of(self.path, self.storage_options)
-        self.check()
-        # s3fs asks for each range with If-Match and the ETag that the file had when it was opened here.
         with system.open(inner, "rb", cache_type="none") as file:
-            yield Reader(self, lambda start, size: _fetch(self.path, file, start, size))
-        self.check()
+            self.check()
+            # s3fs asks for each range with If-Match and the ETag that the file had when it was opened.
+            is_conditional = type(system).__name__ == "S3FileSystem"
+            yield Reader(
+                self,
+                lambda start, size: _fetch(self.path, file, start, size),
+                (lambda: None) if is_conditional else self.check,
+            )
+        if is_conditional:  # of a store that does not heed If-Match
+            self.check()
 
     def _check_descriptor(self, descriptor: int) -> None:
         if _stat_version(os.fstat(descriptor)) != (self.size, self.version):
@@ -88,9 +107,10 @@ class Source:
 class Reader:
     """Reads ranges of a Source. For one thread."""
 
-    def __init__(self, source: Source, fetch: Callable[[int, int], bytes]) -> None:
+    def __init__(self, source: Source, fetch: Callable[[int, int], bytes], check: Callable[[], None]) -> None:
         self._source = source
         self._fetch = fetch
+        self._check = check  # that what was fetched is of this version
 
     @property
     def size(self) -> int:
@@ -98,7 +118,8 @@ class Reader:
         return self._source.size
 
     def read(self, start: int, size: int) -> bytes:
-        """Exactly ``size`` bytes from ``start``. Raises OSError for fewer or more, and what the file system raises."""
+        """Exactly ``size`` bytes from ``start``, of this version. Raises InputChangedError for another one, OSError for
+        fewer or more bytes, and what the file system raises."""
         if start + size > self._source.size:
             raise UsageError(f"bytes {start} to {start + size} of {self._source.size}")
         if size == 0:
@@ -107,6 +128,7 @@ class Reader:
         if len(data) != size:
             self._source.check()
             raise OSError(f"{self._source.path}: {len(data)} bytes instead of {size} came from byte {start}")
+        self._check()
         return data
 
 
@@ -116,6 +138,16 @@ def _is_local(path: str) -> bool:
 
 def _local(path: str) -> str:
     return path.removeprefix("file://")
+
+
+def _is_plain(path: str) -> bool:
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if status.st_size > 0:
+        return True
+    with open(path, "rb") as file:  # of /proc, too, the files are said to be empty
+        return file.read(1) == b""
 
 
 def _stat_version(status: os.stat_result) -> tuple[int, str]:
@@ -232,8 +264,13 @@ class Piece:
 
     def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
         """The records in order, in pages of about that size. Each has at least one record."""
+        if page_size < 1:
+            raise UsageError("page_size: at least 1")
         with self.source.open() as reader:
             start = _find(self.begin, reader, self.source)
+            # Nothing of a header that is made up stands in the input.
+            if not self.format.has_header and start == 0 and reader.read(0, min(len(BOM), reader.size)) == BOM:
+                start = len(BOM)
             end = _find(self.end, reader, self.source)
             rest = b""
             while start < end:
@@ -265,6 +302,48 @@ class Plan:
     pieces: list[Piece]
     line_break: bytes
     """The first line break of the input, in quotes or not; LF if there is none."""
+
+    def text(self) -> str:
+        """The plan as JSON, without storage options."""
+        about: dict[str, Any] = {"names": self.names, "line_break": self.line_break.decode()}
+        if self.pieces:
+            first = self.pieces[0]
+            about["source"] = {"path": first.source.path, "size": first.source.size, "version": first.source.version}
+            about["options"] = {name: _text(value) for name, value in first.format.options.items()}
+            about["has_header"] = first.format.has_header
+            about["header"] = _text(first.header)
+            about["cuts"] = [piece.begin.__getstate__() for piece in self.pieces]
+        return json.dumps(about)
+
+    @staticmethod
+    def of_text(text: str, storage_options: Mapping[str, Any]) -> Plan:
+        """The plan of a text. Raises UsageError if it is none."""
+        try:
+            about = json.loads(text)
+            names, line_break = about["names"], about["line_break"].encode()
+            if "cuts" not in about:
+                return Plan(names, [], line_break)
+            source = Source(**about["source"], storage_options=storage_options)
+            options = {name: _of_text(name, value) for name, value in about["options"].items()}
+            form, header = Format(options, about["has_header"]), about["header"].encode("latin-1")
+            cuts = [_cut_of_text(cut) for cut in about["cuts"]]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f"this is no plan: {error}") from error
+        return Plan(names, _pieces(source, form, header, cuts), line_break)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _of_text(name: str, value: str) -> str | bytes:
+    return value.encode("latin-1") if name in ("delimiter", "quote", "escape") else value
+
+
+def _cut_of_text(text: str) -> Any:
+    cut: Any = cleave.Cut.__new__(cleave.Cut)
+    cut.__setstate__(text)
+    return cut
 
 
 @dataclass(frozen=True)
@@ -334,7 +413,7 @@ def plan(
         is longer than a piece.
     dialect: options of ``cleave.open``. What they leave open is found in the first 64 KiB, once.
 
-    Raises InputError if a quote is open at the end of the input.
+    Raises InputError if a quote is open at the end of the input, or the header is not UTF-8.
     """
     if pieces is not None and blocksize is not None:
         raise UsageError("pieces and blocksize exclude each other")
@@ -359,10 +438,17 @@ def plan(
             line_break = _first_line_break(first)
         else:
             first, line_break = _made_up_header(reader, form)
+    try:
+        first.replace(form.options["delimiter"], b",").decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.path}: bytes that are not UTF-8", error.start, 0) from error
     names = form.open(first).header or []
-    ends = [*found.cuts[1:], None]
-    numbered = enumerate(zip(found.cuts, ends, strict=True))
-    return Plan(names, [Piece(source, form, first, begin, end, k) for k, (begin, end) in numbered], line_break)
+    return Plan(names, _pieces(source, form, first, found.cuts), line_break)
+
+
+def _pieces(source: Source, form: Format, header: bytes, cuts: list[Any]) -> list[Piece]:
+    ends = zip(cuts, [*cuts[1:], None], strict=True)
+    return [Piece(source, form, header, begin, end, number) for number, (begin, end) in enumerate(ends)]
 
 
 def _first_line_break(data: bytes) -> bytes:

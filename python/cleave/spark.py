@@ -4,14 +4,16 @@
     spark.dataSource.register(CleaveDataSource)
     frame = spark.read.format("cleave").load("big.csv")
 
-The rows are those of ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or there is an error: all columns
-are strings, empty lines are dropped, what a short record lacks is null, what a long record has too much is left out, and
-empty fields are null. Where readers of CSV differ, there is an error that says where: quotes inside unquoted fields or
-text behind a closing quote, records with different line ends, bytes that are not UTF-8, an open quote at the end.
+The rows are those of ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or there is an error: all
+columns are strings, empty lines are dropped, what a short record lacks is null, what a long record has too much is left
+out, and empty fields are null. Where readers of CSV differ, there is an error that says where: quotes inside unquoted
+fields or text behind a closing quote, records with different line ends, bytes that are not UTF-8, an open quote at the
+end.
 
-Options: ``pieces``, how many tasks read; or ``blocksize``, bytes that a task reads, 64 MiB by default. ``header``: false,
-if there is none. ``pageSize``: bytes that a task holds at a time, about. ``storage.NAME``: options of fsspec. And the
-options of the dialect as ``cleave.open`` takes them: ``delimiter`` or ``sep``, and ``quote``.
+Options: ``pieces``, how many tasks read; or ``blocksize``, bytes that a task reads, 64 MiB by default. ``header``:
+false, if there is none. ``pageSize``: bytes that a task holds at a time, about. ``delimiter`` or ``sep``: a byte, ``,``
+by default as in Spark, or ``auto``, to find it in the first 64 KiB. ``quote``: a byte. ``storage.NAME``: an option of
+fsspec; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` are what they are in JSON, and all else is text.
 
 The driver scans the file for the plan, with all its cores. ``read_csv`` lets the executors do so, by a first job. Needs
 cleave and pyarrow on every executor, and the file under the same path.
@@ -21,7 +23,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -60,11 +61,14 @@ class CleaveDataSource(DataSource):
     def plan(self, map: ranges.Map = ranges.scan_by_threads) -> ranges.Plan:  # noqa: A002
         """The plan of the input, which is made once."""
         if self._plan is None and "plan" in self._options:
-            self._plan = pickle.loads(b64decode(self._options["plan"]))  # noqa: S301 that of read_csv
+            self._plan = ranges.Plan.of_text(self._options["plan"], self._storage)
+            if any(piece.source.path != self._options.get("path") for piece in self._plan.pieces[:1]):
+                raise UsageError("the plan is that of another path")
         if self._plan is None:
             if "path" not in self._options:
                 raise UsageError("there is no path: load(PATH)")
             dialect = {_DIALECT[name]: value for name, value in self._options.items() if name in _DIALECT}
+            delimiter = dialect.pop("delimiter", ",")
             self._plan = ranges.plan(
                 self._options["path"],
                 pieces=_number(self._options, "pieces"),
@@ -72,21 +76,26 @@ class CleaveDataSource(DataSource):
                 header=_truth(self._options, "header", True),
                 map=map,
                 storage_options=self._storage,
+                delimiter=None if delimiter == "auto" else delimiter,
                 **dialect,
             )
-            _check_line_break(self._plan)
+            _check_header(self._plan)
         return self._plan
 
     def schema(self) -> StructType:
-        return StructType([StructField(name, StringType()) for name in _unique(self.plan().names)])
+        return StructType([StructField(name, StringType()) for name in _names(self.plan())])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         plan = self.plan()
-        if [one.name for one in schema.fields] != _unique(plan.names) or any(
+        if [one.name for one in schema.fields] != _names(plan) or any(
             not isinstance(one.dataType, StringType) for one in schema.fields
         ):
             raise UsageError("the schema is that of the file, all strings: cast columns afterwards")
-        page_size = _number(self._options, "pagesize") or ranges.PAGE_SIZE
+        page_size = _number(self._options, "pagesize")
+        if page_size is None:
+            page_size = ranges.PAGE_SIZE
+        if page_size < 1:
+            raise UsageError("pageSize: at least 1")
         return _CleaveReader(plan, schema.fieldNames(), page_size)
 
 
@@ -119,21 +128,34 @@ class _CleaveReader(DataSourceReader):
             yield from pyarrow.Table.from_arrays(table.columns, schema=schema).to_batches()
 
 
-def _check_line_break(plan: ranges.Plan) -> None:
+def _check_header(plan: ranges.Plan) -> None:
     """Spark takes the first line break, in quotes or not, for the line ends of the file."""
-    ends_in_cr = bool(plan.pieces) and plan.pieces[0].format.options["terminator"] == "cr"
-    if plan.pieces and (plan.line_break == b"\r") != ends_in_cr:
+    if not plan.pieces:
+        return
+    form, header = plan.pieces[0].format, plan.pieces[0].header
+    if (plan.line_break == b"\r") != (form.options["terminator"] == "cr"):
         raise InputError(f"the first line break, {plan.line_break!r}, is not how lines end")
+    if form.has_header:
+        _check(ranges.Page(header, len(header), len(header), form), plan.line_break)
 
 
-def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
-    """The rows of a page. Raises InputError where Spark reads otherwise than cleave."""
+def _check(page: ranges.Page, line_break: bytes) -> None:
+    """Raises InputError where Spark reads otherwise than cleave."""
     found = page.open().check(max_ragged=0)
     if found.stray_quotes is not None:
         raise page.error("a quote that readers of CSV take differently", found.stray_quotes.byte)
-    others = {b"\n": found.crlf + found.cr, b"\r\n": found.lf + found.cr, b"\r": found.lf + found.crlf + found.data_breaks}
+    others = {
+        b"\n": found.crlf + found.cr,
+        b"\r\n": found.lf + found.cr,
+        b"\r": found.lf + found.crlf + found.data_breaks,
+    }
     if others[line_break] > 0:
         raise page.error(f"not all lines end in {line_break!r}, as the first one does")
+
+
+def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
+    """The rows of a page, or InputError."""
+    _check(page, line_break)
     table = table_of(page)
     if line_break == b"\n":
         return table
@@ -142,8 +164,9 @@ def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
     return pyarrow.Table.from_arrays(columns, names=table.column_names)
 
 
-def _unique(names: list[str]) -> list[str]:
+def _names(plan: ranges.Plan) -> list[str]:
     """The names of columns that Spark makes of those in a header, if it does not heed upper and lower case."""
+    names = [name.replace(plan.line_break.decode(), "\n") for name in plan.names]
     lower = [name.lower() for name in names]
     return [
         f"_c{number}" if not name else f"{name}{number}" if lower.count(lower[number]) > 1 else name
@@ -167,7 +190,9 @@ def _truth(options: Mapping[str, str], name: str, default: bool) -> bool:
 
 
 def _value(text: str) -> Any:
-    """An option of fsspec: JSON if it is, else text."""
+    """An option of fsspec. A key of digits stays text."""
+    if text not in ("true", "false", "null") and not text.startswith(("{", "[")):
+        return text
     try:
         return json.loads(text)
     except ValueError:
@@ -175,12 +200,15 @@ def _value(text: str) -> Any:
 
 
 def read_csv(spark: SparkSession, path: str, **options: Any) -> DataFrame:
-    """The frame of ``spark.read.format("cleave").options(...).load(path)``, for which the executors scan the file."""
+    """The frame of ``spark.read.format("cleave").options(...).load(path)``, for which the executors scan the file.
+
+    What is no text becomes JSON: ``**{"storage.client_kwargs": {"region_name": "eu-central-1"}}``.
+    """
     spark.dataSource.register(CleaveDataSource)
-    words = {name: str(value) for name, value in options.items()}
+    words = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
     source = CleaveDataSource({**words, "path": path})
     plan = source.plan(lambda function, parts: _map_by_tasks(spark, function, parts))
-    words["plan"] = b64encode(pickle.dumps(plan)).decode("ascii")
+    words["plan"] = plan.text()
     return spark.read.format("cleave").options(**words).load(path)
 
 

@@ -141,6 +141,8 @@ void add_ranges(nb::module_& module) {
         .def("__setstate__", [](RangeSummary& self, const std::string& text) {
             new (&self) RangeSummary(parse_range_text(text).summary);
         });
+    // As in Python itself, equality by value takes the hash by identity away.
+    module.attr("Summary").attr("__hash__") = nb::none();
 
     nb::class_<Cut>(module, "Cut")
         .def("find", &find, "read"_a)

@@ -37,7 +37,15 @@ ODD = {
     "text behind a quote": b'a,b\n"x"y,2\n4,5\n',
     "two columns of a name": b"a,A,\n1,2,3\n",
     "a header with a line break": b'"a\nx","b""c"\n1,2\n',
+    "a header with CRLF": b'"a\r\nx",b\r\n"1\r\n2",3\r\n',
+    "a header with CR": b'"a\rx",b\r"1\r2",3\r',
     "a header alone": b"a,b\n",
+    "a header of CRLF with LF alone": b'"a\nx",b\r\n',
+    "a header with a stray quote alone": b'a"x"b,"c"d\n',
+    "a header not UTF-8": b"\xe9,b\n1,2\n",
+    "a line of blanks first": b"  \na\n1\n",
+    "a line of blanks first, then two columns": b" \t\na,b\n1,2\n",
+    "a byte order mark, one column": b"\xef\xbb\xbfa\n1\n2\n",
     "not UTF-8": b"a,b\n\xe9,2\n",
     "NUL": b'a,b\n\x00x,2\nx\x00y,"\x00"\n',
     "one column": b'a\n1\n\n""\n2\n',
@@ -63,7 +71,8 @@ def random_file(chance):
     """A small file of fields that are plain, quoted, empty, or, rarely, read differently by different readers."""
     end = chance.choice([b"\n", b"\n", b"\r\n", b"\r"])
     plain = [b"", b"1", b"two words", b"\xc3\xa9", b" x", b"y ", b"'"]
-    quoted = [b'""', b'"a"', b'"a,b"', b'"x' + end + b'y"', b'"""q"""', b'"' + end + b'"', b'" "', b'"' + end * 2 + b'z"']
+    quoted = [b'""', b'"a"', b'"a,b"', b'"x' + end + b'y"', b'"""q"""', b'"' + end + b'"', b'" "',
+              b'"' + end * 2 + b'z"']
     odd = [b'x"y', b'"a" ', b"\r", b"\\"]
     width = chance.randrange(1, 5)
     parts = [b",".join(b"c%d" % k for k in range(width)), end]

@@ -19,6 +19,10 @@ from harness import need, write
 
 WORKERS = 4
 RANDOM_FILES = 300
+REFUSED = ["quoted blanks", "long records", "two columns of a name", "a header not UTF-8", "a line of blanks first",
+           "a line of blanks first, then two columns", "not UTF-8", "an open quote"]
+REFUSED_WITHOUT_HEADER = ["quoted blanks", "long records", "a header not UTF-8",
+                          "a line of blanks first, then two columns", "not UTF-8", "an open quote"]
 # What pandas reads wrongly: see `apart` in ../interop/readers.py.
 LOST_BY_PANDAS = re.compile(rb"(^|[\r\n])[ \t]*\r,")
 
@@ -28,32 +32,35 @@ def cluster(directory):
     distributed = common.module("distributed")
     common.module("dask.dataframe")
     import dask
-    with dask.config.set({"distributed.scheduler.allowed-failures": 10, "distributed.worker.multiprocessing-method": "spawn"}):
+    with dask.config.set({"distributed.scheduler.allowed-failures": 10,
+                          "distributed.worker.multiprocessing-method": "spawn"}):
         with distributed.LocalCluster(WORKERS, threads_per_worker=1, processes=True, dashboard_address=None,
                                       local_directory=directory) as local, distributed.Client(local) as client:
             client.wait_for_workers(WORKERS)
             yield client
 
 
-def by_pandas(data):
-    """What pandas reads, or None for an error."""
+def by_pandas(data, header=True):
+    """What pandas reads, or None for an error. Without a header, the columns have the names that cleave.dask gives."""
     import pandas
     with warnings.catch_warnings():
         # index_col=False leaves out fields of a record that is too long, with a warning: an error here.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            return pandas.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_values=[""], index_col=False)
+            found = pandas.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_values=[""], index_col=False,
+                                    header=0 if header else None)
         except (ValueError, pandas.errors.ParserWarning):
             return None
+    return found if header else found.rename(columns="_c{}".format)
 
 
-def by_cleave(path, blocksize, page_size=64):
+def by_cleave(path, blocksize, header=True, page_size=64):
     """What the reader reads, or None for an error."""
     import cleave.dask
     try:
-        frame = cleave.dask.read_csv(path, blocksize=blocksize, delimiter=",", page_size=page_size)
+        frame = cleave.dask.read_csv(path, blocksize=blocksize, delimiter=",", header=header, page_size=page_size)
         return frame.compute(scheduler="synchronous").reset_index(drop=True)
-    except (cleave.Error, ValueError):
+    except cleave.Error:
         return None
 
 
@@ -69,10 +76,10 @@ def same(found, wanted, name):
         need(False, "%s: %s" % (name, error))
 
 
-def judge(path, data, blocksize, name):
+def judge(path, data, blocksize, name, header=True):
     """Whether both readers read the file, with the same rows; raises Failure if one of them reads what is an error."""
     write(path, data)
-    found, wanted = by_cleave(path, blocksize), by_pandas(data)
+    found, wanted = by_cleave(path, blocksize, header), by_pandas(data, header)
     if found is None:
         return False
     need(wanted is not None, "%s: pandas refuses %r" % (name, data))
@@ -83,12 +90,10 @@ def judge(path, data, blocksize, name):
 def odd_files(bench):
     """Odd files: the rows of pandas, or an error"""
     common.module("dask.dataframe")
-    path, refused = os.path.join(bench.root, "odd.csv"), []
-    for name, data in common.ODD.items():
-        if not judge(path, data, 7, name):
-            refused.append(name)
-    need(refused == ["quoted blanks", "long records", "two columns of a name", "not UTF-8", "an open quote"],
-         "refused are %s" % refused)
+    path = os.path.join(bench.root, "odd.csv")
+    for header, wanted in ((True, REFUSED), (False, REFUSED_WITHOUT_HEADER)):
+        refused = [name for name, data in common.ODD.items() if not judge(path, data, 7, name, header)]
+        need(refused == wanted, "refused with header=%s are %s" % (header, refused))
 
 
 def random_files(bench):
@@ -99,7 +104,7 @@ def random_files(bench):
     for number in range(count):
         data, blocksize = common.random_file(chance), chance.randrange(1, 60)
         if not LOST_BY_PANDAS.search(data):
-            agreed += judge(path, data, blocksize, "file %d" % number)
+            agreed += judge(path, data, blocksize, "file %d" % number, header=number % 3 > 0)
     bench.note("%d of %d files were read, the others refused" % (agreed, count))
     need(agreed > count // 3, "only %d of %d files were read" % (agreed, count))
 
@@ -117,6 +122,20 @@ def processes(bench):
         by = client.run(os.getpid)
     need(len(by) == WORKERS, "%d workers" % len(by))
     same(found.reset_index(drop=True), by_pandas(data), "big.csv")
+
+
+def bad_options(bench):
+    """A page of no bytes, and a path that is no plain file, are errors"""
+    common.module("dask.dataframe")
+    import cleave.dask
+    path, pipe = write(os.path.join(bench.root, "small.csv"), b"a,b\n1,2\n"), os.path.join(bench.root, "pipe")
+    os.mkfifo(pipe)
+    for what, options in ((path, {"page_size": 0}), (pipe, {}), ("/proc/cpuinfo", {}), (bench.root, {})):
+        try:
+            cleave.dask.read_csv(what, **options)
+        except cleave.UsageError:
+            continue
+        need(False, "%s with %s was taken" % (what, options))
 
 
 def several_files(bench):
@@ -178,7 +197,7 @@ def killed_worker(bench):
     same(pandas.concat(parts, ignore_index=True), by_pandas(data), "killed.csv")
 
 
-CHECKS = [odd_files, random_files, processes, several_files, changed, killed_worker]
+CHECKS = [odd_files, random_files, bad_options, processes, several_files, changed, killed_worker]
 
 
 if __name__ == "__main__":

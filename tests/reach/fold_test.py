@@ -3,7 +3,8 @@
 
   fold_test.py --cleave PATH [--only SUBSTRING]
 
-./dev reach-test builds the simulation first, in build/reach/fold; CLEAVE_FOLD_SIMULATION names another one.
+./dev reach-test builds the simulation first, as build/release/tests/fold_simulation; CLEAVE_FOLD_SIMULATION names
+another one.
 """
 import os
 import re
@@ -13,8 +14,8 @@ import sys
 import common
 from harness import Skip, need, write
 
-PROGRAM = os.environ.get("CLEAVE_FOLD_SIMULATION") or os.path.join(common.HERE, "..", "..", "build", "reach",
-                                                                  "fold_simulation")
+PROGRAM = os.environ.get("CLEAVE_FOLD_SIMULATION") or os.path.join(common.HERE, "..", "..", "build", "release",
+                                                                  "tests", "fold_simulation")
 FIGURES = re.compile(r"(\d+) summaries of .*\nfold ([\d.e+-]+) ms, with JSON ([\d.e+-]+) ms, plan ([\d.e+-]+) ms\n"
                      r"JSON (\d+) bytes, at most (\d+) a summary")
 
@@ -22,7 +23,8 @@ FIGURES = re.compile(r"(\d+) summaries of .*\nfold ([\d.e+-]+) ms, with JSON ([\
 def simulate(bench, path, size, count, pieces):
     if not os.path.exists(PROGRAM):
         raise Skip("the program is not built")
-    done = subprocess.run([PROGRAM, path, str(size), str(count), str(pieces)], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([PROGRAM, path, str(size), str(count), str(pieces)], capture_output=True, text=True,
+                          timeout=600)
     need(done.returncode == 0, done.stderr)
     found = FIGURES.search(done.stdout)
     need(found is not None, "it says %r" % done.stdout)

@@ -253,6 +253,7 @@ def random_faults(bench):
         need_same(found, data, "random faults")
         right += 1
     bench.note("%d times the right rows, %d errors" % (right, failed))
+    need(right > 0 and failed > 0, "only one of both came about: %d, %d" % (right, failed))
 
 
 CHECKS = [without_faults, each_fault, always_failing, changed_object, random_faults]

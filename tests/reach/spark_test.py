@@ -12,19 +12,22 @@ import sparks
 from harness import need, write
 
 RANDOM_FILES = 40
+REFUSED = ["CRLF, then LF", "LF, then CRLF", "LF in a header of CRLF", "blank before a quote",
+           "blank behind a quote", "stray quotes", "text behind a quote", "a header of CRLF with LF alone",
+           "a header with a stray quote alone", "a header not UTF-8", "not UTF-8", "an open quote"]
+REFUSED_WITHOUT_HEADER = REFUSED
 
 
 def odd_files(bench):
     """Odd files: the same rows, or an error where readers differ"""
     spark, path = sparks.local(bench), os.path.join(bench.root, "odd.csv")
-    refused = []
-    for name, data in common.ODD.items():
-        write(path, data)
-        if sparks.compared(spark, path, 2) is None:
-            refused.append(name)
-    need(refused == ["CRLF, then LF", "LF, then CRLF", "LF in a header of CRLF", "blank before a quote",
-                     "blank behind a quote", "stray quotes", "text behind a quote", "not UTF-8", "an open quote"],
-         "refused are %s" % refused)
+    for header, wanted in ((True, REFUSED), (False, REFUSED_WITHOUT_HEADER)):
+        refused = []
+        for name, data in common.ODD.items():
+            write(path, data)
+            if sparks.compared(spark, path, 2, header) is None:
+                refused.append(name)
+        need(refused == wanted, "refused with header=%s are %s" % (header, refused))
 
 
 def random_files(bench):
@@ -32,12 +35,32 @@ def random_files(bench):
     spark, path = sparks.local(bench), os.path.join(bench.root, "random.csv")
     chance, agreed = random.Random(bench.seed), 0
     count = bench.rounds(RANDOM_FILES)
-    for _ in range(count):
+    for number in range(count):
         write(path, common.random_file(chance))
-        agreed += sparks.compared(spark, path, chance.randrange(1, 5)) is True
+        agreed += sparks.compared(spark, path, chance.randrange(1, 5), header=number % 3 > 0) is True
     bench.note("%d of %d files were read, the others refused" % (agreed, count))
     need(agreed > count // 2, "only %d of %d files were read" % (agreed, count))
 
 
+def options(bench):
+    """Options: a comma by default, another delimiter is found if asked for, and what cannot be used is an error"""
+    from cleave.spark import CleaveDataSource, read_csv
+    spark, path = sparks.local(bench), write(os.path.join(bench.root, "semicolons.csv"), b"a;b\n1;2\n3;4\n")
+    for given, columns in (({}, ["a;b"]), ({"delimiter": "auto"}, ["a", "b"]), ({"sep": ";"}, ["a", "b"])):
+        for frame in (sparks.by_cleave(spark, path, **given), read_csv(spark, path, pieces=2, header=True, **given)):
+            need(frame.columns == columns and frame.count() == 2, "with %s there are %s" % (given, frame.columns))
+    for given in ({"pageSize": 0}, {"pieces": 0}, {"plan": "gASVAAAA"}, {"header": "maybe"}, {"there": "is none"}):
+        try:
+            sparks.by_cleave(spark, path, **given).collect()
+        except Exception as error:   # of the driver or the analysis
+            need("cleave._errors.UsageError: " in str(error), "%s: %s" % (given, str(error)[-400:]))
+        else:
+            need(False, "%s was taken" % given)
+    words = {"storage.anon": "true", "storage.key": "123", "storage.secret": "{x", "storage.none": "null",
+             "storage.client_kwargs": '{"a": [1]}'}
+    wanted = {"anon": True, "key": "123", "secret": "{x", "none": None, "client_kwargs": {"a": [1]}}
+    need(CleaveDataSource(words)._storage == wanted, "storage options are %s" % CleaveDataSource(words)._storage)
+
+
 if __name__ == "__main__":
-    sys.exit(common.harness.main(__doc__, [odd_files, random_files]))
+    sys.exit(common.harness.main(__doc__, [odd_files, random_files, options]))

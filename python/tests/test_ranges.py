@@ -1,0 +1,312 @@
+"""Summaries of ranges, plans of them, and the pieces that workers read, against Python's csv and a whole scan."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import make_csv, rows_of
+
+import cleave
+from cleave import ranges
+
+COMMA: dict[str, Any] = {"delimiter": ",", "terminator": "lf"}
+BOM = b"\xef\xbb\xbf"
+
+
+def summaries_of(data: bytes, size: int) -> list[cleave.Summary]:
+    return [cleave.scan(data[start : start + size], start, **COMMA) for start in range(0, len(data), size)]
+
+
+def reader_of(data: bytes) -> Callable[[int, int], bytes]:
+    return lambda offset, size: data[offset : offset + size]
+
+
+@pytest.fixture
+def small() -> bytes:
+    return make_csv(300)
+
+
+@pytest.fixture
+def file(tmp_path: Path, small: bytes) -> Path:
+    path = tmp_path / "in.csv"
+    path.write_bytes(small)
+    return path
+
+
+def one_thread(function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> Iterator[Any]:
+    """A Map whose results come in another order, and through pickle, as from other processes."""
+    for number in reversed(range(len(parts))):
+        part = pickle.loads(pickle.dumps(parts[number]))
+        yield pickle.loads(pickle.dumps(function(part)))
+
+
+def records_of(plan: ranges.Plan, page_size: int) -> bytes:
+    """The records of all pieces in order, without headers."""
+    pieces = [pickle.loads(pickle.dumps(piece)) for piece in plan.pieces]
+    pages = [page for piece in pieces for page in piece.pages(page_size)]
+    return b"".join(page.data[page.header_size :] for page in pages)
+
+
+# scan, + and plan
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 5000])
+def test_summaries_add_up_to_that_of_the_whole(small: bytes, size: int) -> None:
+    parts = summaries_of(small, size)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    whole = cleave.scan(small, **COMMA)
+    assert (total.begin, total.end) == (0, len(small))
+    assert total == whole
+    assert total.text(len(small), "v") == whole.text(len(small), "v")
+    assert parts[0] != whole
+
+
+def test_add_in_any_grouping(small: bytes) -> None:
+    a, b, c = summaries_of(small, -(-len(small) // 3))
+    assert (a + b) + c == a + (b + c)
+
+
+def test_add_needs_neighbours(small: bytes) -> None:
+    a, _, c = summaries_of(small, -(-len(small) // 3))
+    with pytest.raises(ValueError):
+        a + c
+
+
+def test_a_summary_has_no_hash(small: bytes) -> None:
+    with pytest.raises(TypeError):
+        hash(cleave.scan(small, **COMMA))
+
+
+def test_scan_needs_a_dialect(small: bytes) -> None:
+    with pytest.raises(ValueError):
+        cleave.scan(small)
+
+
+def test_summary_is_pickled_and_a_text(small: bytes) -> None:
+    for part in summaries_of(small, 500):
+        data = pickle.dumps(part)
+        assert len(data) < 2048
+        assert pickle.loads(data) == part
+        assert cleave.Summary.of_text(part.text(len(small), "v1")) == (part, len(small), "v1")
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 50])
+def test_cuts_are_those_of_a_split(small: bytes, n: int) -> None:
+    parts = summaries_of(small, 333)
+    random.Random(n).shuffle(parts)
+    plan = cleave.plan(parts, input_size=len(small), n=n)
+    whole = cleave.open(small, **COMMA)
+    assert plan.records == whole.records == len(rows_of(small)) - 1
+    assert plan.header_size == small.index(b"\n") + 1
+    starts = [cut.find(reader_of(small)) for cut in plan.cuts]
+    split = whole.split(n=n)
+    # A split leaves out empty pieces.
+    assert sorted({offset for offset, _ in starts} - {len(small)}) == [int(start) for start in split.starts]
+    for offset, record in starts:
+        assert record == len(rows_of(small[:offset]))
+
+
+def test_cuts_by_records(small: bytes) -> None:
+    plan = cleave.plan(summaries_of(small, 100), input_size=len(small), records=60)
+    found = [cut.find(reader_of(small)) for cut in plan.cuts]
+    assert [record for _, record in found] == [1, 61, 121, 181, 241]
+    assert [len(rows_of(small[:offset])) for offset, _ in found] == [record for _, record in found]
+
+
+def test_find_reads_little_and_in_order(small: bytes) -> None:
+    plan = cleave.plan(summaries_of(small, 500), input_size=len(small), n=10)
+    for cut in plan.cuts:
+        asked: list[tuple[int, int]] = []
+
+        def read(offset: int, size: int, asked: list[tuple[int, int]] = asked) -> bytes:
+            asked.append((offset, size))
+            return small[offset : offset + size]
+
+        again = pickle.loads(pickle.dumps(cut))
+        assert again.find(read) == cut.find(reader_of(small))
+        assert sum(size for _, size in asked) <= 500
+        assert asked == sorted(asked)
+
+
+def test_find_passes_errors_on(small: bytes) -> None:
+    cut = cleave.plan(summaries_of(small, 500), input_size=len(small), n=10).cuts[5]
+
+    def fails(offset: int, size: int) -> bytes:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        cut.find(fails)
+    with pytest.raises(ValueError):
+        cut.find(lambda offset, size: b"")
+
+
+def test_plan_needs_all_ranges(small: bytes) -> None:
+    parts = summaries_of(small, 500)
+    for wrong in (parts[1:], parts[:-1], parts[:2] + parts[3:], [*parts, parts[0]]):
+        with pytest.raises(cleave.InputError):
+            cleave.plan(wrong, input_size=len(small), n=2)
+
+
+def test_plan_refuses_an_open_quote() -> None:
+    data = b'a,b\n1,2\n3,"4\n'
+    parts = summaries_of(data, 5)
+    with pytest.raises(cleave.OpenQuoteError) as caught:
+        cleave.plan(parts, input_size=len(data), n=2)
+    assert caught.value.byte == data.index(b'"')
+    assert cleave.plan(parts, input_size=len(data), n=2, lenient=True).records == 2
+
+
+# cleave.ranges
+
+
+@pytest.mark.parametrize("page_size", [1, 100, 1 << 20])
+@pytest.mark.parametrize("pieces", [1, 2, 9, 200])
+def test_pieces_are_the_whole_file(file: Path, small: bytes, pieces: int, page_size: int) -> None:
+    plan = ranges.plan(file, pieces=pieces, map=one_thread)
+    assert plan.names == rows_of(small)[0]
+    assert len(plan.pieces) == pieces
+    assert plan.line_break == b"\n"
+    header = small.index(b"\n") + 1
+    assert records_of(plan, page_size) == small[header:]
+
+
+def test_pages_are_whole_records(file: Path, small: bytes) -> None:
+    rows = rows_of(small)
+    found = []
+    for piece in ranges.plan(file, blocksize=1000).pieces:
+        for page in piece.pages(200):
+            assert page.data[page.header_size :] == small[page.start :][: len(page.data) - page.header_size]
+            assert page.place(page.header_size) == page.start
+            found += rows_of(page.data)[1:]
+    assert found == rows[1:]
+
+
+def test_pages_as_arrow(file: Path, small: bytes) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    pages = [page for piece in ranges.plan(file, pieces=5).pieces for page in piece.pages(500)]
+    table = pyarrow.concat_tables([pyarrow.table(page.open().select()) for page in pages])
+    assert [list(row.values()) for row in table.to_pylist()] == rows_of(small)[1:]
+
+
+@pytest.mark.parametrize("mark", [b"", BOM])
+@pytest.mark.parametrize("first", [b"1,2\n", b'"1","2"\n', b'"a\nb",2\n'])
+def test_without_a_header(tmp_path: Path, mark: bytes, first: bytes) -> None:
+    path = tmp_path / "in.csv"
+    data = first + b'3,"4\n5"\n' * 20
+    path.write_bytes(mark + data)
+    for pieces in (1, 3, 100):
+        plan = ranges.plan(path, pieces=pieces, header=False)
+        assert plan.names == ["_c0", "_c1"]
+        assert records_of(plan, 10) == data
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_empty_inputs(tmp_path: Path, header: bool) -> None:
+    path = tmp_path / "in.csv"
+    for data in (b"", BOM, b"\n"):
+        path.write_bytes(data)
+        assert records_of(ranges.plan(path, pieces=3, header=header), 10).strip() == b""
+
+
+def test_a_header_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a,\xe9\n1,2\n")
+    with pytest.raises(cleave.InputError) as caught:
+        ranges.plan(path)
+    assert (caught.value.byte, caught.value.record) == (2, 0)
+
+
+def test_bad_options(file: Path) -> None:
+    wrong: list[dict[str, Any]] = [{"pieces": 0}, {"blocksize": 0}, {"pieces": 1, "blocksize": 1}]
+    for options in wrong:
+        with pytest.raises(cleave.UsageError):
+            ranges.plan(file, **options)
+    with pytest.raises(cleave.UsageError):
+        next(ranges.plan(file).pieces[0].pages(0))
+
+
+def test_what_is_no_plain_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), str(tmp_path), "/proc/cpuinfo", "/dev/null"):
+        with pytest.raises(cleave.UsageError):
+            ranges.plan(path)
+
+
+def test_a_file_that_changes_before_a_piece_is_read(file: Path, small: bytes) -> None:
+    plan = ranges.plan(file, pieces=2)
+    later = file.stat().st_mtime_ns + 10**9
+    file.write_bytes(small)
+    os.utime(file, ns=(later, later))
+    with pytest.raises(cleave.InputChangedError):
+        next(plan.pieces[0].pages(100))
+
+
+def test_a_file_that_changes_between_pages(file: Path, small: bytes) -> None:
+    pages = ranges.plan(file, pieces=1).pieces[0].pages(100)
+    next(pages)
+    later = file.stat().st_mtime_ns + 10**9
+    with open(file, "r+b") as writer:  # in place
+        writer.write(small.replace(b"plain", b"PLAIN"))
+    os.utime(file, ns=(later, later))
+    with pytest.raises(cleave.InputChangedError):
+        next(pages)
+
+
+def test_secrets_are_not_shown() -> None:
+    source = ranges.Source("s3://bucket/key", 1, "ETag:x", {"secret": "hush"})
+    piece = ranges.Piece(source, ranges.Format({}), b"a\n", None, None, 0)
+    assert "hush" not in repr(source) + str(piece)
+    assert pickle.loads(pickle.dumps(source)).storage_options == {"secret": "hush"}
+
+
+def test_plan_as_text(tmp_path: Path, small: bytes) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(BOM + small)
+    for header in (True, False):
+        plan = ranges.plan(path, pieces=4, header=header, quote='"', storage_options={"secret": "hush"})
+        text = plan.text()
+        assert "hush" not in text
+        again = ranges.Plan.of_text(text, {"secret": "hush"})
+        assert (again.names, again.line_break) == (plan.names, plan.line_break)
+        assert [piece.source for piece in again.pieces] == [piece.source for piece in plan.pieces]
+        assert [piece.format for piece in again.pieces] == [piece.format for piece in plan.pieces]
+        assert [piece.number for piece in again.pieces] == [0, 1, 2, 3]
+        for one, other in zip(again.pieces, plan.pieces, strict=True):
+            assert list(one.pages(100)) == list(other.pages(100)) != []
+    path.write_bytes(b"")
+    assert ranges.Plan.of_text(ranges.plan(path).text(), {}) == ranges.plan(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", "{}", '{"names": [], "line_break": "\\n", "cuts": ["x"]}'])
+def test_a_text_that_is_no_plan(text: str) -> None:
+    with pytest.raises(cleave.UsageError):
+        ranges.Plan.of_text(text, {})
+
+
+def test_wrong_cuts_in_a_text(file: Path) -> None:
+    text = ranges.plan(file, pieces=2).text()
+    with pytest.raises((cleave.UsageError, cleave.InputError)):
+        ranges.Plan.of_text(text.replace("cleave_plan", "cleave_plum"), {})
+
+
+def test_remote_files(file: Path, small: bytes) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("local")
+    name = system.unstrip_protocol(str(file)).replace("file://", "local://")
+    plan = ranges.plan(name, pieces=3)
+    assert records_of(plan, 100) == small[small.index(b"\n") + 1 :]
+    pages = plan.pieces[0].pages(100)
+    next(pages)
+    later = file.stat().st_mtime_ns + 10**9
+    os.utime(file, ns=(later, later))
+    with pytest.raises(cleave.InputChangedError):
+        next(pages)
