@@ -243,6 +243,26 @@ TEST(ColumnStream, RefusesBadArguments) {
     EXPECT_THROW(ColumnStream(memory("a\n"), Dialect(), {}, by(0)), std::invalid_argument);
 }
 
+TEST(ColumnStream, LeavesAnInputAsItWas) {
+    const std::string text = "a,b\n1,2\n";
+    const Cancellation own;
+    for (const bool is_refused : {true, false}) {
+        const Pipe pipe(text, {4096});
+        const auto input = std::make_shared<Input>(Input::open(pipe.path(), &own));
+        ColumnStreamOptions options;
+        if (is_refused) {
+            options.columns = std::vector<std::size_t>{2};
+            EXPECT_THROW(ColumnStream(input, Dialect(), options, by(1)), std::invalid_argument);
+        } else {
+            const ColumnStream stream(input, Dialect(), options, by(1));
+            EXPECT_NE(input->cancellation(), &own);
+        }
+        EXPECT_EQ(input->cancellation(), &own);
+        input->spool();
+        EXPECT_EQ(input->blob().size(), text.size());
+    }
+}
+
 TEST(ExportedStream, HandsOnBatchesAndErrors) {
     const std::string text = "a,b\n1,2\n3,4\n5\n";
     ColumnStreamOptions options;

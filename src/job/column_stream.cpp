@@ -27,6 +27,7 @@
 #include "cleave/foreign.h"
 #include "cleave/kernel.h"
 #include "dialect/contract.h"
+#include "job/input_cancellation.h"
 #include "job/input_head.h"
 #include "job/record_blocks.h"
 #include "scan/contract.h"
@@ -134,7 +135,9 @@ struct ColumnStream::State {
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
     std::optional<RecordRuns> runs;
-    std::optional<Cancellation> cancellation;  // of a stream's waits
+    // Of a stream's waits. The second one goes first, also when the constructor throws.
+    std::optional<Cancellation> cancellation;
+    std::optional<InputCancellation> input_cancellation;
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -162,7 +165,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (!options.layout.memory) options.layout.memory = memory;
     if (input->is_stream()) {
         cancellation.emplace();
-        input->set_cancellation(&*cancellation);
+        input_cancellation.emplace(*input, &*cancellation);
     }
     refuse_foreign(input->peek(kSniffSize));
     const InputHead head = read_head(*input, dialect, options.has_header ? HeaderMode::kDrop : HeaderMode::kNone,
@@ -211,7 +214,6 @@ ColumnStream::State::~State() {
     changed.notify_all();
     if (cancellation) cancellation->request();
     if (worker.joinable()) worker.join();
-    if (cancellation) input->set_cancellation(nullptr);
 }
 
 class ColumnStream::State::Slot {
