@@ -159,6 +159,28 @@ TEST(ColumnStream, AppliesRules) {
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
 }
 
+// In the first block of a page, and in the second one.
+TEST(ColumnStream, UnderRulesAFaultIsPlacedInTheInput) {
+    for (const std::size_t records : {3U, 30'000U}) {
+        std::string text = "id,mail,note\n";
+        for (std::size_t i = 0; i < records; ++i) text += std::to_string(i) + ",a@example.org,x\n";
+        const Place place{text.size(), records + 1};
+        text += "7,b@example.org,\xFF\n8,,\n";
+        ColumnStreamOptions options;
+        options.rules.rules.push_back({"#2: fixed(gone)", "test"});
+        ColumnStream stream(memory(text), Dialect(), options, by(2));
+        ArrowArray array;
+        try {
+            for (; stream.next(&array); array.release(&array)) {
+            }
+            FAIL();
+        } catch (const InputError& error) {
+            EXPECT_STREQ(error.what(), "field 3 is not UTF-8");
+            EXPECT_EQ(error.place(), place);
+        }
+    }
+}
+
 TEST(ColumnStream, AFaultComesAfterTheRecordsBeforeIt) {
     std::string text = sample(1000);
     const std::size_t place = text.size();

@@ -232,6 +232,10 @@ public:
     void emit() { state_.put(std::move(batch_)); }
 
 private:
+    void change();
+    void lay_out(std::span<const std::uint8_t> bytes);
+    Place begin_of(std::uint64_t record);
+
     State& state_;
     RecordRun run_;
     FieldReader fields_;
@@ -249,18 +253,41 @@ bool ColumnStream::State::Slot::pull() {
 }
 
 void ColumnStream::State::Slot::work() {
-    std::span<const std::uint8_t> bytes = run_.bytes;
     if (worker_) {
-        worker_->clear();
-        for_each_block(*worker_, bytes, run_.place, state_.stage->max_record(),
-                       [&](const RecordBlock& block) { worker_->write(block); });
-        bytes = worker_->written();
+        change();
+        try {
+            lay_out(worker_->written());
+        } catch (const InputError& error) {  // its offset is one of the changed bytes
+            if (!error.place()) throw;
+            throw InputError(error.what(), begin_of(error.place()->record));
+        }
+    } else {
+        lay_out(run_.bytes);
     }
+    if (is_large()) run_.copy.release();
+}
+
+void ColumnStream::State::Slot::change() {
+    worker_->clear();
+    for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(),
+                   [&](const RecordBlock& block) { worker_->write(block); });
+}
+
+void ColumnStream::State::Slot::lay_out(std::span<const std::uint8_t> bytes) {
     const RecordBlock block = fields_.read(bytes, run_.place, true);
     ArrowSchema schema{};
     export_columns(block, *state_.reader, state_.columns, nullptr, &schema, batch_.get());
     schema.release(&schema);
-    if (is_large()) run_.copy.release();
+}
+
+// Where a record of the run begins in the input. The run is read again: only an error asks.
+Place ColumnStream::State::Slot::begin_of(std::uint64_t record) {
+    Place begin = run_.place;
+    for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(), [&](const RecordBlock& block) {
+        if (record < block.place.record || record - block.place.record >= block.record_count()) return;
+        begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
+    });
+    return begin;
 }
 
 void ColumnStream::State::run() {
