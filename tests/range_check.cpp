@@ -299,6 +299,11 @@ void check_refusals() {
         part.states = {};
         fold({range(0, 5), part});
     });
+    expect_error<RangesError>("bytes 5-12: the summary is not whole", [&] {
+        RangeSummary part = range(5, 12);
+        part.rules = {};
+        fold({range(0, 5), part});
+    });
     fold({range(5, 12), range(5, 5), range(0, 5)});
     expect_error<std::invalid_argument>("compose: the second range does not follow the first",
                                         [&] { compose(range(0, 5), range(6, 12)); });
@@ -313,6 +318,23 @@ void check_refusals() {
     expect_error<std::invalid_argument>("plan: this policy needs the data",
                                         [&] { plan_ranges(std::vector{range(0, 12)}, text.size(), by_value); });
     const std::string json = range_text(range(0, 12), {12, "v"});
+    const auto with = [](std::string changed, const std::string& part, const std::string& other) {
+        const std::size_t at = changed.find(part);
+        EXPECT_NE(at, std::string::npos) << changed;
+        if (at != std::string::npos) changed.replace(at, part.size(), other);
+        return changed;
+    };
+    const std::string none = "it is no summary of a range of cleave: ";
+    expect_error<InputError>(none + "the rules differ before the first record",
+                             [&] { parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1]})")); });
+    expect_error<InputError>(none + "a number is missing or too large",
+                             [&] { parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1,4]})")); });
+    parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1,3]})"));
+    expect_error<InputError>(none + "the first record start of a state is behind its last one",
+                             [&] { parse_range_text(with(json, "3,4,8", "3,8,4")); });
+    expect_error<InputError>(none + "the first record start of a state is behind its last one", [&] {
+        parse_range_text(with(range_text(range(4, 5), {12, "v"}), R"("fupU":["u",0])", R"("fupU":["u",0,0])"));
+    });
     for (std::size_t i = 0; i < json.size(); ++i) {
         std::string damaged = json;
         damaged[i] = damaged[i] == '9' ? '0' : '9';
