@@ -159,6 +159,28 @@ TEST(ColumnStream, AppliesRules) {
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
 }
 
+// In the first block of a page, and in the second one.
+TEST(ColumnStream, UnderRulesAFaultIsPlacedInTheInput) {
+    for (const std::size_t records : {3U, 30'000U}) {
+        std::string text = "id,mail,note\n";
+        for (std::size_t i = 0; i < records; ++i) text += std::to_string(i) + ",a@example.org,x\n";
+        const Place place{text.size(), records + 1};
+        text += "7,b@example.org,\xFF\n8,,\n";
+        ColumnStreamOptions options;
+        options.rules.rules.push_back({"#2: fixed(gone)", "test"});
+        ColumnStream stream(memory(text), Dialect(), options, by(2));
+        ArrowArray array;
+        try {
+            for (; stream.next(&array); array.release(&array)) {
+            }
+            FAIL();
+        } catch (const InputError& error) {
+            EXPECT_STREQ(error.what(), "field 3 is not UTF-8");
+            EXPECT_EQ(error.place(), place);
+        }
+    }
+}
+
 TEST(ColumnStream, AFaultComesAfterTheRecordsBeforeIt) {
     std::string text = sample(1000);
     const std::size_t place = text.size();
@@ -241,6 +263,26 @@ TEST(ColumnStream, RefusesBadArguments) {
     refused([](auto& options) { options.rules.select = RuleText{"a", "test"}; });
     EXPECT_THROW(ColumnStream(nullptr, Dialect(), {}, by(1)), std::invalid_argument);
     EXPECT_THROW(ColumnStream(memory("a\n"), Dialect(), {}, by(0)), std::invalid_argument);
+}
+
+TEST(ColumnStream, LeavesAnInputAsItWas) {
+    const std::string text = "a,b\n1,2\n";
+    const Cancellation own;
+    for (const bool is_refused : {true, false}) {
+        const Pipe pipe(text, {4096});
+        const auto input = std::make_shared<Input>(Input::open(pipe.path(), &own));
+        ColumnStreamOptions options;
+        if (is_refused) {
+            options.columns = std::vector<std::size_t>{2};
+            EXPECT_THROW(ColumnStream(input, Dialect(), options, by(1)), std::invalid_argument);
+        } else {
+            const ColumnStream stream(input, Dialect(), options, by(1));
+            EXPECT_NE(input->cancellation(), &own);
+        }
+        EXPECT_EQ(input->cancellation(), &own);
+        input->spool();
+        EXPECT_EQ(input->blob().size(), text.size());
+    }
 }
 
 TEST(ExportedStream, HandsOnBatchesAndErrors) {

@@ -242,7 +242,7 @@ std::size_t largest_json(const std::string& text, const Dialect& dialect) {
     }
     for (RulesRow& row : summary.rules) move(row.parted);
     summary.end = kFar + text.size() * kScale;
-    const InputVersion input{kFar * 2, "mtime_ns:1795509614227965510"};
+    const InputVersion input{kFar * 2, std::string(200, 'v')};  // the longest name that the command takes
     const std::string json = range_text(summary, input);
     EXPECT_LE(json.size(), 1024U) << json;
     EXPECT_EQ(parse_range_text(json).summary, summary) << json;
@@ -260,6 +260,26 @@ void expect_error(const std::string& text, const Call& call) {
     } catch (const Error& error) {
         EXPECT_EQ(error.what(), text);
     }
+}
+
+// `json` is the summary of a whole input, `of_byte` that of its fifth byte.
+void check_malformed(const std::string& json, const std::string& of_byte) {
+    const auto with = [](std::string changed, const std::string& part, const std::string& other) {
+        const std::size_t at = changed.find(part);
+        EXPECT_NE(at, std::string::npos) << changed;
+        if (at != std::string::npos) changed.replace(at, part.size(), other);
+        return changed;
+    };
+    const std::string none = "it is no summary of a range of cleave: ";
+    expect_error<InputError>(none + "the rules differ before the first record",
+                             [&] { parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1]})")); });
+    expect_error<InputError>(none + "a number is missing or too large",
+                             [&] { parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1,4]})")); });
+    parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1,3]})"));
+    expect_error<InputError>(none + "the first record start of a state is behind its last one",
+                             [&] { parse_range_text(with(json, "3,4,8", "3,8,4")); });
+    expect_error<InputError>(none + "the first record start of a state is behind its last one",
+                             [&] { parse_range_text(with(of_byte, R"("fupU":["u",0])", R"("fupU":["u",0,0])")); });
 }
 
 // A summary of which a byte has changed, or that is cut off, is refused or read as another one.
@@ -316,6 +336,11 @@ void check_refusals() {
         part.states = {};
         fold({range(0, 5), part});
     });
+    expect_error<RangesError>("bytes 5-12: the summary is not whole", [&] {
+        RangeSummary part = range(5, 12);
+        part.rules = {};
+        fold({range(0, 5), part});
+    });
     fold({range(5, 12), range(5, 5), range(0, 5)});
     expect_error<std::invalid_argument>("compose: the second range does not follow the first",
                                         [&] { compose(range(0, 5), range(6, 12)); });
@@ -329,7 +354,9 @@ void check_refusals() {
     by_value.by.emplace().columns = {"a", "--by"};
     expect_error<std::invalid_argument>("plan: this policy needs the data",
                                         [&] { plan_ranges(std::vector{range(0, 12)}, text.size(), by_value); });
-    check_damaged(range_text(range(0, 12), {12, "v"}));
+    const std::string json = range_text(range(0, 12), {12, "v"});
+    check_malformed(json, range_text(range(4, 5), {12, "v"}));
+    check_damaged(json);
 }
 
 }  // namespace cleave::test

@@ -69,8 +69,8 @@ public:
     void schema(ArrowSchema* schema) const;
 
     // Sets `array` to the next batch, of at least one record, which the caller releases. Returns false after the last
-    // one. Throws InputError, with its place, for malformed records; OpenQuoteError; InputChangedError;
-    // std::system_error. After that, the stream is at its end.
+    // one. Throws InputError, with its place, for malformed records, and for a value that is no text: its place is the
+    // record's beginning; OpenQuoteError; InputChangedError; std::system_error. After that, the stream is at its end.
     bool next(ArrowArray* array);
 
 private:

@@ -221,7 +221,6 @@ std::vector<std::string> File::names() {
         ColumnStreamOptions options;
         options.has_header = settings_.has_header;
         names = ColumnStream(input_, sniffed_.dialect, options, execution()).names();
-        if (input_->is_stream()) input_->set_cancellation(cancellation_.get());
     });
     return names;
 }

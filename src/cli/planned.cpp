@@ -7,6 +7,26 @@
 #include "io/fd.h"
 
 namespace cleave::cli {
+namespace {
+
+// Else the records before the first piece would be in no piece.
+void require_first_piece(const RangePlan& plan) {
+    const bool has_header = plan.header != HeaderMode::kNone;
+    const Boundary body = has_header ? Boundary{plan.header_size, plan.findings.header_records} : Boundary{};
+    const auto fail = [](const char* why) {
+        throw InputError(formatted("it is no plan of ranges of cleave: {}", why));
+    };
+    if (plan.header_size != body.offset) fail("it has a header, and its header mode is none");
+    if (plan.cuts.empty()) {
+        if (plan.findings.records > body.record) fail("it has records and no pieces");
+        return;
+    }
+    const RangeCut& first = plan.cuts.front();
+    const bool is_body = first.search == RangeCut::Search::kNone && Boundary{first.target, first.records} == body;
+    if (!is_body) fail("its first piece does not start where the header ends");
+}
+
+}  // namespace
 
 void require_ranges(const Context& context, const Input& input) {
     if (!input.is_stream()) return;
@@ -26,6 +46,7 @@ RangePlan take_plan_file(Context& context) {
     const Fd file(::open(arguments.plan.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) throw_errno(arguments.plan);
     RangePlan plan = parse_plan_text(read_to_end(file.get(), std::string::npos, arguments.plan));
+    require_first_piece(plan);
     arguments.dialect = {plan.dialect, false, false};
     arguments.policy.header = plan.header;
     arguments.lenient = plan.findings.open_quote.has_value();  // so was the plan made

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "cli/formatted.h"
 #include "cli/option_table.h"
 #include "cli/values.h"
@@ -15,12 +16,30 @@ namespace {
 constexpr std::array<std::string_view, 11> kBesidePlan = {
     "plan", "pieces", "format", "input-version", "strict", "threads", "kernel", "progress", "quiet", "verbose", "help"};
 
+// In JSON, control characters and bytes that are not UTF-8 would be longer, or other bytes.
+bool is_plain(const std::string& text) {
+    const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
+    const std::uint8_t* const end = at + text.size();
+    while (at != end) {
+        const std::uint64_t size = utf8_size(at, end);
+        constexpr std::uint8_t kDelete = 0x7F;
+        if (size == 0 || *at < ' ' || *at == kDelete) return false;
+        at += size;
+    }
+    return true;
+}
+
 void take_version(const Given& given, Arguments& arguments) {
     const std::string* const version = given.text("input-version");
     if (version == nullptr) return;
     constexpr std::size_t kMostSize = 200;  // a summary is at most 1 KiB
-    if (version->empty() || version->size() > kMostSize)
-        throw UsageError(formatted("--input-version: it must have 1 to {} bytes", kMostSize));
+    const auto escaped = static_cast<std::size_t>(
+        std::ranges::count_if(*version, [](char byte) { return byte == '"' || byte == '\\'; }));
+    if (version->empty() || version->size() + escaped > kMostSize) {
+        throw UsageError(
+            formatted(R"(--input-version: it must have 1 to {} bytes, and each " or \ counts as two)", kMostSize));
+    }
+    if (!is_plain(*version)) throw UsageError("--input-version: it must be UTF-8 without control characters");
     arguments.input_version = *version;
 }
 

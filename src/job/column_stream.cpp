@@ -27,6 +27,7 @@
 #include "cleave/foreign.h"
 #include "cleave/kernel.h"
 #include "dialect/contract.h"
+#include "job/input_cancellation.h"
 #include "job/input_head.h"
 #include "job/record_blocks.h"
 #include "scan/contract.h"
@@ -134,7 +135,9 @@ struct ColumnStream::State {
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
     std::optional<RecordRuns> runs;
-    std::optional<Cancellation> cancellation;  // of a stream's waits
+    // Of a stream's waits. The second one goes first, also when the constructor throws.
+    std::optional<Cancellation> cancellation;
+    std::optional<InputCancellation> input_cancellation;
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -162,7 +165,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (!options.layout.memory) options.layout.memory = memory;
     if (input->is_stream()) {
         cancellation.emplace();
-        input->set_cancellation(&*cancellation);
+        input_cancellation.emplace(*input, &*cancellation);
     }
     refuse_foreign(input->peek(kSniffSize));
     const InputHead head = read_head(*input, dialect, options.has_header ? HeaderMode::kDrop : HeaderMode::kNone,
@@ -211,7 +214,6 @@ ColumnStream::State::~State() {
     changed.notify_all();
     if (cancellation) cancellation->request();
     if (worker.joinable()) worker.join();
-    if (cancellation) input->set_cancellation(nullptr);
 }
 
 class ColumnStream::State::Slot {
@@ -230,6 +232,10 @@ public:
     void emit() { state_.put(std::move(batch_)); }
 
 private:
+    void change();
+    void lay_out(std::span<const std::uint8_t> bytes);
+    Place begin_of(std::uint64_t record);
+
     State& state_;
     RecordRun run_;
     FieldReader fields_;
@@ -247,18 +253,41 @@ bool ColumnStream::State::Slot::pull() {
 }
 
 void ColumnStream::State::Slot::work() {
-    std::span<const std::uint8_t> bytes = run_.bytes;
     if (worker_) {
-        worker_->clear();
-        for_each_block(*worker_, bytes, run_.place, state_.stage->max_record(),
-                       [&](const RecordBlock& block) { worker_->write(block); });
-        bytes = worker_->written();
+        change();
+        try {
+            lay_out(worker_->written());
+        } catch (const InputError& error) {  // its offset is one of the changed bytes
+            if (!error.place()) throw;
+            throw InputError(error.what(), begin_of(error.place()->record));
+        }
+    } else {
+        lay_out(run_.bytes);
     }
+    if (is_large()) run_.copy.release();
+}
+
+void ColumnStream::State::Slot::change() {
+    worker_->clear();
+    for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(),
+                   [&](const RecordBlock& block) { worker_->write(block); });
+}
+
+void ColumnStream::State::Slot::lay_out(std::span<const std::uint8_t> bytes) {
     const RecordBlock block = fields_.read(bytes, run_.place, true);
     ArrowSchema schema{};
     export_columns(block, *state_.reader, state_.columns, nullptr, &schema, batch_.get());
     schema.release(&schema);
-    if (is_large()) run_.copy.release();
+}
+
+// Where a record of the run begins in the input. The run is read again: only an error asks.
+Place ColumnStream::State::Slot::begin_of(std::uint64_t record) {
+    Place begin = run_.place;
+    for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(), [&](const RecordBlock& block) {
+        if (record < block.place.record || record - block.place.record >= block.record_count()) return;
+        begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
+    });
+    return begin;
 }
 
 void ColumnStream::State::run() {

@@ -25,6 +25,7 @@
 #include "io/copy.h"
 #include "io/page_cache.h"
 #include "job/by_value.h"
+#include "job/input_cancellation.h"
 #include "job/manifest.h"
 #include "job/piece_reports.h"
 #include "job/stage_report.h"
@@ -46,21 +47,6 @@ namespace {
 
 // The descriptors that starting a command needs: both ends of a pipe and of a control socket.
 constexpr std::uint64_t kDescriptorsOfFilter = 4;
-
-// While it lives, the target's cancellation ends waits for the input.
-class StoppableInput {
-public:
-    StoppableInput(Input& input, const PieceTarget& target) : input_(input), before_(input.cancellation()) {
-        input.set_cancellation(target.cancellation());
-    }
-    StoppableInput(const StoppableInput&) = delete;
-    StoppableInput& operator=(const StoppableInput&) = delete;
-    ~StoppableInput() { input_.set_cancellation(before_); }
-
-private:
-    Input& input_;
-    const Cancellation* before_;
-};
 
 // Does `work`. If it was cancelled because the target has failed, throws the target's failure.
 template <class Work>
@@ -370,7 +356,7 @@ private:
 
     void cut_in_order() {
         make_target(policy_.pieces);
-        const StoppableInput stoppable(input_, *target_);
+        const InputCancellation by_target(input_, target_->cancellation());
         target_->prepare({}, names_known_beforehand(), {});
         // One thread writes plain files as fast as an input can be read in order.
         const bool is_one_thread = makes_plain_files() || output_.dry_run;

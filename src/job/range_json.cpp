@@ -174,7 +174,7 @@ public:
                 const RangeState other = reader_.state(rest[1]);
                 if (!may_pair(own, other) || summary_.row(own).exit == RangeState::kNone)
                     reader_.fail("its 'rules' have an impossible pair");
-                summary_.row(own, other) = rules_row(reader_.list(value, 1, 3), summary_.row(own).exit);
+                summary_.row(own, other) = rules_row(reader_.list(value, 1, 3), summary_.row(own));
             }
         }
     }
@@ -214,19 +214,22 @@ private:
         if (summary_.begin == 0 && size() > 0 && row.records == 0) reader_.fail("no record starts with the input");
         if (row.records > 0 && row.first == kNoOffset && !starts_input)
             reader_.fail("a state has records and no first one");
+        if (row.first != kNoOffset && (row.records == 0 || row.first > row.last))
+            reader_.fail("the first record start of a state is behind its last one");
         return row;
     }
 
-    RulesRow rules_row(const Json::Array& values, RangeState own_exit) const {
+    RulesRow rules_row(const Json::Array& values, const RangeRow& own) const {
         RulesRow row;
         const char letter = reader_.letter(values[0]);
         row.differ = letter == kDiffer;
         row.parted = offset(at(values, 1), true);
         if (row.differ) {
-            if (values.size() > 2) row.records = reader_.natural(values[2], size());
+            if (values.size() > 2) row.records = reader_.natural(values[2], own.records);
+            if (summary_.begin == 0 && row.records == 0) reader_.fail("the rules differ before the first record");
         } else {
             row.exit = reader_.state(letter);
-            if (!may_pair(own_exit, row.exit)) reader_.fail("its 'rules' lead to an impossible pair");
+            if (!may_pair(own.exit, row.exit)) reader_.fail("its 'rules' lead to an impossible pair");
         }
         return row;
     }

@@ -67,11 +67,12 @@ void RangeFold::add(const RangeSummary& summary) {
 
 void RangeFold::follow(const RangeSummary& summary) {
     const RangeRow& row = summary.row(state_);
-    if (row.exit == RangeState::kNone)
+    const RulesRow rules = other_ == RangeState::kNone ? RulesRow() : summary.row(state_, other_);
+    const bool has_rules = other_ == RangeState::kNone || rules.differ || rules.exit != RangeState::kNone;
+    if (row.exit == RangeState::kNone || !has_rules)
         throw RangesError(bytes_text(summary.begin, summary.end) + ": the summary is not whole");
     if (row.records > 0) ranges_.push_back({summary.begin, summary.end, records_, row.first, row.last, state_});
     if (other_ != RangeState::kNone) {
-        const RulesRow& rules = summary.row(state_, other_);
         if (rules.parted != kBeforeRange) parted_ = rules.parted;
         if (rules.differ) divergence_ = Place{parted_, records_ + rules.records - 1};
         other_ = rules.exit;
