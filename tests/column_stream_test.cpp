@@ -75,7 +75,7 @@ Rows rows_of(ColumnStream& stream, std::size_t* batches = nullptr) {
 std::string sample(std::size_t records) {
     std::string text = "id,name,\"a note\",last\n";
     for (std::size_t i = 0; i < records; ++i) {
-        text += std::to_string(i) + ",\"Smith, \"\"" + std::to_string(i % 7) + "\"\"\"," +
+        text += std::to_string(i) + R"(,"Smith, "")" + std::to_string(i % 7) + R"(""",)" +
                 (i % 3 == 0   ? "\"two\nlines\""
                  : i % 3 == 1 ? ""
                               : "plain") +

@@ -11,10 +11,12 @@ TemporaryBlob::TemporaryBlob() {
     source_.name = temporary_name();
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): it changes the file
 void TemporaryBlob::append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation) {
     write_all(source_.file.get(), bytes, source_.name, cancellation);
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): likewise
 void TemporaryBlob::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
     while (!bytes.empty()) {
         const ssize_t size = ::pwrite(source_.file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));

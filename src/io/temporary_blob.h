@@ -20,11 +20,9 @@ public:
     TemporaryBlob& operator=(const TemporaryBlob&) = delete;
 
     // Appends to the file, which grows by nothing but this. One thread. Throws Cancelled too.
-    // NOLINTBEGIN(readability-make-member-function-const): both change the file
     void append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
     // Writes at an offset; bytes that were never written are zeros and take no space. Any thread.
     void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-    // NOLINTEND(readability-make-member-function-const)
 
     // To be called when all is written, before blob().
     void finish();

@@ -303,7 +303,7 @@ void ColumnStream::State::run() {
     }
     {
         const std::scoped_lock lock(mutex);
-        failure = thrown;
+        failure = std::move(thrown);  // next() alone ends the exception
         is_done = true;
     }
     changed.notify_all();

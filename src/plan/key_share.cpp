@@ -17,6 +17,12 @@ constexpr std::uint64_t kBlockSize = std::uint64_t{256} << 10;
 // So many keys ahead, their slots in the table are fetched.
 constexpr std::size_t kAhead = 16;
 
+// The size of the part to try next, if in one of this size no record ends.
+std::uint64_t larger(std::uint64_t size, Place record) {
+    if (size >= kMaxRecordLimit) throw_too_long(kMaxRecordLimit, record);
+    return std::min(size * 2, kMaxRecordLimit);
+}
+
 }  // namespace
 
 // Reads fields, by a stage's worker if there is a stage.
@@ -69,8 +75,7 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
             if (block.rows.empty()) return;
         }
         if (block.record_count() == 0 && !is_last) {
-            if (wanted >= kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {at.offset, at.record});
-            wanted = std::min(wanted * 2, kMaxRecordLimit);
+            wanted = larger(wanted, {at.offset, at.record});
             continue;
         }
         const std::size_t count = std::max<std::size_t>(block.record_count(), 1);  // 1: nothing but the mark
