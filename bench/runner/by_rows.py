@@ -39,7 +39,7 @@ OVER = {
 
 @dataclass
 class Keyed:
-    """An input with a column `k` of so many values, in no order."""
+    """An input whose column `k` has that number of values, in no order."""
 
     path: Path
     values: int

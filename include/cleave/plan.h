@@ -55,7 +55,7 @@ struct By {
     bool is_header_given = true;
     // A record without the field has the empty value, as an empty record has. Else it is an InputError.
     bool accepts_missing = false;
-    // Instead of one piece for each value, so many pieces: a value belongs to piece hash % buckets + 1, where hash is
+    // The number of pieces, instead of one for each value. A value belongs to piece hash % buckets + 1, where hash is
     // XXH3-64 with the seed 0, of several columns over the size of the value as 64 bits, little-endian, and the value,
     // for each. At least 1, at most kMostKeys.
     std::optional<std::uint64_t> buckets = std::nullopt;

@@ -29,7 +29,7 @@ private:
     std::size_t key_;
 };
 
-// Without `hive`, a name has at most so many bytes, and after them "@" and a number if another name is like it.
+// The most bytes of a name without `hive`. "@" and a number follow if another name is like it.
 constexpr std::size_t kMaxValueName = 200;
 
 // The names of `count` keys that all differ, in the order of their first records.

@@ -54,8 +54,8 @@ class Source:
 
     @staticmethod
     def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
-        """The present version of the input. Raises what the file system raises, if there is none, and UsageError for a
-        local path of anything but a plain file, such as a pipe: that has no ranges."""
+        """The present version of the input. Raises what the file system raises, if the input does not exist. Raises
+        UsageError for a local path of anything but a plain file, such as a pipe: that has no ranges."""
         text = os.fspath(path)
         options = dict(storage_options or {})
         if _is_local(text) and not _is_plain(_local(text)):
@@ -210,7 +210,7 @@ class Format:
         if "delimiter" not in given and "dialect" not in given and path.lower().endswith((".tsv", ".tab")):
             given["delimiter"] = "\t"
         found = cleave.open(head, header=has_header, **given).dialect
-        # quote and escape as bytes: b"" is none. What a preset alone can say stays with it.
+        # quote and escape as bytes; b"" means that there is no such byte. What only a preset can say stays with it.
         settled = {
             "delimiter": found.delimiter,
             "quote": found.quote or b"",
@@ -301,7 +301,7 @@ class Plan:
     names: list[str]
     pieces: list[Piece]
     line_break: bytes
-    """The first line break of the input, in quotes or not; LF if there is none."""
+    """The first line break of the input, in quotes or not. LF if the input has no line break."""
 
     def text(self) -> str:
         """The plan as JSON, without storage options."""
@@ -317,7 +317,7 @@ class Plan:
 
     @staticmethod
     def of_text(text: str, storage_options: Mapping[str, Any]) -> Plan:
-        """The plan of a text. Raises UsageError if it is none."""
+        """The plan of a text. Raises UsageError if the text is not that of a plan."""
         try:
             about = json.loads(text)
             names, line_break = about["names"], about["line_break"].encode()

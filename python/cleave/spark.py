@@ -11,9 +11,10 @@ fields or text behind a closing quote, records with different line ends, bytes t
 end.
 
 Options: ``pieces``, how many tasks read; or ``blocksize``, bytes that a task reads, 64 MiB by default. ``header``:
-false, if there is none. ``pageSize``: bytes that a task holds at a time, about. ``delimiter`` or ``sep``: a byte, ``,``
-by default as in Spark, or ``auto``, to find it in the first 64 KiB. ``quote``: a byte. ``storage.NAME``: an option of
-fsspec; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` are what they are in JSON, and all else is text.
+false, if the input has no header. ``pageSize``: about how many bytes a task holds at a time. ``delimiter`` or ``sep``:
+a byte, ``,`` by default as in Spark, or ``auto``, to find it in the first 64 KiB. ``quote``: a byte.
+``storage.NAME``: an option of fsspec; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` are what they are in
+JSON, and all else is text.
 
 The driver scans the file for the plan, with all its cores. ``read_csv`` lets the executors do so, by a first job. Needs
 cleave and pyarrow on every executor, and the file under the same path.
