@@ -242,7 +242,7 @@ std::size_t largest_json(const std::string& text, const Dialect& dialect) {
     }
     for (RulesRow& row : summary.rules) move(row.parted);
     summary.end = kFar + text.size() * kScale;
-    const InputVersion input{kFar * 2, std::string(200, 'v')};  // the longest name that the command takes
+    const InputVersion input{kFar * 2, std::string(128, 'v')};  // the longest name that the command takes
     const std::string json = range_text(summary, input);
     EXPECT_LE(json.size(), 1024U) << json;
     EXPECT_EQ(parse_range_text(json).summary, summary) << json;

@@ -32,7 +32,7 @@ bool is_plain(const std::string& text) {
 void take_version(const Given& given, Arguments& arguments) {
     const std::string* const version = given.text("input-version");
     if (version == nullptr) return;
-    constexpr std::size_t kMostSize = 200;  // a summary is at most 1 KiB
+    constexpr std::size_t kMostSize = 128;  // a summary is at most 1 KiB
     const auto escaped = static_cast<std::size_t>(
         std::ranges::count_if(*version, [](char byte) { return byte == '"' || byte == '\\'; }));
     if (version->empty() || version->size() + escaped > kMostSize) {
