@@ -141,7 +141,7 @@ def a_signal_ends_all(bench):
                     if pipe:
                         drip(process, place.job.data[:1 << 20], [1 << 16], keep_open=True)
                     wait_until(lambda: os.path.exists(pids) and lines_of(pids), "no command began")
-                    process.send_signal(sent)
+                    bench.signal(process, sent)
                     if pipe:  # the input ends after the process, for its end would let the run succeed
                         wait_until(lambda: process.poll() is not None, "the signal does not end the run")
                     run = finish(process)
@@ -272,11 +272,11 @@ def no_end_of_half_a_piece(bench):
     for round_ in range(bench.rounds(1)):
         for i, command in enumerate(WITNESSES):
             sent = bench.ending_signals[(i + round_) % len(bench.ending_signals)]
-            run = end_midway(bench, stream, command, True, lambda run: run.process.send_signal(sent))
+            run = end_midway(bench, stream, command, True, lambda run: bench.signal(run.process, sent))
             need(run.code == -sent, "%s of signal %d" % (run, sent))
         for sent in bench.ending_signals:
             for command in (SLOW_WITNESS, STUBBORN + SLOW_WITNESS):
-                run = end_midway(bench, place, command, False, lambda run: run.process.send_signal(sent))
+                run = end_midway(bench, place, command, False, lambda run: bench.signal(run.process, sent))
                 need(run.code == -sent, "%s of signal %d" % (run, sent))
 
 
@@ -289,7 +289,7 @@ def no_valid_xz_of_half_a_piece(bench):
         with family(bench, args) as run:
             wait_until(lambda: os.listdir(place.out), "no command began")
             time.sleep(wait_s)
-            run.process.send_signal(signal.SIGTERM)
+            bench.signal(run.process, signal.SIGTERM)
             ended = run.wait()
             run.expect_none_left()
         need(ended.code in (0, -signal.SIGTERM), "%s" % ended)
@@ -318,7 +318,7 @@ def killed_command(bench):
                     "exec 3<&0; setsid sh -c '%s' <&3 & sleep 0.5; exit 0" % WITNESS):
         run = end_midway(bench, place, "if test $CLEAVE_PIECE = 2; then %s; else %s; fi" % (command, WITNESS), True,
                          lambda run: None if "exit 0" not in command else
-                         (time.sleep(1), run.process.send_signal(signal.SIGTERM)))
+                         (time.sleep(1), bench.signal(run.process, signal.SIGTERM)))
         if "exit 0" not in command:
             expect_exit(run, 1, "was ended by signal 9" if "kill" in command else "exited with status 3", "(piece 2, byte ")
 
@@ -352,7 +352,7 @@ def closed_early(bench):
                     STUBBORN + "touch \"$FILE.now\"; exec < /dev/null; sleep 1000; sleep 1000"):
         for sent in (signal.SIGTERM, signal.SIGKILL):
             for from_pipe in (False, True):
-                end_midway(bench, place, command, from_pipe, lambda run: run.process.send_signal(sent))
+                end_midway(bench, place, command, from_pipe, lambda run: bench.signal(run.process, sent))
 
 
 def on_a_terminal(bench):

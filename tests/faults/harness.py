@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -343,6 +344,13 @@ def finish(process, timeout=TIMEOUT_S, data=None):
     return Run(process.returncode, stdout, stderr)
 
 
+def repeat_signal(process, number, pause_s=3):
+    time.sleep(pause_s)
+    while process.poll() is None:
+        process.send_signal(number)
+        time.sleep(pause_s)
+
+
 def drip(process, data, sizes, pause_s=0.0, keep_open=False):
     """Writes the data into the process in parts of those sizes, cyclically; a process that leaves ends it."""
     at = turn = 0
@@ -405,7 +413,8 @@ class Bench:
         # Signals that end the command. The thread sanitizer takes SIGPIPE for one that the thread has caused, calls the
         # handler at once, also in the middle of its own code, and crashes.
         self.ending_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        if b"__tsan_init" not in binary:
+        self.thread_sanitized = b"__tsan_init" in binary
+        if not self.thread_sanitized:
             self.ending_signals += (signal.SIGPIPE,)
         self.jobs, self.libraries, self.notes = {}, {}, []
         self.kind, self.divisor = Job, 1   # of splits
@@ -460,6 +469,13 @@ class Bench:
         return subprocess.Popen([*wrap, self.cleave, *args], env=env or self.environment(), stdin=stdin, stdout=stdout,
                                 stderr=stderr, start_new_session=True,
                                 preexec_fn=prepare if limits or before else None, **more)
+
+    def signal(self, process, number):
+        """Sends a signal that ends the command. The runtime of the thread sanitizer loses one in some hundred that come
+        while a thread forks: the handler is not called, and nothing is pending. So there it is sent until it works."""
+        process.send_signal(number)
+        if self.thread_sanitized:
+            threading.Thread(target=repeat_signal, args=(process, number), daemon=True).start()
 
     def run(self, args, *, timeout=TIMEOUT_S, data=None, **more):
         """Runs it to its end, with `data` in a pipe if there is any."""
