@@ -349,6 +349,45 @@ TEST(Plans, OnePieceOfVeryMany) {
     EXPECT_THROW(plan_piece(index, policy, 1), std::invalid_argument);
 }
 
+// Of files that are large enough for several threads, and of more pieces than are found at a time.
+TEST(Plans, AreTheSameByAnyNumberOfThreads) {
+    const std::size_t size = std::size_t{5} << 20;
+    for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {
+        Random random(seed);
+        const Dialect dialect = every_dialect_and_rule()[random.below(36)];
+        std::string text = random_csv(random, dialect, size, 1);
+        if (random.chance(50)) text.insert(text.size() / 3, size / 4, 'x');  // a record that many shares end in
+        std::vector<Policy> policies;
+        for (const std::uint64_t count :
+             {std::uint64_t{1}, 2 + random.below(20), 3000 + random.below(3000), std::uint64_t{100'000}}) {
+            Policy policy;
+            policy.header = kHeaderModes[random.below(4)];
+            policy.pieces = count;
+            policies.push_back(policy);
+            policy.balance = Balance::kRecords;
+            policies.push_back(policy);
+            policy = {};
+            policy.header = kHeaderModes[random.below(4)];
+            policy.records = count;
+            policies.push_back(policy);
+        }
+        for (const Policy& policy : policies) {
+            SCOPED_TRACE(testing::Message()
+                         << "seed " << seed << "; " << describe(policy) << "; " << describe(dialect));
+            const Plan plan = plan_of_bytes(text, dialect, {nullptr, 3, std::size_t{1} << 16}, policy);
+            expect_same(plan_of_bytes(text, dialect, {}, policy), plan);
+            const PlanCheck check(text, dialect, policy);
+            if (policy.records) {
+                check.expect_limits(plan);
+            } else if (policy.balance == Balance::kRecords) {
+                check.expect_equal_records(plan);
+            } else {
+                check.expect_shares(plan);
+            }
+        }
+    }
+}
+
 TEST(Plans, StopAtWhatTheCallerThrows) {
     const RecordIndex index(bytes_of("a\nb\nc\nd\n"), Dialect{}, Execution{});
     Policy policy;

@@ -1,8 +1,14 @@
+// The end of a piece by records alone, or by an even share of bytes or records, does not depend on the pieces before
+// it. Such ends are found side by side: each thread takes a run of neighbouring pieces and has a locator of its own.
+// The end of a piece by size, and of one whose records stay together, depends on the end of the piece before: one
+// thread finds them in order.
 #include "cleave/plan.h"
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
+#include "base/parallel.h"
 #include "plan/contract.h"
 #include "plan/key_runs.h"
 #include "plan/limits.h"
@@ -12,6 +18,13 @@ namespace {
 
 // An aligned cut is looked for in a window of 1 / kWindowsInPiece of a piece.
 constexpr std::uint64_t kWindowsInPiece = 100;
+
+// Ends that are found side by side at a time: they take 512 KiB.
+constexpr std::uint64_t kEndsAtOnce = std::uint64_t{1} << 15;
+// Runs of pieces for each thread, so that none waits long for the others.
+constexpr std::uint64_t kRunsOfThread = 4;
+// To walk fewer bytes takes less time than to start a thread.
+constexpr std::uint64_t kLeastWalk = std::uint64_t{4} << 20;
 
 // Finds the cuts of a policy.
 class Cuts {
@@ -25,6 +38,14 @@ public:
     }
 
     Boundary body() const { return body_; }
+
+    // The end of piece `number` of a policy whose pieces have independent ends. `from` is the end of an earlier one.
+    Boundary independent_end(std::uint64_t number, Boundary from) {
+        if (policy_.pieces) return after_share(number, *policy_.pieces, from);
+        const std::uint64_t records = end_.record - body_.record;
+        return locator_.start_of(body_.record +
+                                 (number <= records / *policy_.records ? number * *policy_.records : records));
+    }
 
     // The end of piece `number` that starts at `from`, by records and size. If the size limit ends the piece, an
     // aligned cut a little earlier is preferred.
@@ -113,6 +134,27 @@ private:
     std::optional<KeyRuns> runs_;  // with Policy::together
 };
 
+bool has_independent_ends(const Policy& policy) {
+    return !policy.together && (policy.pieces || (policy.records && !policy.size));
+}
+
+// The ends of pieces `first`, `first` + 1, ... of a policy whose pieces have independent ends.
+void find_ends(const RecordIndex& index, const Policy& policy, Cuts& cuts, std::uint64_t first,
+               std::span<Boundary> ends) {
+    const auto find = [&](Cuts& own, std::size_t begin, std::size_t end) {
+        Boundary last = own.body();
+        for (std::size_t i = begin; i < end; ++i) ends[i] = last = own.independent_end(first + i, last);
+    };
+    const std::uint64_t walk = std::min<std::uint64_t>(index.end().offset, ends.size() * index.block_size());
+    const unsigned threads = walk < kLeastWalk ? 1 : index.threads();
+    const std::uint64_t runs = std::min<std::uint64_t>(ends.size(), threads * kRunsOfThread);
+    if (threads == 1) return find(cuts, 0, ends.size());
+    parallel_for(runs, threads, [&](std::size_t run) {
+        Cuts own(index, policy);
+        find(own, ends.size() * run / runs, ends.size() * (run + 1) / runs);
+    });
+}
+
 }  // namespace
 
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size) {
@@ -147,6 +189,21 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
     const std::uint64_t header_size = cuts.body().offset;
     check_header_size(policy, header_size);
     Boundary from = cuts.body();
+    const Boundary end = index.end();
+    if (has_independent_ends(policy) && (policy.pieces || from != end)) {
+        const std::uint64_t pieces =
+            policy.pieces ? *policy.pieces : (end.record - from.record - 1) / *policy.records + 1;
+        std::vector<Boundary> ends;
+        for (std::uint64_t found = 0; found < pieces; found += ends.size()) {
+            ends.resize(std::min(pieces - found, kEndsAtOnce));
+            find_ends(index, policy, cuts, found + 1, ends);
+            for (std::size_t i = 0; i < ends.size(); ++i) {
+                take(cuts.piece(found + i + 1, from, ends[i]));
+                from = ends[i];
+            }
+        }
+        return header_size;
+    }
     if (policy.pieces) {
         for (std::uint64_t number = 1; number <= *policy.pieces; ++number) {
             const Boundary to = cuts.after_share(number, *policy.pieces, from);
@@ -155,7 +212,6 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
         }
         return header_size;
     }
-    const Boundary end = index.end();
     std::uint64_t number = 1;
     // A header alone makes one piece, if it is written at all.
     if (from == end && header_size_in(policy.header, number, header_size) > 0) take(cuts.piece(number, from, end));
