@@ -151,7 +151,7 @@ void RangeScan::take_blocks() {
     const std::size_t block_size = execution_.block_size;
     blocks_.resize((size + block_size - 1) / block_size);
     notes_.resize(blocks_.size());
-    std::size_t next = static_cast<std::size_t>(walked_end_ / block_size);
+    auto next = static_cast<std::size_t>(walked_end_ / block_size);
     if (walked_end_ % block_size != 0) {
         const std::uint64_t end = segment_end(walked_end_);
         const std::uint64_t from = walked_end_ - std::min<std::uint64_t>(walked_end_, kLookBack);
