@@ -4,12 +4,13 @@
   engines.py [--engines spark,dask] [--size 300M] [--workers N] [--rounds 3] [--data FOLDER] [--json FILE]
 
 Runs in a Python with the package and what is in tests/reach/requirements.txt; Spark needs Java, too. It reaches no
-network. To run it elsewhere, carry that environment's site-packages folder (for Spark and Dask alone: pyspark, py4j, dask,
-distributed, pandas, pyarrow and what they need), a JRE, and this file, and set PYTHONPATH and JAVA_HOME.
+network. To run it elsewhere, carry that environment's site-packages folder (pyspark 491 MB, pyarrow 170 MB, pandas and
+numpy 130 MB, the rest is small but for moto and sympy, which it does not need), a JRE and this file, and set PYTHONPATH
+and JAVA_HOME.
 
 Each round runs every job once, in a random order, after one round that is not counted. The table has the best time of
-each job, and the ratio to the job it is beside. Before, the rows of all readers are compared: their number, and the sum of a
-hash of each.
+each job, the ratio to the job it is beside, and the least processor time of all processes, which a busy machine changes
+less. Before, the rows of all readers are compared: their number, and the sum of a hash of each.
 """
 import argparse
 import importlib.metadata
@@ -50,8 +51,35 @@ def make_input(path, size):
             file.write(chunk)
 
 
+def processor_time():
+    """{process: seconds} of this process and all that come from it."""
+    parents, seconds = {}, {}
+    for number in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            with open("/proc/%d/stat" % number, encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:   # it has ended
+            continue
+        parents[number] = int(fields[1])
+        seconds[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def is_ours(number):
+        while number in parents and number != os.getpid():
+            number = parents[number]
+        return number == os.getpid()
+    return {number: value for number, value in seconds.items() if is_ours(number)}
+
+
+def timed(job):
+    """The result, the seconds and the processor's seconds of a job."""
+    before, begin = processor_time(), time.perf_counter()
+    result = job()
+    taken, after = time.perf_counter() - begin, processor_time()
+    return result, taken, sum(value - before.get(number, 0) for number, value in after.items())
+
+
 class Spark:
-    """Readers of Spark, each to the sink `noop`, which takes all columns of all rows. Executors are processes with one core each."""
+    """Readers of Spark, each to the sink `noop`, which takes all columns of all rows. Executors have one core each."""
 
     def __init__(self, path, workers):
         os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
@@ -82,9 +110,7 @@ class Spark:
         return read_csv(self.session, self.path, blocksize=BLOCK_SIZE)
 
     def time(self, reader):
-        begin = time.perf_counter()
-        reader().write.format("noop").mode("overwrite").save()
-        return time.perf_counter() - begin
+        return timed(lambda: reader().write.format("noop").mode("overwrite").save())[1:]
 
     def digest(self, reader):
         from pyspark.sql import functions
@@ -131,11 +157,7 @@ class Dask:
         return self.frame().compute()
 
     def time(self, reader):
-        begin = time.perf_counter()
-        result = reader()
-        taken = time.perf_counter() - begin
-        del result   # outside the timing
-        return taken
+        return timed(reader)[1:]
 
     def digest(self, reader):
         import pandas
@@ -152,7 +174,7 @@ class Dask:
 
 
 def measure(engine, rounds):
-    """{job: [seconds of each round]}, after all jobs gave the same rows."""
+    """{job: [(seconds, seconds of the processor) of each round]}, after all jobs gave the same rows."""
     jobs = engine.jobs()
     digests = {name: engine.digest(reader) for name, (reader, _) in jobs.items()}
     if len({str(digest) for digest in digests.values()}) != 1:
@@ -179,11 +201,13 @@ def versions(names):
 
 def report(title, engine, count, size, times):
     print("\n%s; %d workers; %d rows, %.0f MB\n" % (title, engine.workers, count, size / 1e6))
-    print("| job | best | MB/s | beside | times as fast |\n|---|---|---|---|---|")
+    print("| job | best | processor | MB/s | beside | times as fast |\n|---|---|---|---|---|---|")
+    best = {name: min(wall for wall, _ in values) for name, values in times.items()}
     for name, (_, beside) in engine.jobs().items():
-        best = min(times[name])
-        ratio = "%.2f" % (min(times[beside]) / best) if beside else ""
-        print("| `%s` | %.2f s | %.0f | %s | %s |" % (name, best, size / best / 1e6, beside or "", ratio), flush=True)
+        ratio = "%.2f" % (best[beside] / best[name]) if beside else ""
+        used = min(used for _, used in times[name])
+        print("| `%s` | %.2f s | %.2f s | %.0f | %s | %s |" % (
+            name, best[name], used, size / best[name] / 1e6, beside or "", ratio), flush=True)
 
 
 def size_of(text):

@@ -3,8 +3,8 @@
 
   scaling.py --cleave PATH [--counts 1,2,4] [--size 2G] [--rounds 5] [--data FOLDER] [--json FILE]
 
-By ranges: N processes `cleave scan -j 1 --range`, then `cleave plan`, then N processes `cleave cat -j 1 --plan -n K` into
-N files. Beside it: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one folder, which
+By ranges: N processes `cleave scan -j 1 --range`, then `cleave plan`, then N processes `cleave cat -j 1 --plan -n K`
+into N files. Beside it: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one folder, which
 should be in memory (tmpfs). Each round runs every job once, in a random order; the table has the best time of each, and
 ratios of the best times. Before the first round, the pieces of both ways are compared byte for byte.
 """
@@ -150,16 +150,16 @@ def cpu_name():
 
 
 def table(results, size):
-    lines = ["| N | scan | count | scan/count | plan | cat | scan+plan+cat | split | ratio | GB/s by ranges | speed-up |",
+    lines = ["| N | scan | count | scan/count | plan | cat | by ranges | split | ratio | GB/s by ranges | speed-up |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     first = None
     for count, times in results:
         best = {name: min(values) for name, values in times.items()}
         first = first or best["ranges"]
-        lines.append("| %d | %.0f ms | %.0f ms | %.2f | %.1f ms | %.0f ms | %.0f ms | %.0f ms | %.2f | %.1f | %.2f |" % (
-            count, 1e3 * best["scan"], 1e3 * best["count"], best["scan"] / best["count"], 1e3 * best["plan"],
-            1e3 * best["cat"], 1e3 * best["ranges"], 1e3 * best["split"], best["ranges"] / best["split"],
-            size / best["ranges"] / 1e9, first / best["ranges"]))
+        ms = {name: "%.4g ms" % (1e3 * seconds) for name, seconds in best.items()}
+        lines.append("| %d | %s | %s | %.2f | %s | %s | %s | %s | %.2f | %.1f | %.2f |" % (
+            count, ms["scan"], ms["count"], best["scan"] / best["count"], ms["plan"], ms["cat"], ms["ranges"],
+            ms["split"], best["ranges"] / best["split"], size / best["ranges"] / 1e9, first / best["ranges"]))
     return "\n".join(lines)
 
 
