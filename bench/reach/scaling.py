@@ -4,9 +4,9 @@
   scaling.py --cleave PATH [--counts 1,2,4] [--size 2G] [--rounds 5] [--data FOLDER] [--json FILE]
 
 By ranges: N processes `cleave scan -j 1 --range`, then `cleave plan`, then N processes `cleave cat -j 1 --plan -n K`
-into N files. Beside it: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one folder, which
-should be in memory (tmpfs). Each round runs every job once, in a random order; the table has the best time of each, and
-ratios of the best times. Before the first round, the pieces of both ways are compared byte for byte.
+into N files. Beside it: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one folder,
+which should be in memory (tmpfs). Each round runs every job once, in a random order; the table has the best time of
+each, and ratios of the best times. Before the first round, the pieces of both ways are compared byte for byte.
 """
 import argparse
 import filecmp
