@@ -212,9 +212,10 @@ void check_every_range(const std::string& text, const Dialect& dialect) {
     }
 }
 
-void check_large(const std::string& text, const Dialect& dialect) {
+void check_large(const std::string& text, const Dialect& dialect, std::size_t block_size) {
     const RangeMachine machine(dialect);
     Execution execution;
+    execution.block_size = block_size;
     execution.threads = 2;
     const std::array<std::size_t, 5> ends = {1, 70'000, 70'001, text.size() - 5, text.size()};
     std::size_t begin = 0;

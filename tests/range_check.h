@@ -30,8 +30,8 @@ void check_ranges(const std::string& text, const Dialect& dialect, const std::ve
 // The same of every range of the text, but for plans: and composes every two neighbours.
 void check_every_range(const std::string& text, const Dialect& dialect);
 
-// Of a text of several blocks of the usual size, cut at a few places.
-void check_large(const std::string& text, const Dialect& dialect);
+// Of a text of several blocks, cut at a few places.
+void check_large(const std::string& text, const Dialect& dialect, std::size_t block_size = std::size_t{1} << 20);
 
 // The size of the text's summary, if its numbers had 13 digits.
 std::size_t largest_json(const std::string& text, const Dialect& dialect);

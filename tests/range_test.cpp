@@ -106,6 +106,29 @@ TEST(RangeTest, LargeRanges) {
     }
 }
 
+// Readers that are wrong about the field go on beside those that are right, and find its doubled quotes suspect. Blocks
+// are longer than what a rescan takes for its first record starts.
+TEST(RangeTest, RangesInsideALongField) {
+    for (unsigned seed = 0; seed < 12; ++seed) {
+        Random random(seed);
+        const Dialect dialect = dialect_of(seed % 4 == 3 ? Terminator::kAny : Terminator::kLf, false,
+                                           seed % 3 == 2 ? Quoting::kAnywhere : Quoting::kFieldStart);
+        std::string text = "a,b\n1,\"";
+        while (text.size() < (kSanitized ? 300'000U : 600'000U)) {
+            text += random_noise(random, "abcdefgh ", random.below(60));
+            const std::size_t kind = random.below(20);
+            text += kind < 4                     ? " \"\""
+                    : kind == 4 && seed % 2 == 1 ? "\r\n"
+                    : kind < 6                   ? ",\"\"x"
+                    : kind < 9                   ? ","
+                                                 : "\n";
+        }
+        text += "\"\n" + random_csv(random, dialect, 200'000, 0);
+        check_large(text, dialect, 10'000 + random.below(90'000));
+        ASSERT_FALSE(HasFailure()) << seed << ' ' << describe(dialect);
+    }
+}
+
 // Of long ranges far into a large input.
 TEST(RangeTest, JsonIsShort) {
     std::size_t largest = 0;

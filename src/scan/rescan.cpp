@@ -22,9 +22,15 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
     const Markup markup = markup_of(dialect_);
     const std::size_t evidence = std::min(block.size(), kEvidenceSize);
     const BlockSummary head = kernel_->summarise[markup.variant](markup, block.data(), evidence, summarised.before);
+    return rescan(block, summarised, head.suspect[0] != 0 && head.suspect[1] == 0);
+}
+
+Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBlock& summarised, bool inside) {
+    Rescan rescan;
+    rescan.inside = inside;
     Carry before = summarised.before;
-    before.inside = head.suspect[0] != 0 && head.suspect[1] == 0 ? 1 : 0;
-    if (summarised.summary.suspect[before.inside] == 0) return {};
+    before.inside = inside ? 1 : 0;
+    if (summarised.summary.suspect[before.inside] == 0) return rescan;
 
     if (!walker_) walker_.emplace(dialect_, *kernel_, 0);
     ComparingWalker& walker = *walker_;
@@ -36,10 +42,9 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
         if (const auto last = Walker::last_of(walker.walk(part))) begin = done + *last;
         done += part.size();
     }
-    if (!begin) return {};
+    if (!begin) return rescan;
     // The comparison starts again: the rules agree at a record start.
     walker.compare_from(*begin, 0, State::kRecordStart);
-    Rescan rescan;
     rescan.begin = rescan.end = static_cast<std::uint32_t>(*begin);
     walker.pass(block.subspan(*begin, done - *begin));
     for (; done < block.size(); done = walker.offset()) {

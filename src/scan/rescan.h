@@ -22,6 +22,7 @@ struct Rescan {
     std::uint32_t end = 0;      // the second; `begin` if nothing was found
     std::uint32_t records = 0;  // that start in [begin, end) by the dialect's rule
     bool diverged = false;      // from `begin` on the rules start different records in the block
+    bool inside = false;        // whether the block was walked as if it began inside quotes
 };
 
 // For one thread at a time.
@@ -32,6 +33,9 @@ public:
 
     // Walks the block if it is suspect from its likely state on.
     Rescan rescan(std::span<const std::uint8_t> block, const SummarisedBlock& summarised);
+
+    // Walks the block if it is suspect from outside or inside quotes on.
+    Rescan rescan(std::span<const std::uint8_t> block, const SummarisedBlock& summarised, bool inside);
 
 private:
     Dialect dialect_;

@@ -11,8 +11,12 @@
 // By field-start, a reader that is wrong about quotes stands right after a few of them; and in a text without quotes no
 // block is suspect. So mostly one or two rows a block come from its summary, and a range costs one scan. Offsets within
 // a block that came from its summary are not known; they are found at the end, by a walk of the few blocks in question.
+//
+// If the range begins inside a long quoted field, a reader that is wrong about it finds quotes in unquoted fields, and
+// all of its blocks are suspect. So the workers rescan them from outside and from inside quotes, and the walks above
+// skip nearly all of each block. Once only one of these readers is left, that would be in vain. So blocks are taken in
+// batches, which grow: what was rescanned in vain is then never much more than what had to be.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -23,12 +27,12 @@
 #include "cleave/range_summary.h"
 #include "dialect/contract.h"
 #include "kernels/markup.h"
-#include "scan/block_summariser.h"
 #include "scan/carry.h"
 #include "scan/comparing_walker.h"
 #include "scan/contract.h"
 #include "scan/first_starts.h"
 #include "scan/range_machine.h"
+#include "scan/range_notes.h"
 
 namespace cleave {
 namespace {
@@ -37,6 +41,7 @@ constexpr std::size_t kExactSize = 256;                     // bytes taken from 
 constexpr std::size_t kLeastExactSize = 4;                  // past a byte order mark, wherever the range begins
 constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // where the walks that go on have mostly met
 constexpr std::size_t kPartSize = std::size_t{64} << 10;
+constexpr std::size_t kFirstBatch = 16;  // blocks; at least 4 for each thread
 constexpr std::uint64_t kMaxEnd = std::uint64_t{1} << 58;
 
 // An offset that is to be found in the segment that begins at `begin`, by a walk from `state`. `begin` counts from the
@@ -54,43 +59,12 @@ std::optional<Sought> decode(std::uint64_t offset) {
     return Sought{(offset & ~kSought) >> 3, static_cast<State>(offset & 7)};
 }
 
-// Notes, of each block without a record start from inside quotes, which quote is open at its end. Mostly it holds no
-// quote at all, and that is seen at the speed of a cache.
-class OpenQuotes final : public KernelSummariser {
-public:
-    // The quote that opened in the block if it was entered inside quotes; kBeforeRange if none did; nothing if that was
-    // not looked for. Offsets count from the start of the range.
-    std::optional<std::uint64_t> find(std::size_t number) const { return blocks_[number]; }
-
-    void resize(std::size_t count) { blocks_.resize(count); }
-
-private:
-    void reported(const BlockedInput& input, std::size_t number, std::span<const std::uint8_t> bytes,
-                  const BlockReport& report) override {
-        const SummarisedBlock& block = report.summarised;
-        const BlockSummary& summary = block.summary;
-        if (summary.records[1] != 0 || summary.suspect[1] != 0 || summary.flips != 0 || !block.well_known) return;
-        blocks_[number] = kBeforeRange;
-        const auto& quote = input.dialect.quote;
-        if (!quote || std::memchr(bytes.data(), *quote, bytes.size()) == nullptr) return;
-        Carry before = block.before;
-        before.inside = 1;
-        Walker walker(input.dialect, *input.execution.kernel, 0);
-        walker.seek(input.begin_of(number), 0, state_of(before, input.dialect.escape_scope));
-        walker.pass(bytes);
-        if (walker.open_end() != 0) blocks_[number] = walker.open_end() - 1;
-    }
-
-    std::vector<std::optional<std::uint64_t>> blocks_;
-};
-
 // A part of the range with what is known of it.
 struct Segment {
     std::uint64_t begin;  // from the start of the range
     std::uint64_t end;
-    const BlockReport* report;          // nullptr: it is walked
-    std::optional<std::uint64_t> open;  // as OpenQuotes::find()
-    std::optional<Carry> after;         // the carry at its end, `inside` left 0; set if there is a report that knows it
+    const BlockReport* report;   // nullptr: it is walked
+    std::optional<Carry> after;  // the carry at its end, `inside` left 0; set if there is a report that knows it
 };
 
 class RangeScan {
@@ -109,7 +83,8 @@ public:
     RangeSummary run();
 
 private:
-    void summarise_blocks();
+    void take_blocks();
+    bool walks_both_ways() const;
     void take(const Segment& segment);
     Segment block(std::size_t number) const;
     void add_row(const Segment& segment, State state, bool is_compared, RangeSummary& rows);
@@ -121,6 +96,9 @@ private:
     std::uint64_t find_last(std::uint64_t offset);
     std::uint64_t find_open(std::uint64_t offset);
     std::uint64_t segment_end(std::uint64_t begin) const;
+    std::size_t number_of(const Segment& segment) const {
+        return static_cast<std::size_t>(segment.begin / execution_.block_size);
+    }
     std::span<const std::uint8_t> lend(std::uint64_t begin, std::uint64_t end) {
         return blob_.lend(begin, static_cast<std::size_t>(end - begin), buffer_);
     }
@@ -136,7 +114,8 @@ private:
     std::uint64_t exact_end_ = 0;   // the segments: [0, exact_end_), [exact_end_, walked_end_), up to the next block
     std::uint64_t walked_end_ = 0;  // boundary, and the blocks from there on
     std::vector<BlockReport> blocks_;
-    OpenQuotes open_quotes_;
+    std::size_t reported_end_ = 0;  // the blocks before it have reports
+    RangeNotes notes_;
     RangeSummary sum_;
     std::vector<std::uint8_t> buffer_;
 };
@@ -151,13 +130,10 @@ RangeSummary RangeScan::run() {
     const std::size_t block_size = execution_.block_size;
     exact_end_ = std::min<std::uint64_t>(size, std::clamp(block_size, kLeastExactSize, kExactSize));
     walked_end_ = std::min<std::uint64_t>(size, std::max<std::uint64_t>(exact_end_, std::min(block_size, kWalkedSize)));
-    summarise_blocks();
     sum_ = machine_.summarise(lend(0, exact_end_), begin_);
-    if (exact_end_ < walked_end_) take({exact_end_, walked_end_, nullptr, std::nullopt, std::nullopt});
-    for (std::uint64_t at = walked_end_; at < size; at = segment_end(at)) {
-        if (cancellation_ != nullptr) cancellation_->throw_if_requested();
-        take(block(static_cast<std::size_t>(at / block_size)));
-    }
+    if (exact_end_ < walked_end_) take({exact_end_, walked_end_, nullptr, std::nullopt});
+    if (execution_.meter != nullptr) execution_.meter->scanned += walked_end_;
+    if (walked_end_ < size) take_blocks();
     blob_.throw_if_lost();
     for (RangeRow& row : sum_.states) {
         row.first = find_first(row.first);
@@ -170,32 +146,54 @@ RangeSummary RangeScan::run() {
 }
 
 // Block 0 begins with the bytes that are walked. What is left of the block in which these end is summarised here.
-void RangeScan::summarise_blocks() {
+void RangeScan::take_blocks() {
     const std::uint64_t size = blob_.size();
     const std::size_t block_size = execution_.block_size;
-    if (execution_.meter != nullptr) execution_.meter->scanned += std::min<std::uint64_t>(size, walked_end_);
-    if (walked_end_ == size) return;
     blocks_.resize((size + block_size - 1) / block_size);
-    open_quotes_.resize(blocks_.size());
-    const auto partial = static_cast<std::size_t>(walked_end_ / block_size);
-    const std::size_t first = walked_end_ % block_size == 0 ? partial : partial + 1;
-    if (first > partial) {
+    notes_.resize(blocks_.size());
+    auto next = static_cast<std::size_t>(walked_end_ / block_size);
+    if (walked_end_ % block_size != 0) {
         const std::uint64_t end = segment_end(walked_end_);
         const std::uint64_t from = walked_end_ - std::min<std::uint64_t>(walked_end_, kLookBack);
         const auto bytes = lend(from, end);
-        blocks_[partial].summarised = summarise_block(bytes, 0, walked_end_ - from, bytes.size(), dialect_, kernel_);
+        blocks_[next].summarised = summarise_block(bytes, 0, walked_end_ - from, bytes.size(), dialect_, kernel_);
         if (execution_.meter != nullptr) execution_.meter->scanned += end - walked_end_;
+        reported_end_ = next + 1;
+        take(block(next++));
     }
-    if (first == blocks_.size()) return;
     const BlockedInput input{blob_, size, 0, dialect_, execution_, cancellation_};
-    open_quotes_.summarise(input, first, std::span(blocks_).subspan(first));
+    std::size_t batch = std::max<std::size_t>(kFirstBatch, std::size_t{4} * execution_.threads);
+    for (; next < blocks_.size(); batch *= 2) {
+        const bool both_ways = walks_both_ways();
+        notes_.rescan_both(both_ways);
+        reported_end_ = both_ways ? std::min(next + batch, blocks_.size()) : blocks_.size();
+        notes_.summarise(input, next, std::span(blocks_).subspan(next, reported_end_ - next));
+        for (; next < reported_end_; ++next) {
+            if (cancellation_ != nullptr) cancellation_->throw_if_requested();
+            take(block(next));
+        }
+    }
+}
+
+// Whether suspect blocks may have to be walked both from outside and from inside quotes.
+bool RangeScan::walks_both_ways() const {
+    std::array<bool, 2> walks{};
+    const bool heeds_suspects = dialect_.quoting == Quoting::kFieldStart || escape_use(dialect_) == EscapeUse::kQuoted;
+    for (std::size_t i = 0; i < kRangeStateCount; ++i) {
+        const auto state = static_cast<RangeState>(i);
+        const RangeState exit = sum_.row(state).exit;
+        if (exit == RangeState::kNone) continue;
+        const bool is_compared = sum_.row(state, state).exit == exit;
+        if (heeds_suspects || is_compared) walks[is_quoted(machine_.exact(exit)) ? 1 : 0] = true;
+    }
+    return walks[0] && walks[1];
 }
 
 Segment RangeScan::block(std::size_t number) const {
     const std::uint64_t begin = std::max<std::uint64_t>(number * execution_.block_size, walked_end_);
-    Segment segment{begin, segment_end(begin), &blocks_[number], open_quotes_.find(number), std::nullopt};
+    Segment segment{begin, segment_end(begin), &blocks_[number], std::nullopt};
     if (!segment.report->summarised.well_known) return segment;
-    if (number + 1 < blocks_.size()) {
+    if (number + 1 < reported_end_) {
         segment.after = blocks_[number + 1].summarised.before;
     } else {
         std::vector<std::uint8_t> buffer;
@@ -253,7 +251,8 @@ void RangeScan::add_row(const Segment& segment, State state, bool is_compared, R
     if (!is_compared) comparing_.stop_comparing();
     const auto bytes = lend(segment.begin, segment.end);
     const bool has_rescan = segment.report != nullptr && segment.begin % execution_.block_size == 0;
-    pass_by(comparing_, bytes, has_rescan ? segment.report->rescan : Rescan{});
+    pass_by(comparing_, bytes,
+            has_rescan ? notes_.rescan(number_of(segment), *segment.report, is_quoted(state)) : Rescan{});
     RangeRow row;
     row.records = comparing_.records();
     row.exit = range_state(machine_.settled(comparing_.state()));
@@ -303,9 +302,10 @@ bool RangeScan::add_row_by_summary(const Segment& segment, State state, bool is_
     if (row.records > 0) row.first = row.header = row.last = here;
     if (may_be_open(exit)) {
         const bool opens_here = row.records > 0 || (inside == 0 && state != State::kQuoteInQuoted);
-        const bool is_noted = inside == 1 && is_quoted(exit) && segment.open;
+        const auto& open = notes_.open_quote(number_of(segment));
+        const bool is_noted = inside == 1 && is_quoted(exit) && open;
         if (!opens_here && !is_noted) return false;
-        const auto noted = [&] { return *segment.open == kBeforeRange ? kBeforeRange : begin_ + *segment.open; };
+        const auto noted = [&] { return *open == kBeforeRange ? kBeforeRange : begin_ + *open; };
         row.open = opens_here ? here : noted();
     }
     rows.row(range_state(state)) = row;

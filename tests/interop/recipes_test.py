@@ -295,6 +295,59 @@ def slurm(bench):
         at.expect_bytes(["direct.%d.gz" % k for k in range(1, 17)], HEADER, unzip)
 
 
+def ranges_by_parallel(bench):
+    """Ranges, by GNU parallel"""
+    bench.need_tool("parallel")
+    with kitchen(bench, "Ranges, by GNU parallel") as at:
+        at.cook()
+        at.expect_bytes(["piece.%d.csv" % k for k in range(1, 9)], HEADER)
+        # The same with a summary that is not whole, and with a file that changes behind the plan.
+        for spoil, code in ((lambda: write(at.path("range.3.json"), read(at.path("range.3.json"))[:-9]), 3),
+                            (lambda: os.unlink(at.path("range.3.json")), 3)):
+            spoil()
+            done = finish(at.start(["bash", "-c", "cleave plan -n 8 range.[0-7].json"]), RUN_TIMEOUT_S)
+            need(done.code == code and not done.stdout, "a plan was made: %s" % done)
+        write(at.path("big.csv"), at.data)
+        done = finish(at.start(["cleave", "cat", "--plan", "plan.json", "-n", "3", "big.csv"]), RUN_TIMEOUT_S)
+        need(done.code == 4 and not done.stdout, "a piece of another version was read: %s" % done)
+
+
+# Runs the tasks of a job at once, if it may: those before it have succeeded.
+SBATCH = """#!/usr/bin/env python3
+import os, re, subprocess, sys
+script = sys.argv[-1]
+after = [word.split(":")[1] for word in sys.argv if word.startswith("--dependency=afterok:")]
+if any(os.path.exists(number + ".failed") or not os.path.exists(number + ".done") for number in after):
+    sys.exit("the job before failed")
+array = re.search(r"^#SBATCH --array=(\\d+)-(\\d+)$", open(script).read(), re.MULTILINE)
+tasks = range(int(array[1]), int(array[2]) + 1) if array else [None]
+failed = 0
+for task in tasks:
+    more = {} if task is None else {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_COUNT": str(len(tasks))}
+    failed += subprocess.run(["bash", script], env={**os.environ, **more}).returncode != 0
+number = "1" + str(len([name for name in os.listdir() if name.endswith((".done", ".failed"))]))
+open(number + (".failed" if failed else ".done"), "w").close()
+print(number)
+"""
+
+
+def ranges_by_slurm(bench):
+    """Ranges, by a Slurm array"""
+    with kitchen(bench, "Ranges, by a Slurm array") as at:
+        program = write(at.path("bin/sbatch"), SBATCH.encode())
+        os.chmod(program, 0o755)
+        at.cook()
+        at.expect_bytes(["result.%d.gz" % k for k in range(1, 17)], HEADER, unzip)
+
+
+def ranges_by_ray(bench):
+    """Ranges, by Ray"""
+    common.module("ray")
+    with kitchen(bench, "Ranges, by Ray") as at:
+        (lines,) = at.cook()
+        at.expect_parts(lines, 8)
+
+
 def token_of(key, value, context):
     """What hmac(KEY, context=CONTEXT) writes."""
     own = hmac.digest(key, b"\xffcleave context 1" + context, "sha256")
@@ -415,6 +468,7 @@ CHECKS = [
     python_recipe("Polars", "polars"),
     python_recipe("pyarrow", "pyarrow"), duckdb, clickhouse, postgresql,
     python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark, make, slurm,
+    ranges_by_parallel, ranges_by_slurm, ranges_by_ray,
     postgresql_redacted, duckdb_redacted, vendor,
     partitions("Partitions in DuckDB", "sales.fetchall()", "duckdb"),
     partitions("Partitions in pyarrow", "zip(*(sales[name].to_pylist() for name in ('id', 'region', 'amount', 'note')))",
@@ -426,12 +480,12 @@ CHECKS = [
 
 # Programs and modules that a recipe's program must find before it can miss its input.
 NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",),
-          "Partitions in Spark": ("java",)}
+          "Partitions in Spark": ("java",), "Ranges, by GNU parallel": ("parallel",)}
 MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
            "Dask": ("dask.dataframe", "pandas"), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
-           "Partitions in Spark": ("pyspark",)}
-RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|redacted.*|refunds\.redacted.*|vendor|report\.json"
+           "Partitions in Spark": ("pyspark",), "Ranges, by Ray": ("ray",)}
+RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
                     r"|sales|regions)$")
 
 

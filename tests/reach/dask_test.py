@@ -34,9 +34,9 @@ def cluster(directory):
     import dask
     with dask.config.set({"distributed.scheduler.allowed-failures": 10,
                           "distributed.worker.multiprocessing-method": "spawn"}):
-        with distributed.LocalCluster(WORKERS, threads_per_worker=1, processes=True, dashboard_address=None,
+        with distributed.LocalCluster(n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None,
                                       local_directory=directory) as local, distributed.Client(local) as client:
-            client.wait_for_workers(WORKERS)
+            client.wait_for_workers(WORKERS, timeout=120)
             yield client
 
 

@@ -13,6 +13,8 @@ import io
 import logging
 import os
 import random
+import socket
+import struct
 import sys
 import threading
 import time
@@ -22,7 +24,8 @@ import common
 from harness import need
 
 BLOCK = 100000
-FAULTS = ("fail", "refuse", "slow", "cut", "short", "whole", "other", "reset")
+FAULTS = ("fail", "refuse", "slow", "cut", "short", "whole", "other", "reset", "silent")
+TIMEOUT_S = 5   # of the client
 
 
 class Proxy(ThreadingHTTPServer):
@@ -71,8 +74,13 @@ class Handler(BaseHTTPRequestHandler):
         got = upstream.getresponse()
         data = got.read()
         status, length = got.status, len(data)
-        if fault == "reset":
-            self.connection.close()
+        if fault in ("reset", "silent"):
+            if fault == "silent":   # until the client gives up
+                time.sleep(TIMEOUT_S + 1)
+            # The connection ends by a reset as soon as it is closed.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            upstream.close()
             return
         if fault == "slow":
             time.sleep(1)
@@ -122,7 +130,7 @@ def store():
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     options = {"key": "cleave", "secret": "cleave", "endpoint_url": "http://127.0.0.1:%d" % proxy.server_address[1],
                "client_kwargs": {"region_name": "us-east-1"},
-               "config_kwargs": {"retries": {"max_attempts": 1}, "read_timeout": 30}}
+               "config_kwargs": {"retries": {"max_attempts": 1}, "read_timeout": TIMEOUT_S}}
     system(options).call_s3("create_bucket", Bucket="bucket")
     return proxy, options
 

@@ -5,6 +5,7 @@
 """
 import os
 import random
+import subprocess
 import sys
 
 import common
@@ -62,5 +63,21 @@ def options(bench):
     need(CleaveDataSource(words)._storage == wanted, "storage options are %s" % CleaveDataSource(words)._storage)
 
 
+def other_locale(bench):
+    """Without a UTF-8 locale Java cannot name the file, and it is read all the same; a folder is an error"""
+    bench.need_tool("java")
+    common.module("pyspark")
+    folder = os.path.join(bench.root, "\u6771\u4eac")
+    os.mkdir(folder)
+    write(os.path.join(folder, "\u00e9t\u00e9.csv"), b'a,b\n1,"x\ny"\n2,z\n')
+    done = subprocess.run([sys.executable, "-B", os.path.join(common.HERE, "sparks.py"), folder, "\u00e9t\u00e9.csv"],
+                          env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.PIPE, text=True, timeout=300)
+    need(done.returncode == 0, "exit status %d" % done.returncode)
+    encoding, *found = done.stdout.splitlines()
+    need(encoding != "UTF-8", "Java's encoding is UTF-8 in the locale C: the check cannot fail")
+    rows = "[('1', 'x\\ny'), ('2', 'z')]"
+    need(found == [rows, rows, "UsageError"], "it says %s" % found)
+
+
 if __name__ == "__main__":
-    sys.exit(common.harness.main(__doc__, [odd_files, random_files, options]))
+    sys.exit(common.harness.main(__doc__, [odd_files, random_files, options, other_locale]))

@@ -1,4 +1,10 @@
-"""Spark, for the tests of its data source."""
+"""Spark, for the tests of its data source.
+
+As a program, prints Java's encoding of names, the rows of a file by both ways to read it, and what comes of reading its
+folder.
+
+  sparks.py FOLDER NAME
+"""
 import functools
 import os
 import re
@@ -21,7 +27,8 @@ def session(master):
     from pyspark.sql import SparkSession
     from cleave.spark import CleaveDataSource
     spark = (SparkSession.builder.master(master).appName("cleave reach")
-             .config("spark.ui.enabled", "false").config("spark.executor.memory", "900m")
+             .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+             .config("spark.executor.memory", "900m")
              .config("spark.driver.host", "127.0.0.1").config("spark.task.maxFailures", "8").getOrCreate())
     spark.sparkContext.setLogLevel("OFF")
     spark.dataSource.register(CleaveDataSource)
@@ -62,3 +69,20 @@ def compared(spark, path, pieces, header=True):
     wanted = rows(by_spark(spark, path, header))
     need(found == wanted, "%s: %s instead of %s" % (path, found, wanted))
     return True
+
+
+def main(folder, name):
+    from cleave.spark import read_csv
+    spark = session("local[1]")
+    print(spark._jvm.java.lang.System.getProperty("sun.jnu.encoding"))
+    path = os.path.join(folder, name)
+    for frame in (by_cleave(spark, path, pieces=2), read_csv(spark, path, pieces=2)):
+        print([tuple(row) for row in frame.collect()])
+    try:
+        by_cleave(spark, folder).collect()
+    except Exception as error:
+        print("UsageError" if "cleave._errors.UsageError: " in str(error) else error)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
