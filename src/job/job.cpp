@@ -23,6 +23,7 @@
 #include "cleave/names.h"
 #include "cleave/value_names.h"
 #include "io/copy.h"
+#include "io/fd.h"
 #include "io/page_cache.h"
 #include "job/by_value.h"
 #include "job/input_cancellation.h"
@@ -195,7 +196,7 @@ private:
 
     // What a piece consists of.
     std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const {
-        if (by_value_) return by_value_->plan().parts(piece.number);
+        if (by_value_) return by_value_->parts(piece.number);
         room = {BlobRange{0, header_size_in(policy_.header, piece.number, report_.header_size)},
                 BlobRange{piece.start, piece.length}};
         return room;
@@ -265,12 +266,33 @@ private:
             are_there = target_->prepare(pieces_, paths,
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
+        if (is_scattered(are_there)) return write_scattered(paths);
         const bool reads_parts = output_.checksum || std::ranges::find(are_there, 0) != are_there.end();
         if (by_value_ && !output_.dry_run && reads_parts) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
         write_side_by_side(threads,
                            [&](std::size_t i) { write_piece(pieces_[i], std::move(paths[i]), are_there[i] != 0); });
+    }
+
+    // Whether pieces are written as their records come. They are all open at once.
+    bool is_scattered(std::span<const char> are_there) const {
+        return by_value_ && !pieces_.empty() && target_->takes_any_order() &&
+               std::ranges::find(are_there, 1) == are_there.end() && by_value_->plan().is_scattered_well() &&
+               pieces_.size() <= descriptor_limit() / 4;
+    }
+
+    void write_scattered(std::vector<std::string>& paths) {
+        std::vector<std::unique_ptr<PieceOutput>> outputs;
+        outputs.reserve(pieces_.size());
+        write_to(*target_, [&] {
+            for (std::size_t i = 0; i < pieces_.size(); ++i) outputs.push_back(target_->open(pieces_[i], paths[i]));
+            by_value_->scatter(outputs, policy_.header, job_.execution.meter);
+        });
+        write_side_by_side(job_.execution.threads, [&](std::size_t i) {
+            const PieceResult result = outputs[i]->finish(pieces_[i]);
+            reports_.finished(pieces_[i], std::move(paths[i]), result);
+        });
     }
 
     // As cut_by_index(), of what the stage writes. It is measured only where the plan, a name or a command needs it.
@@ -346,7 +368,7 @@ private:
         const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         if (by_value_) {
             Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
-            gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+            gatherer.write(by_value_->parts(piece.number), header_size, output);
             return by_value_->throw_if_lost();
         }
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
@@ -404,7 +426,7 @@ private:
         const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
         std::vector<Piece> planned;
         if (by_value_) {
-            by_value_->plan() = ValuePlan(again, policy_);
+            by_value_->plan_again(again, policy_);
             planned = by_value_->plan().take_pieces();
         } else {
             plan_all(again, planned);

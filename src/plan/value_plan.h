@@ -1,4 +1,5 @@
-// The plan of pieces by value: for each piece the ranges of the input that it consists of. Plain data; writes nothing.
+// The plan of pieces by value: which piece each record goes to, and for each piece the ranges of the input that it
+// consists of. Plain data; opens no piece.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,15 @@
 
 #include "cleave/plan.h"
 #include "io/copy.h"
+#include "io/scatter.h"
 #include "io/scratch_memory.h"
 #include "io/temporary_blob.h"
 #include "plan/key_field.h"
 #include "plan/key_table.h"
+#include "plan/route.h"
 
 namespace cleave {
 
-class Route;
 class Stage;
 struct KeyShare;
 
@@ -50,6 +52,16 @@ public:
     const std::vector<Piece>& pieces() const { return pieces_; }
     // The same, for one call: pieces() is empty afterwards.
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
+
+    // Writes the bodies of all pieces as the records come. write(i, offset, bytes) writes to piece i, from 0; the
+    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. Not after
+    // list_parts(). Throws what Blob::lend() and `write` throw, Cancelled.
+    void scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const;
+    // Whether each thread has room for buffers of 16 KiB at least.
+    bool is_scattered_well() const;
+
+    // Finds out what pieces consist of. To be called once before parts(). Throws std::system_error.
+    void list_parts();
     // What piece `number`, from 1, consists of, the header included.
     std::span<const BlobRange> parts(std::uint64_t number) const {
         return parts_.as<BlobRange>().subspan(first_parts_[number - 1],
@@ -85,14 +97,28 @@ public:
     std::uint64_t most_of_key() const { return most_of_key_; }
 
 private:
-    void merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<std::vector<std::uint32_t>> pieces_of);
-    void divide(std::span<KeyShare> shares, std::span<const std::vector<std::uint32_t>> pieces_of);
-    void list_parts(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of, unsigned threads);
+    // What a share has for a piece.
+    struct Amount {
+        std::uint32_t piece;    // from 0
+        std::uint64_t entries;  // of the route
+        std::uint64_t length;   // bytes
+    };
+    // Consecutive records.
+    struct Share {
+        std::uint64_t origin = 0;     // where they lie, one after the other
+        std::uint64_t size = 0;       // bytes of them
+        std::vector<Amount> amounts;  // of each piece at most one
+        Route route;                  // to numbers of amounts
+    };
+
+    void merge(std::span<KeyShare> shares, std::uint64_t seed);
+    void divide();
     bool fits(const Piece& piece, std::uint64_t size) const;
-    std::vector<std::uint64_t> reserve_parts(std::span<const std::uint64_t> entries);
-    void place(const Route& route, std::uint64_t offset, std::span<std::uint64_t> next);
+    std::vector<std::uint64_t> reserve_parts();
+    void place(const Share& share, std::span<std::uint64_t> next);
 
     const Policy* policy_;
+    unsigned threads_;
     std::uint64_t header_size_ = 0;
     std::uint64_t first_record_ = 0;  // the records before it are the header
     std::vector<std::string> columns_;
@@ -100,6 +126,8 @@ private:
     std::vector<Piece> pieces_;
     std::vector<Place> places_;  // empty if each key has one piece
     std::uint64_t most_of_key_ = 1;
+    std::size_t piece_count_ = 0;
+    std::vector<Share> shares_;               // empty after list_parts()
     ScratchMemory parts_;                     // of BlobRange, piece after piece
     std::vector<std::uint64_t> first_parts_;  // by piece, and the end
 };

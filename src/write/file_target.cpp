@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "io/encoder.h"
+#include "io/fd.h"
 #include "write/checksum.h"
 #include "write/threads.h"
 
@@ -58,6 +59,10 @@ public:
         } else {
             put(bytes);
         }
+    }
+
+    void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) override {
+        write_all_at(file_.descriptor(), offset, bytes, file_.path(), cancellation_);
     }
 
     void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override {

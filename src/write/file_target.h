@@ -31,6 +31,10 @@ public:
     std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
                               const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
+    // A compressed piece is one stream, and a checksum is made in order.
+    bool takes_any_order() const noexcept override {
+        return options_.compression.format == Compression::kNone && !options_.checksum;
+    }
     bool match_input(std::span<const Piece> pieces, std::span<const std::string> paths,
                      const PartsOf& parts_of) override;
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }

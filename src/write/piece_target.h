@@ -40,6 +40,9 @@ public:
     // The next bytes. Throws std::system_error, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
 
+    // The same anywhere in the piece, in place of write(), by any thread. Only if PieceTarget::takes_any_order().
+    virtual void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
+
     // Writes the body of a piece of a blob, in place of write(). `header_size` bytes were written before. `meter`, if
     // not null, counts the bytes. A body can be written in parts: `piece` is then the range of one part, and the parts
     // come in order. Throws as write().
@@ -75,6 +78,9 @@ public:
 
     // Only the piece's number, start and first record need be known.
     virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
+
+    // Whether outputs have write_at().
+    virtual bool takes_any_order() const noexcept { return false; }
 
     // Makes open pieces end soon: none of them will be finished.
     virtual void stop() noexcept {}
