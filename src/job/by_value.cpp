@@ -85,15 +85,11 @@ std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
     return values;
 }
 
-void ByValue::plan_again(const RecordIndex& index, const Policy& policy) {
-    plan_.emplace(index, policy);
-    are_listed_ = false;
-}
+void ByValue::plan_again(const RecordIndex& index, const Policy& policy) { plan_.emplace(index, policy); }
 
 std::span<const BlobRange> ByValue::parts(std::uint64_t number) const {
     const std::scoped_lock lock(mutex_);
-    if (!are_listed_) plan_->list_parts();
-    are_listed_ = true;
+    if (plan_->can_scatter()) plan_->list_parts();
     return plan_->parts(number);
 }
 

@@ -67,7 +67,6 @@ private:
     std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
     mutable std::optional<ValuePlan> plan_;
     mutable std::mutex mutex_;
-    mutable bool are_listed_ = false;  // the parts
 };
 
 }  // namespace cleave

@@ -278,7 +278,7 @@ private:
     // Whether pieces are written as their records come. They are all open at once.
     bool is_scattered(std::span<const char> are_there) const {
         return by_value_ && !pieces_.empty() && target_->takes_any_order() &&
-               std::ranges::find(are_there, 1) == are_there.end() && by_value_->plan().is_scattered_well() &&
+               std::ranges::find(are_there, 1) == are_there.end() && by_value_->plan().can_scatter() &&
                pieces_.size() <= descriptor_limit() / 4;
     }
 

@@ -25,7 +25,6 @@
 #include "io/fd.h"
 #include "plan/contract.h"
 #include "plan/index_columns.h"
-#include "plan/key_share.h"
 #include "plan/limits.h"
 
 namespace cleave {
@@ -36,6 +35,8 @@ constexpr std::uint64_t kLeastShare = std::uint64_t{256} << 10;
 
 // Bytes of buffers of all threads that scatter.
 constexpr std::size_t kBuffers = std::size_t{16} << 20;
+// With smaller ones, to gather each piece is faster.
+constexpr std::size_t kLeastBuffer = std::size_t{16} << 10;
 
 std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, Boundary body) {
     const std::uint64_t size = index.end().offset - body.offset;
@@ -102,25 +103,27 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     merge(shares, seed);
     if (has_limits) divide();
     piece_count_ = pieces_.size();
+    if (piece_count_ > kBuffers / kLeastBuffer / shares_.size()) list_parts();
 }
 
 // Makes a piece of each key. Of all faults in the input the first one is thrown: a share stops at its first fault.
 void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
     const By& by = *policy_->by;
+    std::size_t most = 0;
+    for (KeyShare& share : shares) {
+        most += share.records.size();
+        if (&share != &shares.front()) share.keys.release_slots();
+    }
+    // Memory that is not touched costs nothing; to move a million pieces does.
+    if (!by.buckets) pieces_.reserve(std::min<std::uint64_t>(most, by.max_keys));
     if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
     std::uint64_t start = header_size_;
     for (std::size_t s = 0; s < shares.size(); ++s) {
         KeyShare& share = shares[s];
         const std::size_t count = share.records.size();
+        if (s == 0) keys_ = std::move(share.keys);  // and their numbers
         Share& merged = shares_.emplace_back();
-        merged.origin = share.origin;
-        merged.size = share.size;
-        merged.route = std::move(share.route);
-        merged.amounts.reserve(count);
-        if (s == 0) {
-            keys_ = std::move(share.keys);  // and their numbers
-            pieces_.reserve(count);
-        }
+        merged.pieces.reserve(count);
         for (std::size_t k = 0; k < count; ++k) {
             std::size_t piece = k;
             if (!by.buckets && s > 0) {
@@ -129,19 +132,25 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
             }
             if (piece >= by.max_keys && !by.buckets) throw KeyLimitError(by.max_keys);
             if (piece == pieces_.size()) pieces_.emplace_back();
-            const KeyRecords& records = share.records[k];
-            merged.amounts.push_back({static_cast<std::uint32_t>(piece), records.entries, records.length});
-            Piece& whole = pieces_[piece];
-            if (whole.records == 0 && records.records > 0) {
-                whole.start = start + records.start;
-                whole.first_record = records.first_record - first_record_ + 1;
-            }
-            whole.length += records.length;
-            whole.records += records.records;
+            merged.pieces.push_back(static_cast<std::uint32_t>(piece));
         }
-        share.keys = KeyTable();
-        share.records = {};
+        share.starts.for_each([&](const KeyStart& first) {
+            Piece& whole = pieces_[merged.pieces[first.key]];
+            if (whole.records > 0) return;
+            whole.start = start + first.start;
+            whole.first_record = first.record - first_record_ + 1;
+        });
+        for (std::size_t k = 0; k < count; ++k) {
+            pieces_[merged.pieces[k]].length += share.records[k].length;
+            pieces_[merged.pieces[k]].records += share.records[k].records;
+        }
+        merged.origin = share.origin;
+        merged.size = share.size;
+        merged.records = std::move(share.records);
+        merged.route = std::move(share.route);
         start += share.size;
+        share.keys = KeyTable();
+        share.starts = {};
         if (share.fault) std::rethrow_exception(share.fault);
     }
     keys_.release_slots();
@@ -153,7 +162,7 @@ void ValuePlan::divide() {
     constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
     struct Open {  // the piece of a key that records go to
         std::uint32_t piece = kNone;
-        std::uint32_t amount = 0;  // in that share:
+        std::uint32_t place = 0;   // in Share::pieces of that share:
         std::size_t share = 0;     // + 1
         std::uint64_t before = 0;  // pieces of the key
     };
@@ -162,9 +171,9 @@ void ValuePlan::divide() {
     std::uint64_t start = header_size_;
     std::uint64_t record = 0;
     for (std::size_t s = 0; s < shares_.size(); ++s) {
-        Share divided{shares_[s].origin, shares_[s].size, {}, {}};
+        Share divided{shares_[s].origin, shares_[s].size, {}, {}, {}};
         shares_[s].route.for_each([&](RouteEntry entry) {
-            const std::uint32_t key = shares_[s].amounts[entry.to].piece;
+            const std::uint32_t key = shares_[s].pieces[entry.to];
             Open& of_key = open[key];
             ++record;
             if (of_key.piece == kNone || !fits(pieces_[of_key.piece], entry.size)) {
@@ -177,16 +186,17 @@ void ValuePlan::divide() {
             }
             if (of_key.share != s + 1) {
                 of_key.share = s + 1;
-                of_key.amount = static_cast<std::uint32_t>(divided.amounts.size());
-                divided.amounts.push_back({of_key.piece, 0, 0});
+                of_key.place = static_cast<std::uint32_t>(divided.pieces.size());
+                divided.pieces.push_back(of_key.piece);
+                divided.records.emplace_back();
             }
             Piece& piece = pieces_[of_key.piece];
             piece.length += entry.size;
             ++piece.records;
             piece.oversize = piece.length > limits_of(*policy_, piece.number, header_size_).size;
-            Amount& amount = divided.amounts[of_key.amount];
-            amount.length += entry.size;
-            if (divided.route.append({of_key.amount, entry.size}, true)) ++amount.entries;
+            KeyRecords& records = divided.records[of_key.place];
+            records.length += entry.size;
+            if (divided.route.append({of_key.place, entry.size}, true)) ++records.entries;
             start += entry.size;
         });
         shares_[s] = std::move(divided);
@@ -204,40 +214,38 @@ void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const C
     for (std::size_t i = 0; i < piece_count_; ++i) {
         ends.push_back(header_size_in(policy_->header, i + 1, header_size_));
     }
-    std::vector<std::vector<std::uint64_t>> offsets(shares_.size());  // by share and amount
+    std::vector<std::vector<std::uint64_t>> offsets(shares_.size());  // by share and place
     for (std::size_t s = 0; s < shares_.size(); ++s) {
-        for (const Amount& amount : shares_[s].amounts) {
-            offsets[s].push_back(ends[amount.piece]);
-            ends[amount.piece] += amount.length;
+        for (std::size_t i = 0; i < shares_[s].pieces.size(); ++i) {
+            std::uint64_t& end = ends[shares_[s].pieces[i]];
+            offsets[s].push_back(end);
+            end += shares_[s].records[i].length;
         }
     }
     parallel_for(shares_.size(), threads_, [&](std::size_t s) {
         const Share& share = shares_[s];
-        const auto write_amount = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
-            write(share.amounts[i].piece, offset, bytes);
+        const auto write_to = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+            write(share.pieces[i], offset, bytes);
         };
-        Scatterer scatterer(from, {share.origin, share.size}, offsets[s], kBuffers / shares_.size(), write_amount,
+        Scatterer scatterer(from, {share.origin, share.size}, offsets[s], kBuffers / shares_.size(), write_to,
                             cancellation);
         share.route.for_each([&](RouteEntry entry) { scatterer.take(entry.to, entry.size); });
         scatterer.finish();
     });
 }
 
-bool ValuePlan::is_scattered_well() const {
-    constexpr std::size_t kLeastBuffer = std::size_t{16} << 10;
-    return piece_count_ * shares_.size() <= kBuffers / kLeastBuffer;
-}
-
 void ValuePlan::list_parts() {
     std::vector<std::uint64_t> next = reserve_parts();
     std::vector<std::vector<std::uint64_t>> next_of(shares_.size());
     for (std::size_t s = 0; s < shares_.size(); ++s) {
-        next_of[s].reserve(shares_[s].amounts.size());
-        for (const Amount& amount : shares_[s].amounts) {
-            next_of[s].push_back(next[amount.piece]);
-            next[amount.piece] += amount.entries;
+        next_of[s].reserve(shares_[s].pieces.size());
+        for (std::size_t i = 0; i < shares_[s].pieces.size(); ++i) {
+            std::uint64_t& at = next[shares_[s].pieces[i]];
+            next_of[s].push_back(at);
+            at += shares_[s].records[i].entries;
         }
-        shares_[s].amounts = {};
+        shares_[s].pieces = {};
+        shares_[s].records = {};
     }
     parallel_for(shares_.size(), threads_, [&](std::size_t s) { place(shares_[s], next_of[s]); });
     shares_.clear();
@@ -247,7 +255,7 @@ void ValuePlan::list_parts() {
 std::vector<std::uint64_t> ValuePlan::reserve_parts() {
     std::vector<std::uint64_t> next(piece_count_);  // first the number of entries of each piece
     for (const Share& share : shares_) {
-        for (const Amount& amount : share.amounts) next[amount.piece] += amount.entries;
+        for (std::size_t i = 0; i < share.pieces.size(); ++i) next[share.pieces[i]] += share.records[i].entries;
     }
     first_parts_.reserve(piece_count_ + 1);
     std::uint64_t count = 0;
@@ -264,7 +272,7 @@ std::vector<std::uint64_t> ValuePlan::reserve_parts() {
     return next;
 }
 
-// Follows the route of a share; next[i] is where in parts_ the next entry of amount i goes.
+// Follows the route of a share; next[i] is where in parts_ the next entry of place i goes.
 void ValuePlan::place(const Share& share, std::span<std::uint64_t> next) {
     const std::span<BlobRange> parts = parts_.as<BlobRange>();
     std::uint64_t offset = share.origin;

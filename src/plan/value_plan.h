@@ -16,13 +16,13 @@
 #include "io/scratch_memory.h"
 #include "io/temporary_blob.h"
 #include "plan/key_field.h"
+#include "plan/key_share.h"
 #include "plan/key_table.h"
 #include "plan/route.h"
 
 namespace cleave {
 
 class Stage;
-struct KeyShare;
 
 // The columns that Policy::by names. Throws RuleError, InputError for a malformed header, InputChangedError.
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
@@ -54,13 +54,13 @@ public:
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
 
     // Writes the bodies of all pieces as the records come. write(i, offset, bytes) writes to piece i, from 0; the
-    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. Not after
-    // list_parts(). Throws what Blob::lend() and `write` throw, Cancelled.
+    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. If
+    // can_scatter(). Throws what Blob::lend() and `write` throw, Cancelled.
     void scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const;
-    // Whether each thread has room for buffers of 16 KiB at least.
-    bool is_scattered_well() const;
+    // Whether the pieces are few enough for that.
+    bool can_scatter() const { return !shares_.empty(); }
 
-    // Finds out what pieces consist of. To be called once before parts(). Throws std::system_error.
+    // Finds out what pieces consist of, if can_scatter(). It is known otherwise. Throws std::system_error.
     void list_parts();
     // What piece `number`, from 1, consists of, the header included.
     std::span<const BlobRange> parts(std::uint64_t number) const {
@@ -97,18 +97,13 @@ public:
     std::uint64_t most_of_key() const { return most_of_key_; }
 
 private:
-    // What a share has for a piece.
-    struct Amount {
-        std::uint32_t piece;    // from 0
-        std::uint64_t entries;  // of the route
-        std::uint64_t length;   // bytes
-    };
-    // Consecutive records.
+    // Consecutive records, and what each piece has of them.
     struct Share {
-        std::uint64_t origin = 0;     // where they lie, one after the other
-        std::uint64_t size = 0;       // bytes of them
-        std::vector<Amount> amounts;  // of each piece at most one
-        Route route;                  // to numbers of amounts
+        std::uint64_t origin = 0;           // where they lie, one after the other
+        std::uint64_t size = 0;             // bytes
+        std::vector<std::uint32_t> pieces;  // from 0, each at most once
+        std::vector<KeyRecords> records;    // of each of these pieces
+        Route route;                        // to places in `pieces`
     };
 
     void merge(std::span<KeyShare> shares, std::uint64_t seed);
@@ -127,7 +122,7 @@ private:
     std::vector<Place> places_;  // empty if each key has one piece
     std::uint64_t most_of_key_ = 1;
     std::size_t piece_count_ = 0;
-    std::vector<Share> shares_;               // empty after list_parts()
+    std::vector<Share> shares_;               // empty if the parts are listed
     ScratchMemory parts_;                     // of BlobRange, piece after piece
     std::vector<std::uint64_t> first_parts_;  // by piece, and the end
 };
