@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cleave/stage.h"
+#include "cleave/value_names.h"
 #include "plan/index_columns.h"
 
 namespace cleave {
@@ -83,6 +84,24 @@ std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
     const std::size_t key = plan_->place_of(number).key;
     for (std::size_t c = 0; c < plan_->columns().size(); ++c) values.emplace_back(plan_->value(key, c));
     return values;
+}
+
+NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const {
+    std::vector<std::string> values;
+    if (namer.has_value()) {
+        const auto value = [&](std::size_t key, std::size_t column) { return plan_->value(key, column); };
+        values = value_names(plan_->key_count(), value, {hive, plan_->columns()});
+    }
+    NameList names(namer.folder());
+    for (const Piece& piece : pieces) {
+        PieceValue value;
+        if (!values.empty()) {
+            const ValuePlan::Place place = plan_->place_of(piece.number);
+            value = {values[place.key], place.before + 1};
+        }
+        names.append(namer.name(piece, value));
+    }
+    return names;
 }
 
 void ByValue::plan_again(const RecordIndex& index, const Policy& policy) { plan_.emplace(index, policy); }

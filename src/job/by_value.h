@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/name_list.h"
 #include "cleave/input.h"
 #include "cleave/meter.h"
+#include "cleave/names.h"
 #include "cleave/plan.h"
 #include "io/temporary_blob.h"
 #include "job/staging.h"
@@ -45,6 +47,9 @@ public:
 
     // The values of piece `number`, one for each column; none for buckets.
     std::vector<std::string> values_of(std::uint64_t number) const;
+
+    // The names of these pieces, which are all of the plan. Throws std::invalid_argument, ValueNameError.
+    NameList names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const;
 
     // Brings the parts of neighbouring pieces together, if the pieces, all of the plan, are larger than half of
     // `memory` bytes: see plan/regroup.cpp. After the last look at what parts() are in the input.

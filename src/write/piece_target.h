@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/name_list.h"
 #include "cleave/input.h"
 #include "cleave/meter.h"
 #include "cleave/output.h"
@@ -73,7 +74,7 @@ public:
     // To be called first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the
     // pieces of these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that is there
     // already and need not be made, else 0. `parts_of` may be empty if `pieces` are.
-    virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
+    virtual std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths,
                                       const PartsOf& parts_of) = 0;
 
     // Only the piece's number, start and first record need be known.
@@ -86,7 +87,7 @@ public:
     virtual void stop() noexcept {}
 
     // Whether the finished pieces still equal the input. False if the target cannot tell.
-    virtual bool match_input(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/,
+    virtual bool match_input(std::span<const Piece> /*pieces*/, const NameList& /*paths*/,
                              const PartsOf& /*parts_of*/) {
         return false;
     }
