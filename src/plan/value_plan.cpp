@@ -1,18 +1,20 @@
-// Measure, scan, place:
+// Measure, scan, and scatter or place:
 //
 //   measure   each thread reads the keys of one share of the records. It numbers them as they come, sums up their
 //             records, and writes a route: for each record the number of its key, and its size.
 //   scan      the shares' keys, in order, become pieces, numbered in order of their first records. Within a piece the
-//             entries of share 1 come first, then those of share 2, and so on: a prefix sum gives each share its place
-//             in the list of each piece.
-//   place     each thread follows the route of a share, and writes the range of each entry to the next place in the
-//             list of its piece.
+//             records of share 1 come first, then those of share 2, and so on: a prefix sum gives each share its place
+//             in each piece.
+//   scatter   few pieces: each thread follows the route of a share, and writes each record to its piece.
+//   place     many pieces: each thread follows the route of a share, and writes the range of each entry to the next
+//             place in the list of its piece.
 //
 // A limit on records or bytes depends on all records before: one thread follows all routes, in order, before the last
 // step, and replaces keys by pieces.
 //
-// Memory: for each thread and key about 70 bytes and the key, and for each key about 60 bytes. Routes, 8 bytes an
-// entry, and lists, 16 bytes an entry, lie in temporary files when they are large.
+// Memory: for each thread and key about 60 bytes and the key, and for each key about 70 bytes. Routes, 8 bytes an
+// entry, and lists, 16 bytes an entry, lie in temporary files when they are large, as do the starts of keys. Buffers
+// take up 16 MiB.
 #include "plan/value_plan.h"
 
 #include <algorithm>
