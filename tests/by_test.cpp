@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -134,6 +135,33 @@ RecordIndex index_of(const std::string& text, const Dialect& dialect, const Exec
     return {std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution};
 }
 
+// Written as the records come, every byte of every piece is written once, and is what the parts are.
+void expect_scattered(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
+                      HeaderMode header) {
+    std::vector<std::string> bodies;
+    std::vector<std::string> counts;  // by byte: how often it was written
+    for (const ExpectedPiece& piece : expected) {
+        const std::size_t size = header_size_in(header, bodies.size() + 1, plan.header_size()) + piece.body.size();
+        bodies.emplace_back(size, '?');
+        counts.emplace_back(size, '\0');
+    }
+    std::mutex mutex;
+    const auto write = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+        const std::scoped_lock lock(mutex);
+        ASSERT_LT(i, bodies.size());
+        ASSERT_LE(offset + bytes.size(), bodies[i].size());
+        std::ranges::copy(bytes, bodies[i].begin() + static_cast<std::ptrdiff_t>(offset));
+        for (std::size_t at = offset; at < offset + bytes.size(); ++at) ++counts[i][at];
+    };
+    const MemoryBlob blob(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+    plan.scatter(blob, write, nullptr);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const std::size_t header_size = header_size_in(header, i + 1, plan.header_size());
+        EXPECT_EQ(bodies[i].substr(header_size), expected[i].body) << i;
+        EXPECT_EQ(counts[i], std::string(header_size, '\0') + std::string(expected[i].body.size(), '\1')) << i;
+    }
+}
+
 // Regrouped, the parts are as they were, in other places.
 void expect_regrouped(Random& random, const RecordIndex& index, ValuePlan& plan) {
     std::vector<std::uint8_t> buffer;
@@ -261,7 +289,14 @@ TEST(By, IsWhatAReaderOfEveryRecordFinds) {
                     continue;
                 }
                 ValuePlan plan = plan_of(index, policy);
-                expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
+                const std::vector<ExpectedPiece> expected = expected_pieces(text, all, policy);
+                ASSERT_TRUE(plan.can_scatter() || expected.size() > 100);
+                if (plan.can_scatter()) {
+                    expect_scattered(text, plan, expected, policy.header);
+                    plan.list_parts();
+                    ASSERT_FALSE(plan.can_scatter());
+                }
+                expect_plan(text, plan, expected, policy, all.begins[all.body]);
                 expect_regrouped(random, index, plan);
             } catch (const RuleError& error) {  // the first record is too short
                 EXPECT_GT(*std::ranges::max_element(columns), 0U) << error.what();
@@ -303,8 +338,9 @@ TEST(By, ManyKeysAndLargeRecords) {
         policy.by->max_keys = 60'000;
         if (threads == 2) policy.records = 3;
         const KeyedRecords all = read_records(text, dialect, {1}, policy.header);
-        const ValuePlan plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
+        ValuePlan plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
         const auto expected = expected_pieces(text, all, policy);
+        ASSERT_FALSE(plan.can_scatter());
         ASSERT_EQ(plan.pieces().size(), expected.size());
         std::uint64_t total = 0;
         for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -318,6 +354,25 @@ TEST(By, ManyKeysAndLargeRecords) {
     }
 }
 
+// More bytes than fit in the buffers of the pieces.
+TEST(By, FewKeysWithManyRecords) {
+    Random random(2);
+    std::string text = "id,key\n";
+    for (unsigned i = 0; i < 300'000; ++i) {
+        text += std::to_string(i) + ",";
+        if (random.below(20'000) == 0) text += "\"" + std::string(700'000, '\n') + "\"";
+        text += std::to_string(random.below(random.below(2) == 0 ? 1 : 9)) + "\n";
+    }
+    for (const unsigned threads : {1U, 2U, 5U}) {
+        Policy policy = policy_by({1});
+        policy.by->columns.text = "key";
+        if (threads != 1) policy.size = std::uint64_t{300} << 10;
+        const KeyedRecords all = read_records(text, Dialect(), {1}, policy.header);
+        const ValuePlan plan = plan_of(index_of(text, Dialect(), {nullptr, threads, 1 << 20}), policy);
+        expect_scattered(text, plan, expected_pieces(text, all, policy), policy.header);
+    }
+}
+
 TEST(By, TextsWithoutRecords) {
     for (const std::string text : {"", "a\n", "a", "\n", "\xEF\xBB\xBF", "\xEF\xBB\xBF\n"}) {
         for (const HeaderMode header : kHeaderModes) {
@@ -327,7 +382,8 @@ TEST(By, TextsWithoutRecords) {
             const KeyedRecords all = read_records(text, Dialect(), {0}, header);
             const RecordIndex index = index_of(text, Dialect(), {});
             try {
-                const ValuePlan plan = plan_of(index, policy);
+                ValuePlan plan = plan_of(index, policy);
+                if (plan.can_scatter()) plan.list_parts();
                 expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
             } catch (const RuleError&) {
                 EXPECT_TRUE(text.empty() || text.starts_with("\xEF\xBB\xBF")) << "there is a column";

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/suggest.h"
 #include "cli/formatted.h"
 
@@ -36,15 +37,13 @@ std::string_view take_decimals(const std::string& option, std::string_view& text
     return digits;
 }
 
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 // The bytes that a suffix stands for; 1 for no suffix, nothing for an unknown one.
 std::optional<std::uint64_t> unit_of(std::string_view suffix) {
     if (suffix.empty()) return 1;
     constexpr std::string_view kPrefixes = "kmgtpe";
-    const std::size_t power = kPrefixes.find(lower_case(suffix.front()));
+    const std::size_t power = kPrefixes.find(to_lower(suffix.front()));
     std::string rest;
-    for (const char c : suffix.substr(1)) rest += lower_case(c);
+    for (const char c : suffix.substr(1)) rest += to_lower(c);
     if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) return std::nullopt;
     const std::uint64_t base = rest == "b" ? 1000 : 1024;
     std::uint64_t unit = base;

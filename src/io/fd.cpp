@@ -120,6 +120,20 @@ void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::s
     }
 }
 
+void write_all_at(int descriptor, std::uint64_t offset, std::span<const std::uint8_t> bytes, const std::string& name,
+                  const Cancellation* cancellation) {
+    while (!bytes.empty()) {
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        const ssize_t size = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (size >= 0) {
+            offset += static_cast<std::uint64_t>(size);
+            bytes = bytes.subspan(static_cast<std::size_t>(size));
+        } else if (errno != EINTR) {
+            throw_errno(name);
+        }
+    }
+}
+
 std::uint64_t descriptor_limit() {
     rlimit limit;
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;

@@ -57,6 +57,10 @@ std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation = nullptr);
 
+// The same at an offset of a regular file. Any thread.
+void write_all_at(int descriptor, std::uint64_t offset, std::span<const std::uint8_t> bytes, const std::string& name,
+                  const Cancellation* cancellation = nullptr);
+
 // How many descriptors the process may have open.
 std::uint64_t descriptor_limit();
 

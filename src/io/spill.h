@@ -32,4 +32,42 @@ private:
     std::vector<std::uint8_t> memory_;  // the rest
 };
 
+// The same for entries that are plain bytes.
+template <class Entry>
+class SpillList {
+public:
+    bool empty() const { return last_.empty(); }
+    // The last entry. Valid until the next change.
+    Entry& back() { return last_.back(); }
+
+    // Throws std::system_error.
+    void append(const Entry& entry) {
+        if (last_.size() == kKept) {
+            spilled_.append({reinterpret_cast<const std::uint8_t*>(last_.data()), last_.size() * sizeof(Entry)});
+            last_.clear();
+        }
+        last_.push_back(entry);
+    }
+
+    // Calls take(entry) for each entry, in order. Throws std::system_error and what `take` throws.
+    template <class Take>
+    void for_each(const Take& take) const {
+        const auto take_all = [&](std::span<const Entry> entries) {
+            for (const Entry& entry : entries) take(entry);
+        };
+        spilled_.for_each_part([&](std::span<const std::uint8_t> part) {
+            take_all({reinterpret_cast<const Entry*>(part.data()), part.size() / sizeof(Entry)});
+        });
+        take_all(last_);
+    }
+
+private:
+    // What SpillBuffer passes on at a time is a multiple of an entry.
+    static_assert(SpillBuffer::kMaxInMemory % sizeof(Entry) == 0);
+    static constexpr std::size_t kKept = 4096;
+
+    SpillBuffer spilled_;
+    std::vector<Entry> last_;
+};
+
 }  // namespace cleave

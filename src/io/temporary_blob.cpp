@@ -1,9 +1,5 @@
 #include "io/temporary_blob.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-
 namespace cleave {
 
 TemporaryBlob::TemporaryBlob() {
@@ -18,15 +14,7 @@ void TemporaryBlob::append(std::span<const std::uint8_t> bytes, const Cancellati
 
 // NOLINTNEXTLINE(readability-make-member-function-const): likewise
 void TemporaryBlob::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t size = ::pwrite(source_.file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (size < 0) {
-            if (errno != EINTR) throw_errno(source_.name);
-            continue;
-        }
-        offset += static_cast<std::uint64_t>(size);
-        bytes = bytes.subspan(static_cast<std::size_t>(size));
-    }
+    write_all_at(source_.file.get(), offset, bytes, source_.name);
 }
 
 void TemporaryBlob::finish() {

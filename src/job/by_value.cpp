@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cleave/stage.h"
+#include "cleave/value_names.h"
 #include "plan/index_columns.h"
 
 namespace cleave {
@@ -85,6 +86,46 @@ std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
     return values;
 }
 
+NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const {
+    std::vector<std::string> values;
+    if (namer.has_value()) {
+        const auto value = [&](std::size_t key, std::size_t column) { return plan_->value(key, column); };
+        values = value_names(plan_->key_count(), value, {hive, plan_->columns()});
+    }
+    NameList names(namer.folder());
+    for (const Piece& piece : pieces) {
+        PieceValue value;
+        if (!values.empty()) {
+            const ValuePlan::Place place = plan_->place_of(piece.number);
+            value = {values[place.key], place.before + 1};
+        }
+        names.append(namer.name(piece, value));
+    }
+    return names;
+}
+
+void ByValue::plan_again(const RecordIndex& index, const Policy& policy) { plan_.emplace(index, policy); }
+
+std::span<const BlobRange> ByValue::parts(std::uint64_t number) const {
+    const std::scoped_lock lock(mutex_);
+    if (plan_->can_scatter()) plan_->list_parts();
+    return plan_->parts(number);
+}
+
+void ByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode mode, Meter* meter) const {
+    std::vector<std::uint8_t> buffer;
+    const auto header = blob().lend(0, static_cast<std::size_t>(plan_->header_size()), buffer);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (header_size_in(mode, i + 1, header.size()) > 0) outputs[i]->write_at(0, header);
+    }
+    const auto write = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+        outputs[i]->write_at(offset, bytes);
+        if (meter != nullptr) meter->written += bytes.size();
+    };
+    plan_->scatter(blob(), write, input_.cancellation());
+    throw_if_lost();
+}
+
 void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
     constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;
     // Each window costs a look at each piece. With smaller ones, where hardly any memory is free, there is no end.
@@ -94,6 +135,7 @@ void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
     if (size <= memory / 2) return;
     const std::uint64_t quarter = std::max(memory / 4, kSmallestWindow);
     const Blob& from = blob();
+    static_cast<void>(parts(1));  // there are pieces
     TemporaryBlob& grouped = grouped_.emplace();
     plan_->regroup(pieces, from, grouped, {quarter, std::min(quarter, kLargestWindow)}, input_.cancellation());
     grouped.finish();

@@ -8,16 +8,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/name_list.h"
 #include "cleave/input.h"
+#include "cleave/meter.h"
+#include "cleave/names.h"
 #include "cleave/plan.h"
 #include "io/temporary_blob.h"
 #include "job/staging.h"
 #include "plan/value_plan.h"
+#include "write/piece_target.h"
 
 namespace cleave {
 
@@ -29,17 +34,30 @@ public:
 
     ValuePlan& plan() { return *plan_; }
     const ValuePlan& plan() const { return *plan_; }
+    // Plans again, for the same bytes.
+    void plan_again(const RecordIndex& index, const Policy& policy);
+
+    // Of piece `number`, from 1. Lists the parts of all pieces at the first call, which takes time. Any thread.
+    std::span<const BlobRange> parts(std::uint64_t number) const;
+
+    // Writes all pieces, which must be few, as their records come. The pieces have these outputs, which have
+    // write_at(). Before parts(). The meter, which may be null, counts the bytes of the bodies. Throws what
+    // Blob::lend() and the outputs throw, Cancelled.
+    void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header, Meter* meter) const;
 
     // The values of piece `number`, one for each column; none for buckets.
     std::vector<std::string> values_of(std::uint64_t number) const;
 
+    // The names of these pieces, which are all of the plan. Throws std::invalid_argument, ValueNameError.
+    NameList names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const;
+
     // Brings the parts of neighbouring pieces together, if the pieces, all of the plan, are larger than half of
-    // `memory` bytes: see plan/regroup.cpp. After the last look at what plan().parts() are in the input.
+    // `memory` bytes: see plan/regroup.cpp. After the last look at what parts() are in the input.
     void regroup(std::span<const Piece> pieces, std::uint64_t memory);
 
     // Whether what pieces consist of is in the input.
     bool is_of_input() const { return !changed_ && !shortened_; }
-    // What plan().parts() are parts of.
+    // What parts() are parts of.
     const Blob& blob() const;
     // Throws std::system_error if bytes of a temporary file could not be read and were zeros instead. To be called
     // before anything that was made of them counts. Any thread.
@@ -52,7 +70,8 @@ private:
     std::optional<TemporaryBlob> changed_;    // by the stage
     std::optional<TemporaryBlob> shortened_;  // without columns
     std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
-    std::optional<ValuePlan> plan_;
+    mutable std::optional<ValuePlan> plan_;
+    mutable std::mutex mutex_;
 };
 
 }  // namespace cleave

@@ -18,11 +18,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_list.h"
 #include "base/parallel.h"
 #include "cleave/foreign.h"
 #include "cleave/names.h"
-#include "cleave/value_names.h"
 #include "io/copy.h"
+#include "io/fd.h"
 #include "io/page_cache.h"
 #include "job/by_value.h"
 #include "job/input_cancellation.h"
@@ -171,31 +172,16 @@ private:
         }
     }
 
-    std::vector<std::string> names_of(std::span<const Piece> pieces) const {
-        std::vector<std::string> names;
-        names.reserve(pieces.size());
-        const std::vector<std::string> of_values = names_of_values();
-        for (const Piece& piece : pieces) {
-            PieceValue value;
-            if (!of_values.empty()) {
-                const ValuePlan::Place place = by_value_->plan().place_of(piece.number);
-                value = {of_values[place.key], place.before + 1};
-            }
-            names.push_back(namer_->name(piece, value));
-        }
+    NameList names_of(std::span<const Piece> pieces) const {
+        if (by_value_) return by_value_->names_of(pieces, *namer_, output_.hive_names);
+        NameList names(namer_->folder());
+        for (const Piece& piece : pieces) names.append(namer_->name(piece));
         return names;
-    }
-
-    std::vector<std::string> names_of_values() const {
-        if (!by_value_ || !namer_->has_value()) return {};
-        const ValuePlan& plan = by_value_->plan();
-        const auto value = [&](std::size_t key, std::size_t column) { return plan.value(key, column); };
-        return value_names(plan.key_count(), value, {output_.hive_names, plan.columns()});
     }
 
     // What a piece consists of.
     std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const {
-        if (by_value_) return by_value_->plan().parts(piece.number);
+        if (by_value_) return by_value_->parts(piece.number);
         room = {BlobRange{0, header_size_in(policy_.header, piece.number, report_.header_size)},
                 BlobRange{piece.start, piece.length}};
         return room;
@@ -212,7 +198,7 @@ private:
     }
 
     // Throws OtherPieceError if an existing manifest belongs to another job.
-    void check_manifest(std::span<const std::string> paths) const {
+    void check_manifest(const NameList& paths) const {
         if (!output_.resume || output_.replace || output_.manifest.empty()) return;
         PlanJson plan;
         for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -256,7 +242,7 @@ private:
     // Writes the pieces, each from its parts of the input.
     void write_planned() {
         make_target(pieces_.size());
-        std::vector<std::string> paths = names_of(pieces_);
+        const NameList paths = names_of(pieces_);
         check_manifest(paths);
         std::vector<char> are_there(pieces_.size());
         if (is_rewritten()) {
@@ -265,12 +251,32 @@ private:
             are_there = target_->prepare(pieces_, paths,
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
+        if (is_scattered(are_there)) return write_scattered(paths);
         const bool reads_parts = output_.checksum || std::ranges::find(are_there, 0) != are_there.end();
         if (by_value_ && !output_.dry_run && reads_parts) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
                                                      : threads_within(job_.execution.threads, kDescriptorsOfFilter);
-        write_side_by_side(threads,
-                           [&](std::size_t i) { write_piece(pieces_[i], std::move(paths[i]), are_there[i] != 0); });
+        write_side_by_side(threads, [&](std::size_t i) { write_piece(pieces_[i], paths[i], are_there[i] != 0); });
+    }
+
+    // Whether pieces are written as their records come. They are all open at once.
+    bool is_scattered(std::span<const char> are_there) const {
+        return by_value_ && !pieces_.empty() && target_->takes_any_order() &&
+               std::ranges::find(are_there, 1) == are_there.end() && by_value_->plan().can_scatter() &&
+               pieces_.size() <= descriptor_limit() / 4;
+    }
+
+    void write_scattered(const NameList& paths) {
+        std::vector<std::unique_ptr<PieceOutput>> outputs;
+        outputs.reserve(pieces_.size());
+        write_to(*target_, [&] {
+            for (std::size_t i = 0; i < pieces_.size(); ++i) outputs.push_back(target_->open(pieces_[i], paths[i]));
+            by_value_->scatter(outputs, policy_.header, job_.execution.meter);
+        });
+        write_side_by_side(job_.execution.threads, [&](std::size_t i) {
+            const PieceResult result = outputs[i]->finish(pieces_[i]);
+            reports_.finished(pieces_[i], paths[i], result);
+        });
     }
 
     // As cut_by_index(), of what the stage writes. It is measured only where the plan, a name or a command needs it.
@@ -286,13 +292,12 @@ private:
             for (const Piece& piece : pieces_) reports_.cut(piece);
         }
         make_target(pieces_.size());
-        std::vector<std::string> paths = names_of(pieces_);
+        const NameList paths = names_of(pieces_);
         check_manifest(paths);
         target_->prepare({}, paths, {});
         const unsigned threads = threads_within(job_.execution.threads, kDescriptorsOfFilter);
         const auto share = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged.size(), 1, threads));
-        write_side_by_side(threads,
-                           [&](std::size_t i) { write_staged(staged[i], std::move(paths[i]), share, is_measured); });
+        write_side_by_side(threads, [&](std::size_t i) { write_staged(staged[i], paths[i], share, is_measured); });
     }
 
     void write_staged(const StagedPiece& staged, std::string path, unsigned threads, bool is_measured) {
@@ -346,7 +351,7 @@ private:
         const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
         if (by_value_) {
             Gatherer gatherer(by_value_->blob(), input_.cancellation(), job_.execution.meter);
-            gatherer.write(by_value_->plan().parts(piece.number), header_size, output);
+            gatherer.write(by_value_->parts(piece.number), header_size, output);
             return by_value_->throw_if_lost();
         }
         for_each_part(input_.blob(), {0, header_size}, input_.cancellation(),
@@ -378,10 +383,10 @@ private:
     }
 
     // For one pass: the names of all pieces, if they do not depend on the cuts.
-    std::vector<std::string> names_known_beforehand() const {
-        std::vector<std::string> names;
+    NameList names_known_beforehand() const {
+        NameList names(namer_->folder());
         if (!policy_.pieces || namer_->needs_place()) return names;
-        for (Piece piece; piece.number <= *policy_.pieces; ++piece.number) names.push_back(namer_->name(piece));
+        for (Piece piece; piece.number <= *policy_.pieces; ++piece.number) names.append(namer_->name(piece));
         return names;
     }
 
@@ -404,7 +409,7 @@ private:
         const RecordIndex again(input_.blob(), dialect(), job_.execution, input_.cancellation());
         std::vector<Piece> planned;
         if (by_value_) {
-            by_value_->plan() = ValuePlan(again, policy_);
+            by_value_->plan_again(again, policy_);
             planned = by_value_->plan().take_pieces();
         } else {
             plan_all(again, planned);

@@ -110,9 +110,9 @@ bool KeyShare::take_block(const KeyQuestion& question, Blocks& blocks, std::span
         return false;
     }
     const auto written = worker->written();
-    const auto starts = worker->starts();
+    const auto begins = worker->starts();
     const bool goes_on = take(question, of_block, record, [&](std::size_t r) {
-        return size + (r == 0 ? 0 : r < starts.size() ? starts[r] : written.size());
+        return size + (r == 0 ? 0 : r < begins.size() ? begins[r] : written.size());
     });
     question.written->write_at(origin + size, written);
     size += written.size();
@@ -137,10 +137,7 @@ bool KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_b
         const std::uint64_t start = start_of(r);
         const std::uint64_t bytes = start_of(r + 1) - start;
         KeyRecords& of_key = records[key];
-        if (of_key.records == 0) {
-            of_key.start = start;
-            of_key.first_record = record + r;
-        }
+        if (of_key.records == 0) starts.append({key, start, record + r});
         ++of_key.records;
         of_key.length += bytes;
         if (route.append({key, static_cast<std::uint32_t>(bytes)}, question.joins)) ++of_key.entries;

@@ -9,6 +9,7 @@
 
 #include "cleave/plan.h"
 #include "cleave/scan.h"
+#include "io/spill.h"
 #include "io/temporary_blob.h"
 #include "plan/key_reader.h"
 #include "plan/key_table.h"
@@ -18,11 +19,16 @@ namespace cleave {
 
 // The records of one key, as far as they are known.
 struct KeyRecords {
-    std::uint64_t start = 0;         // of the first one, from the start of the share
-    std::uint64_t first_record = 0;  // its number in the input, from 0
-    std::uint64_t length = 0;        // bytes of all of them
+    std::uint64_t length = 0;  // bytes
     std::uint64_t records = 0;
     std::uint64_t entries = 0;  // of the route
+};
+
+// The first one of them.
+struct alignas(32) KeyStart {
+    std::uint32_t key;
+    std::uint64_t start;   // from the start of the share
+    std::uint64_t record;  // its number in the input, from 0
 };
 
 // What all shares have in common.
@@ -48,6 +54,7 @@ struct KeyShare {
     std::uint64_t size = 0;           // bytes of these records
     KeyTable keys;                    // not with By::buckets
     std::vector<KeyRecords> records;  // by the number of the key, or of the bucket from 0
+    SpillList<KeyStart> starts;       // of these numbers; of keys in their order
     Route route;                      // to these numbers
     std::exception_ptr fault;         // InputError
 

@@ -1,18 +1,20 @@
-// Measure, scan, place:
+// Measure, scan, and scatter or place:
 //
 //   measure   each thread reads the keys of one share of the records. It numbers them as they come, sums up their
 //             records, and writes a route: for each record the number of its key, and its size.
 //   scan      the shares' keys, in order, become pieces, numbered in order of their first records. Within a piece the
-//             entries of share 1 come first, then those of share 2, and so on: a prefix sum gives each share its place
-//             in the list of each piece.
-//   place     each thread follows the route of a share, and writes the range of each entry to the next place in the
-//             list of its piece.
+//             records of share 1 come first, then those of share 2, and so on: a prefix sum gives each share its place
+//             in each piece.
+//   scatter   few pieces: each thread follows the route of a share, and writes each record to its piece.
+//   place     many pieces: each thread follows the route of a share, and writes the range of each entry to the next
+//             place in the list of its piece.
 //
 // A limit on records or bytes depends on all records before: one thread follows all routes, in order, before the last
 // step, and replaces keys by pieces.
 //
-// Memory: for each thread and key about 70 bytes and the key, and for each key about 60 bytes. Routes, 8 bytes an
-// entry, and lists, 16 bytes an entry, lie in temporary files when they are large.
+// Memory: for each thread and key about 60 bytes and the key, and for each key about 70 bytes. Routes, 8 bytes an
+// entry, and lists, 16 bytes an entry, lie in temporary files when they are large, as do the starts of keys. Buffers
+// take up 16 MiB.
 #include "plan/value_plan.h"
 
 #include <algorithm>
@@ -25,7 +27,6 @@
 #include "io/fd.h"
 #include "plan/contract.h"
 #include "plan/index_columns.h"
-#include "plan/key_share.h"
 #include "plan/limits.h"
 
 namespace cleave {
@@ -33,6 +34,11 @@ namespace {
 
 // A smaller share is not worth a thread.
 constexpr std::uint64_t kLeastShare = std::uint64_t{256} << 10;
+
+// Bytes of buffers of all threads that scatter.
+constexpr std::size_t kBuffers = std::size_t{16} << 20;
+// With smaller ones, to gather each piece is faster.
+constexpr std::size_t kLeastBuffer = std::size_t{16} << 10;
 
 std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, Boundary body) {
     const std::uint64_t size = index.end().offset - body.offset;
@@ -71,7 +77,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy)
 
 ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
                      const Rewriting* rewriting)
-    : policy_(&checked(policy)) {
+    : policy_(&checked(policy)), threads_(index.threads()) {
     const bool has_limits = policy.records || policy.size;
     Locator locator(index);
     const bool has_header = policy.header != HeaderMode::kNone;
@@ -96,46 +102,30 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
         shares[i].read(question, bounds[i], bounds[i + 1]);
     });
 
-    std::vector<std::vector<std::uint32_t>> pieces_of(shares.size());
-    merge(shares, seed, pieces_of);
-    if (has_limits) {
-        divide(shares, pieces_of);
-    } else {
-        list_parts(shares, pieces_of, index.threads());
-    }
+    merge(shares, seed);
+    if (has_limits) divide();
+    piece_count_ = pieces_.size();
+    if (piece_count_ > kBuffers / kLeastBuffer / shares_.size()) list_parts();
 }
 
-void ValuePlan::list_parts(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of,
-                           unsigned threads) {
-    std::vector<std::uint64_t> entries(pieces_.size());
-    for (std::size_t s = 0; s < shares.size(); ++s) {
-        for (std::size_t k = 0; k < pieces_of[s].size(); ++k) entries[pieces_of[s][k]] += shares[s].records[k].entries;
-    }
-    std::vector<std::uint64_t> next = reserve_parts(entries);
-    std::vector<std::vector<std::uint64_t>> next_of(shares.size());
-    for (std::size_t s = 0; s < shares.size(); ++s) {
-        for (std::size_t k = 0; k < pieces_of[s].size(); ++k) {
-            std::uint64_t& at = next[pieces_of[s][k]];
-            next_of[s].push_back(at);
-            at += shares[s].records[k].entries;
-        }
-        pieces_of[s] = {};
-        shares[s].records = {};
-    }
-    parallel_for(shares.size(), threads, [&](std::size_t s) { place(shares[s].route, shares[s].origin, next_of[s]); });
-}
-
-// Makes a piece of each key, and sets the piece, from 0, of each key of each share. Of all faults in the input the
-// first one is thrown: a share stops at its first fault.
-void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<std::vector<std::uint32_t>> pieces_of) {
+// Makes a piece of each key. Of all faults in the input the first one is thrown: a share stops at its first fault.
+void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
     const By& by = *policy_->by;
+    std::size_t most = 0;
+    for (KeyShare& share : shares) {
+        most += share.records.size();
+        if (&share != &shares.front()) share.keys.release_slots();
+    }
+    // Memory that is not touched costs nothing; to move a million pieces does.
+    if (!by.buckets) pieces_.reserve(std::min<std::uint64_t>(most, by.max_keys));
     if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
     std::uint64_t start = header_size_;
     for (std::size_t s = 0; s < shares.size(); ++s) {
         KeyShare& share = shares[s];
         const std::size_t count = share.records.size();
-        pieces_of[s].resize(count);
         if (s == 0) keys_ = std::move(share.keys);  // and their numbers
+        Share& merged = shares_.emplace_back();
+        merged.pieces.reserve(count);
         for (std::size_t k = 0; k < count; ++k) {
             std::size_t piece = k;
             if (!by.buckets && s > 0) {
@@ -144,18 +134,25 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<
             }
             if (piece >= by.max_keys && !by.buckets) throw KeyLimitError(by.max_keys);
             if (piece == pieces_.size()) pieces_.emplace_back();
-            pieces_of[s][k] = static_cast<std::uint32_t>(piece);
-            const KeyRecords& records = share.records[k];
-            Piece& whole = pieces_[piece];
-            if (whole.records == 0 && records.records > 0) {
-                whole.start = start + records.start;
-                whole.first_record = records.first_record - first_record_ + 1;
-            }
-            whole.length += records.length;
-            whole.records += records.records;
+            merged.pieces.push_back(static_cast<std::uint32_t>(piece));
         }
-        share.keys = KeyTable();
+        share.starts.for_each([&](const KeyStart& first) {
+            Piece& whole = pieces_[merged.pieces[first.key]];
+            if (whole.records > 0) return;
+            whole.start = start + first.start;
+            whole.first_record = first.record - first_record_ + 1;
+        });
+        for (std::size_t k = 0; k < count; ++k) {
+            pieces_[merged.pieces[k]].length += share.records[k].length;
+            pieces_[merged.pieces[k]].records += share.records[k].records;
+        }
+        merged.origin = share.origin;
+        merged.size = share.size;
+        merged.records = std::move(share.records);
+        merged.route = std::move(share.route);
         start += share.size;
+        share.keys = KeyTable();
+        share.starts = {};
         if (share.fault) std::rethrow_exception(share.fault);
     }
     keys_.release_slots();
@@ -163,42 +160,49 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<
 }
 
 // Replaces the pieces, one for each key, by pieces within the limits.
-void ValuePlan::divide(std::span<KeyShare> shares, std::span<const std::vector<std::uint32_t>> pieces_of) {
+void ValuePlan::divide() {
     constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
     struct Open {  // the piece of a key that records go to
         std::uint32_t piece = kNone;
+        std::uint32_t place = 0;   // in Share::pieces of that share:
+        std::size_t share = 0;     // + 1
         std::uint64_t before = 0;  // pieces of the key
     };
     std::vector<Open> open(pieces_.size());
-    std::vector<std::uint64_t> entries;        // by piece
-    std::vector<Route> routes(shares.size());  // to pieces
     pieces_.clear();
     std::uint64_t start = header_size_;
     std::uint64_t record = 0;
-    for (std::size_t s = 0; s < shares.size(); ++s) {
-        shares[s].route.for_each([&](RouteEntry entry) {
-            const std::uint32_t key = pieces_of[s][entry.to];
+    for (std::size_t s = 0; s < shares_.size(); ++s) {
+        Share divided{shares_[s].origin, shares_[s].size, {}, {}, {}};
+        shares_[s].route.for_each([&](RouteEntry entry) {
+            const std::uint32_t key = shares_[s].pieces[entry.to];
             Open& of_key = open[key];
             ++record;
             if (of_key.piece == kNone || !fits(pieces_[of_key.piece], entry.size)) {
                 if (pieces_.size() == By::kMostKeys) throw std::invalid_argument("plan: too many pieces");
                 of_key.piece = static_cast<std::uint32_t>(pieces_.size());
+                of_key.share = 0;
                 places_.push_back({key, of_key.before++});
                 pieces_.push_back({pieces_.size() + 1, start, 0, record, 0});
                 most_of_key_ = std::max(most_of_key_, of_key.before);
-                entries.push_back(0);
+            }
+            if (of_key.share != s + 1) {
+                of_key.share = s + 1;
+                of_key.place = static_cast<std::uint32_t>(divided.pieces.size());
+                divided.pieces.push_back(of_key.piece);
+                divided.records.emplace_back();
             }
             Piece& piece = pieces_[of_key.piece];
             piece.length += entry.size;
             ++piece.records;
             piece.oversize = piece.length > limits_of(*policy_, piece.number, header_size_).size;
-            if (routes[s].append({of_key.piece, entry.size}, true)) ++entries[of_key.piece];
+            KeyRecords& records = divided.records[of_key.place];
+            records.length += entry.size;
+            if (divided.route.append({of_key.place, entry.size}, true)) ++records.entries;
             start += entry.size;
         });
-        shares[s].route = Route();
+        shares_[s] = std::move(divided);
     }
-    std::vector<std::uint64_t> next = reserve_parts(entries);
-    for (std::size_t s = 0; s < shares.size(); ++s) place(routes[s], shares[s].origin, next);
 }
 
 bool ValuePlan::fits(const Piece& piece, std::uint64_t size) const {
@@ -206,31 +210,75 @@ bool ValuePlan::fits(const Piece& piece, std::uint64_t size) const {
     return piece.records < limits.records && piece.length <= limits.size && size <= limits.size - piece.length;
 }
 
-// Makes the lists of parts, for so many entries of each piece, with the headers in them. Returns where in parts_ the
-// first entry of each piece goes.
-std::vector<std::uint64_t> ValuePlan::reserve_parts(std::span<const std::uint64_t> entries) {
-    first_parts_.reserve(pieces_.size() + 1);
-    std::vector<std::uint64_t> next;
-    next.reserve(pieces_.size());
+void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const {
+    std::vector<std::uint64_t> ends;  // by piece: of what it has
+    ends.reserve(piece_count_);
+    for (std::size_t i = 0; i < piece_count_; ++i) {
+        ends.push_back(header_size_in(policy_->header, i + 1, header_size_));
+    }
+    std::vector<std::vector<std::uint64_t>> offsets(shares_.size());  // by share and place
+    for (std::size_t s = 0; s < shares_.size(); ++s) {
+        for (std::size_t i = 0; i < shares_[s].pieces.size(); ++i) {
+            std::uint64_t& end = ends[shares_[s].pieces[i]];
+            offsets[s].push_back(end);
+            end += shares_[s].records[i].length;
+        }
+    }
+    parallel_for(shares_.size(), threads_, [&](std::size_t s) {
+        const Share& share = shares_[s];
+        const auto write_to = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+            write(share.pieces[i], offset, bytes);
+        };
+        Scatterer scatterer(from, {share.origin, share.size}, offsets[s], kBuffers / shares_.size(), write_to,
+                            cancellation);
+        share.route.for_each([&](RouteEntry entry) { scatterer.take(entry.to, entry.size); });
+        scatterer.finish();
+    });
+}
+
+void ValuePlan::list_parts() {
+    std::vector<std::uint64_t> next = reserve_parts();
+    std::vector<std::vector<std::uint64_t>> next_of(shares_.size());
+    for (std::size_t s = 0; s < shares_.size(); ++s) {
+        next_of[s].reserve(shares_[s].pieces.size());
+        for (std::size_t i = 0; i < shares_[s].pieces.size(); ++i) {
+            std::uint64_t& at = next[shares_[s].pieces[i]];
+            next_of[s].push_back(at);
+            at += shares_[s].records[i].entries;
+        }
+        shares_[s].pieces = {};
+        shares_[s].records = {};
+    }
+    parallel_for(shares_.size(), threads_, [&](std::size_t s) { place(shares_[s], next_of[s]); });
+    shares_.clear();
+}
+
+// Makes the lists of parts, with the headers in them. Returns where in parts_ the first entry of each piece goes.
+std::vector<std::uint64_t> ValuePlan::reserve_parts() {
+    std::vector<std::uint64_t> next(piece_count_);  // first the number of entries of each piece
+    for (const Share& share : shares_) {
+        for (std::size_t i = 0; i < share.pieces.size(); ++i) next[share.pieces[i]] += share.records[i].entries;
+    }
+    first_parts_.reserve(piece_count_ + 1);
     std::uint64_t count = 0;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    for (std::size_t i = 0; i < piece_count_; ++i) {
         first_parts_.push_back(count);
         if (header_size_in(policy_->header, i + 1, header_size_) > 0) ++count;
-        next.push_back(count);
-        count += entries[i];
+        count += std::exchange(next[i], count);
     }
     first_parts_.push_back(count);
     parts_ = ScratchMemory(count * sizeof(BlobRange));
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    for (std::size_t i = 0; i < piece_count_; ++i) {
         if (next[i] > first_parts_[i]) parts_.as<BlobRange>()[first_parts_[i]] = {0, header_size_};
     }
     return next;
 }
 
-// Follows a route from byte `offset` on; next[to] is where in parts_ the next entry goes.
-void ValuePlan::place(const Route& route, std::uint64_t offset, std::span<std::uint64_t> next) {
+// Follows the route of a share; next[i] is where in parts_ the next entry of place i goes.
+void ValuePlan::place(const Share& share, std::span<std::uint64_t> next) {
     const std::span<BlobRange> parts = parts_.as<BlobRange>();
-    route.for_each([&](RouteEntry entry) {
+    std::uint64_t offset = share.origin;
+    share.route.for_each([&](RouteEntry entry) {
         parts[next[entry.to]++] = {offset, entry.size};
         offset += entry.size;
     });

@@ -1,4 +1,5 @@
-// The plan of pieces by value: for each piece the ranges of the input that it consists of. Plain data; writes nothing.
+// The plan of pieces by value: which piece each record goes to, and for each piece the ranges of the input that it
+// consists of. Plain data; opens no piece.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,17 @@
 
 #include "cleave/plan.h"
 #include "io/copy.h"
+#include "io/scatter.h"
 #include "io/scratch_memory.h"
 #include "io/temporary_blob.h"
 #include "plan/key_field.h"
+#include "plan/key_share.h"
 #include "plan/key_table.h"
+#include "plan/route.h"
 
 namespace cleave {
 
-class Route;
 class Stage;
-struct KeyShare;
 
 // The columns that Policy::by names. Throws RuleError, InputError for a malformed header, InputChangedError.
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
@@ -50,6 +52,16 @@ public:
     const std::vector<Piece>& pieces() const { return pieces_; }
     // The same, for one call: pieces() is empty afterwards.
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
+
+    // Writes the bodies of all pieces as the records come. write(i, offset, bytes) writes to piece i, from 0; the
+    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. If
+    // can_scatter(). Throws what Blob::lend() and `write` throw, Cancelled.
+    void scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const;
+    // Whether the pieces are few enough for that.
+    bool can_scatter() const { return !shares_.empty(); }
+
+    // Finds out what pieces consist of, if can_scatter(). It is known otherwise. Throws std::system_error.
+    void list_parts();
     // What piece `number`, from 1, consists of, the header included.
     std::span<const BlobRange> parts(std::uint64_t number) const {
         return parts_.as<BlobRange>().subspan(first_parts_[number - 1],
@@ -85,14 +97,23 @@ public:
     std::uint64_t most_of_key() const { return most_of_key_; }
 
 private:
-    void merge(std::span<KeyShare> shares, std::uint64_t seed, std::span<std::vector<std::uint32_t>> pieces_of);
-    void divide(std::span<KeyShare> shares, std::span<const std::vector<std::uint32_t>> pieces_of);
-    void list_parts(std::span<KeyShare> shares, std::span<std::vector<std::uint32_t>> pieces_of, unsigned threads);
+    // Consecutive records, and what each piece has of them.
+    struct Share {
+        std::uint64_t origin = 0;           // where they lie, one after the other
+        std::uint64_t size = 0;             // bytes
+        std::vector<std::uint32_t> pieces;  // from 0, each at most once
+        std::vector<KeyRecords> records;    // of each of these pieces
+        Route route;                        // to places in `pieces`
+    };
+
+    void merge(std::span<KeyShare> shares, std::uint64_t seed);
+    void divide();
     bool fits(const Piece& piece, std::uint64_t size) const;
-    std::vector<std::uint64_t> reserve_parts(std::span<const std::uint64_t> entries);
-    void place(const Route& route, std::uint64_t offset, std::span<std::uint64_t> next);
+    std::vector<std::uint64_t> reserve_parts();
+    void place(const Share& share, std::span<std::uint64_t> next);
 
     const Policy* policy_;
+    unsigned threads_;
     std::uint64_t header_size_ = 0;
     std::uint64_t first_record_ = 0;  // the records before it are the header
     std::vector<std::string> columns_;
@@ -100,6 +121,8 @@ private:
     std::vector<Piece> pieces_;
     std::vector<Place> places_;  // empty if each key has one piece
     std::uint64_t most_of_key_ = 1;
+    std::size_t piece_count_ = 0;
+    std::vector<Share> shares_;               // empty if the parts are listed
     ScratchMemory parts_;                     // of BlobRange, piece after piece
     std::vector<std::uint64_t> first_parts_;  // by piece, and the end
 };

@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/ascii.h"
 #include "stage/column_list.h"
 #include "stage/key_names.h"
 #include "stage/rule_parser.h"
@@ -52,7 +53,7 @@ std::string without_case_and_blanks(std::string_view name) {
     std::string letters;
     for (const char c : name) {
         if (c == ' ' || c == '\t') continue;
-        letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        letters += to_lower(c);
     }
     return letters;
 }

@@ -7,8 +7,7 @@ DryTarget::DryTarget(const Input& input, const PieceNamer& namer, const OutputOp
     if (options.filter.empty()) files_.emplace(input, namer, options, threads);
 }
 
-std::vector<char> DryTarget::prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
-                                     const PartsOf& parts_of) {
+std::vector<char> DryTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     if (files_) {
         files_->check_access();
         files_->check(pieces, paths, parts_of);
@@ -18,7 +17,11 @@ std::vector<char> DryTarget::prepare(std::span<const Piece> pieces, std::span<co
 }
 
 std::unique_ptr<PieceOutput> DryTarget::open(const Piece&, const std::string& path) {
-    if (files_ && !are_checked_) files_->check({}, {&path, 1}, {});
+    if (files_ && !are_checked_) {
+        NameList paths;
+        paths.append(path);
+        files_->check({}, paths, {});
+    }
     return std::make_unique<NullOutput>();
 }
 

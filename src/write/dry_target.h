@@ -17,10 +17,9 @@ public:
     // See FileTarget. With a filter nothing is checked: there are no files.
     DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads);
 
-    std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
-                              const PartsOf& parts_of) override;
+    std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    bool match_input(std::span<const Piece>, std::span<const std::string>, const PartsOf&) override { return true; }
+    bool match_input(std::span<const Piece>, const NameList&, const PartsOf&) override { return true; }
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
     void seal(const SideTexts& /*texts*/) override {}
     void commit() noexcept override {}

@@ -1,43 +1,19 @@
 #include "write/file_target.h"
 
 #include <atomic>
-#include <bit>
-#include <functional>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
+#include "base/equal_names.h"
 #include "base/parallel.h"
 #include "io/encoder.h"
+#include "io/fd.h"
 #include "write/checksum.h"
 #include "write/threads.h"
 
 namespace cleave {
 namespace {
-
-// Finds names that are there twice. A set of the standard library would take three times the memory: there may be a
-// million names.
-class NameSet {
-public:
-    // At most these names are added; they must outlive the set.
-    explicit NameSet(std::span<const std::string> names) : names_(names), slots_(std::bit_ceil(names.size() * 2 + 1)) {}
-
-    // False if the name is there already.
-    bool add(std::size_t number) {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t at = std::hash<std::string_view>()(names_[number]) & mask;
-        for (; slots_[at] != 0; at = (at + 1) & mask) {
-            if (names_[slots_[at] - 1] == names_[number]) return false;
-        }
-        slots_[at] = number + 1;
-        return true;
-    }
-
-private:
-    std::span<const std::string> names_;
-    std::vector<std::size_t> slots_;  // the number of a name + 1; 0: free
-};
 
 class FileOutput : public PieceOutput {
 public:
@@ -58,6 +34,10 @@ public:
         } else {
             put(bytes);
         }
+    }
+
+    void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) override {
+        write_all_at(file_.descriptor(), offset, bytes, file_.path(), cancellation_);
     }
 
     void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override {
@@ -102,15 +82,15 @@ FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const Output
     }
 }
 
-std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<const std::string> paths,
-                                    const PartsOf& parts_of) {
+std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
-    NameSet names(paths);
+    EqualNames names(paths.size(), EqualNames::Case::kCounts);
+    const auto name_at = [&](std::size_t i) { return paths.rest(i); };
     store_.expect_checks(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
-        const std::string& path = paths[i];
-        if (!names.add(i)) {
+        const std::string path = paths[i];
+        if (names.add(i, name_at) != i) {
             throw std::invalid_argument("the output template gives two pieces the name '" + path + "'");
         }
         if (const char* what = store_.side_file_at(path)) {
@@ -127,8 +107,7 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, std::span<con
     return may_be_there;
 }
 
-std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
-                                      const PartsOf& parts_of) {
+std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.begin();
     may_be_there_ = check(pieces, paths, parts_of);
     std::vector<char> are_there(pieces.size());
@@ -142,8 +121,7 @@ std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, std::span<c
     return are_there;
 }
 
-bool FileTarget::match_input(std::span<const Piece> pieces, std::span<const std::string> paths,
-                             const PartsOf& parts_of) {
+bool FileTarget::match_input(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     if (!cloner_) return false;
     std::atomic<bool> all = true;
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {

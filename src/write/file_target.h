@@ -22,17 +22,19 @@ public:
 
     // Throws what prepare() throws about the pieces, but writes nothing. Returns 1 for each name that an existing file
     // has which may be the piece, else 0.
-    std::vector<char> check(std::span<const Piece> pieces, std::span<const std::string> paths, const PartsOf& parts_of);
+    std::vector<char> check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of);
 
     // See PieceStore.
     void check_access() const { store_.check_access(); }
 
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
-    std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
-                              const PartsOf& parts_of) override;
+    std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    bool match_input(std::span<const Piece> pieces, std::span<const std::string> paths,
-                     const PartsOf& parts_of) override;
+    // A compressed piece is one stream, and a checksum is made in order.
+    bool takes_any_order() const noexcept override {
+        return options_.compression.format == Compression::kNone && !options_.checksum;
+    }
+    bool match_input(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
     void keep_nothing() noexcept override { store_.keep_nothing(); }
     void seal(const SideTexts& texts) override { store_.seal(texts.report, texts.manifest); }

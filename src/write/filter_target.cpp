@@ -66,7 +66,7 @@ private:
     Child child_;
 };
 
-std::vector<char> FilterTarget::prepare(std::span<const Piece> pieces, std::span<const std::string>, const PartsOf&) {
+std::vector<char> FilterTarget::prepare(std::span<const Piece> pieces, const NameList&, const PartsOf&) {
     return std::vector<char>(pieces.size());
 }
 

@@ -26,8 +26,7 @@ public:
         if (!options.report.empty()) report_.emplace(options.report, input);
     }
 
-    std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
-                              const PartsOf& parts_of) override;
+    std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     // finish() of the output throws FilterError if the command fails, and as Input::throw_if_changed().
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     void stop() noexcept override { stop_.request(); }

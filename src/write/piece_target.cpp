@@ -1,8 +1,14 @@
 #include "write/piece_target.h"
 
+#include <stdexcept>
+
 #include "io/copy.h"
 
 namespace cleave {
+
+void PieceOutput::write_at(std::uint64_t, std::span<const std::uint8_t>) {
+    throw std::logic_error("write: these bytes have to come in order");
+}
 
 void PieceOutput::write_body(const Input& input, const Piece& piece, std::uint64_t, Meter* meter) {
     for_each_part(input.blob(), {piece.start, piece.length}, input.cancellation(),

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/name_list.h"
 #include "cleave/input.h"
 #include "cleave/meter.h"
 #include "cleave/output.h"
@@ -39,6 +40,9 @@ public:
 
     // The next bytes. Throws std::system_error, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
+
+    // The same anywhere in the piece, in place of write(), by any thread. Only if PieceTarget::takes_any_order().
+    virtual void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
     // Writes the body of a piece of a blob, in place of write(). `header_size` bytes were written before. `meter`, if
     // not null, counts the bytes. A body can be written in parts: `piece` is then the range of one part, and the parts
@@ -70,17 +74,20 @@ public:
     // To be called first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the
     // pieces of these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that is there
     // already and need not be made, else 0. `parts_of` may be empty if `pieces` are.
-    virtual std::vector<char> prepare(std::span<const Piece> pieces, std::span<const std::string> paths,
+    virtual std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths,
                                       const PartsOf& parts_of) = 0;
 
     // Only the piece's number, start and first record need be known.
     virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
 
+    // Whether outputs have write_at().
+    virtual bool takes_any_order() const noexcept { return false; }
+
     // Makes open pieces end soon: none of them will be finished.
     virtual void stop() noexcept {}
 
     // Whether the finished pieces still equal the input. False if the target cannot tell.
-    virtual bool match_input(std::span<const Piece> /*pieces*/, std::span<const std::string> /*paths*/,
+    virtual bool match_input(std::span<const Piece> /*pieces*/, const NameList& /*paths*/,
                              const PartsOf& /*parts_of*/) {
         return false;
     }

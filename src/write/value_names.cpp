@@ -19,18 +19,17 @@
 // two names with the same number differ before it by more than case. A hash has 16 digits, more than the number of any
 // key, so the two are never confused. Different keys with equal hashes, which can be made on purpose, differ by step 4.
 //
-// Step 4 finds equal names by a table with open addressing that holds nothing but places in the result: 16 to 32 bytes
-// a key while it runs. The time is linear in the bytes of the values.
+// Step 4 takes 16 to 32 bytes a key while it runs. The time is linear in the bytes of the values.
 #include "cleave/value_names.h"
 
 #define XXH_INLINE_ALL  // the code of the hash, not a library
 #include <xxhash.h>
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <unordered_map>
 
+#include "base/ascii.h"
+#include "base/equal_names.h"
 #include "base/utf8.h"
 
 namespace cleave {
@@ -43,8 +42,6 @@ constexpr char kMark = '@';              // before a hash or a number
 constexpr std::size_t kHashDigits = 16;
 constexpr std::size_t kMaxPrefix = kMaxValueName - 1 - kHashDigits;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 // The bytes of the character beyond ASCII that begins at `at`; 0 if there is none that a name may have.
 std::uint64_t wide_size(const std::uint8_t* at, const std::uint8_t* end) {
     if (*at < 0x80) return 0;
@@ -55,7 +52,7 @@ std::uint64_t wide_size(const std::uint8_t* at, const std::uint8_t* end) {
 // Whether the byte of ASCII may stand in a name, at least inside.
 bool is_plain(std::uint8_t byte) {
     const auto c = static_cast<char>(byte);
-    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '~' ||
+    return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '~' ||
            c == '.';
 }
 
@@ -183,36 +180,12 @@ std::vector<std::string> folders(std::size_t count, const KeyValues& value, cons
     return paths;
 }
 
-// The places of names in a vector, to find the first one that is equal to another but for case.
-class FoldedNames {
-public:
-    explicit FoldedNames(const std::vector<std::string>& names)
-        : names_(names), slots_(std::bit_ceil(2 * names.size() + 1), kFree) {}
-
-    // The place of the first name that was passed in and is equal to names[at] but for case: `at` if there is none.
-    std::size_t first_like(std::size_t at) {
-        folded_.resize(names_[at].size());
-        std::ranges::transform(names_[at], folded_.begin(), lower);
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t slot = XXH3_64bits(folded_.data(), folded_.size()) & mask;; slot = (slot + 1) & mask) {
-            if (slots_[slot] == kFree) return slots_[slot] = at;
-            if (std::ranges::equal(names_[slots_[slot]], folded_, {}, lower)) return slots_[slot];
-        }
-    }
-
-private:
-    static constexpr std::size_t kFree = SIZE_MAX;
-
-    const std::vector<std::string>& names_;
-    std::vector<std::size_t> slots_;
-    std::string folded_;
-};
-
 void number_equal_names(std::vector<std::string>& names) {
-    FoldedNames found(names);
+    EqualNames found(names.size(), EqualNames::Case::kIsIgnored);
+    const auto name_at = [&](std::size_t i) -> std::string_view { return names[i]; };
     std::unordered_map<std::size_t, std::size_t> counts;  // of names like the one at that place
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::size_t first = found.first_like(i);
+        const std::size_t first = found.add(i, name_at);
         if (first == i) continue;
         const std::size_t number = ++counts.try_emplace(first, 1).first->second;
         names[i].append(1, kMark).append(std::to_string(number));

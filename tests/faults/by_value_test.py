@@ -350,7 +350,7 @@ def two_runs(bench):
 
 def by_few_threads(bench):
     """By several threads, small blocks"""
-    calls = ["openat", "write", "mmap", "close", "linkat", "unlinkat", "newfstatat", "clone3", "flock"]
+    calls = ["openat", "write", "pwrite64", "mmap", "close", "linkat", "unlinkat", "newfstatat", "clone3", "flock"]
     nth_call_test.fail_all(bench, nth_call_test.Subject(bench, nth_call_test.small_job(bench), "-j", "3", "--block-size",
                                                         "4K", calls=calls))
 
@@ -462,7 +462,7 @@ CHECKS = [
     by_value(signals_test.killed_leaves_exact_pieces), by_value(signals_test.killed), long(by_value(signals_test.killed_replacing)),
     long(by_value(signals_test.killed_before_the_manifest)), by_value(signals_test.killed_and_resumed),
     long(by_redacted_value(signals_test.killed, 2)),
-    by_value(nth_call_test.from_file), by_value(by_few_threads), long(by_value(nth_call_test.by_threads)), long(by_value(nth_call_test.from_pipe)),
+    by_value(nth_call_test.from_file), by_value(by_few_threads), by_value(nth_call_test.with_checksums), long(by_value(nth_call_test.by_threads)), long(by_value(nth_call_test.from_pipe)),
     long(by_value(nth_call_test.replacing)), long(by_value(nth_call_test.with_manifest)),
     long(by_value(nth_call_test.resuming)), long(by_value(nth_call_test.without_nameless_files)),
     long(by_value(nth_call_test.failing_clean_up)), long(by_value_and_size(nth_call_test.from_file)),

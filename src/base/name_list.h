@@ -1,0 +1,41 @@
+// Many names that begin alike, in little memory: the bytes of a name and eight more.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cleave {
+
+// One thread while names are appended; any thread then.
+class NameList {
+public:
+    // All names begin with `start`.
+    explicit NameList(std::string start = "") : start_(std::move(start)) {}
+
+    void append(std::string_view name) {
+        assert(name.starts_with(start_));
+        rests_.append(name, start_.size());
+        ends_.push_back(rests_.size());
+    }
+
+    bool empty() const { return ends_.empty(); }
+    std::size_t size() const { return ends_.size(); }
+    std::string operator[](std::size_t i) const { return start_ + std::string(rest(i)); }
+    // What follows the start. Two names are equal if their rests are. Valid until the next change.
+    std::string_view rest(std::size_t i) const {
+        const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+        return std::string_view(rests_).substr(begin, ends_[i] - begin);
+    }
+
+private:
+    std::string start_;
+    std::string rests_;  // one after the other
+    std::vector<std::size_t> ends_;
+};
+
+}  // namespace cleave
