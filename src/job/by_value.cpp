@@ -112,11 +112,12 @@ std::span<const BlobRange> ByValue::parts(std::uint64_t number) const {
     return plan_->parts(number);
 }
 
-void ByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode mode, Meter* meter) const {
+void ByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header_mode,
+                      Meter* meter) const {
     std::vector<std::uint8_t> buffer;
     const auto header = blob().lend(0, static_cast<std::size_t>(plan_->header_size()), buffer);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (header_size_in(mode, i + 1, header.size()) > 0) outputs[i]->write_at(0, header);
+        if (header_size_in(header_mode, i + 1, header.size()) > 0) outputs[i]->write_at(0, header);
     }
     const auto write = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
         outputs[i]->write_at(offset, bytes);

@@ -43,7 +43,7 @@ public:
     // Writes all pieces, which must be few, as their records come. The pieces have these outputs, which have
     // write_at(). Before parts(). The meter, which may be null, counts the bytes of the bodies. Throws what
     // Blob::lend() and the outputs throw, Cancelled.
-    void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header, Meter* meter) const;
+    void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header_mode, Meter* meter) const;
 
     // The values of piece `number`, one for each column; none for buckets.
     std::vector<std::string> values_of(std::uint64_t number) const;

@@ -136,16 +136,7 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
             if (piece == pieces_.size()) pieces_.emplace_back();
             merged.pieces.push_back(static_cast<std::uint32_t>(piece));
         }
-        share.starts.for_each([&](const KeyStart& first) {
-            Piece& whole = pieces_[merged.pieces[first.key]];
-            if (whole.records > 0) return;
-            whole.start = start + first.start;
-            whole.first_record = first.record - first_record_ + 1;
-        });
-        for (std::size_t k = 0; k < count; ++k) {
-            pieces_[merged.pieces[k]].length += share.records[k].length;
-            pieces_[merged.pieces[k]].records += share.records[k].records;
-        }
+        add_records(share, merged.pieces, start);
         merged.origin = share.origin;
         merged.size = share.size;
         merged.records = std::move(share.records);
@@ -157,6 +148,20 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
     }
     keys_.release_slots();
     for (std::size_t i = 0; i < pieces_.size(); ++i) pieces_[i].number = i + 1;
+}
+
+// Adds the records of a share, which begins at byte `start`, to the pieces of its keys.
+void ValuePlan::add_records(const KeyShare& share, std::span<const std::uint32_t> pieces, std::uint64_t start) {
+    share.starts.for_each([&](const KeyStart& first) {
+        Piece& whole = pieces_[pieces[first.key]];
+        if (whole.records > 0) return;
+        whole.start = start + first.start;
+        whole.first_record = first.record - first_record_ + 1;
+    });
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+        pieces_[pieces[k]].length += share.records[k].length;
+        pieces_[pieces[k]].records += share.records[k].records;
+    }
 }
 
 // Replaces the pieces, one for each key, by pieces within the limits.

@@ -107,6 +107,7 @@ private:
     };
 
     void merge(std::span<KeyShare> shares, std::uint64_t seed);
+    void add_records(const KeyShare& share, std::span<const std::uint32_t> pieces, std::uint64_t start);
     void divide();
     bool fits(const Piece& piece, std::uint64_t size) const;
     std::vector<std::uint64_t> reserve_parts();
