@@ -77,14 +77,6 @@ void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, con
     written.finish();
 }
 
-std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
-    std::vector<std::string> values;
-    if (plan_->key_count() == 0) return values;
-    const std::size_t key = plan_->place_of(number).key;
-    for (std::size_t c = 0; c < plan_->columns().size(); ++c) values.emplace_back(plan_->value(key, c));
-    return values;
-}
-
 void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
     constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;
     // Each window costs a look at each piece. With smaller ones, where hardly any memory is free, there is no end.

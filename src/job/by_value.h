@@ -30,9 +30,6 @@ public:
     ValuePlan& plan() { return *plan_; }
     const ValuePlan& plan() const { return *plan_; }
 
-    // The values of piece `number`, one for each column; none for buckets.
-    std::vector<std::string> values_of(std::uint64_t number) const;
-
     // Brings the parts of neighbouring pieces together, if the pieces, all of the plan, are larger than half of
     // `memory` bytes: see plan/regroup.cpp. After the last look at what plan().parts() are in the input.
     void regroup(std::span<const Piece> pieces, std::uint64_t memory);
