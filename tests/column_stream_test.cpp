@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -276,6 +278,26 @@ TEST(ColumnStream, BatchesThatAreKeptStayAsTheyAre) {
         EXPECT_EQ(rows, Rows(begin, begin + static_cast<std::ptrdiff_t>(rows.size()))) << "batch kept as " << i;
         kept[i].release(&kept[i]);
     }
+}
+
+TEST(ColumnStream, OverAStreamStandsAlone) {
+    const std::string text = sample(100);
+    const Pipe pipe(text, {4096});
+    const auto input = std::make_shared<Input>(Input::open(pipe.path()));
+    std::optional<ColumnStream> first(std::in_place, input, Dialect(), ColumnStreamOptions(), by(2));
+    EXPECT_THROW(ColumnStream(input, Dialect(), {}, by(2)), std::invalid_argument);
+    first.reset();
+    ColumnStreamOptions wrong;
+    wrong.columns = std::vector<std::size_t>{99};
+    EXPECT_THROW(ColumnStream(input, Dialect(), wrong, by(2)), std::invalid_argument);
+    ColumnStream second(input, Dialect(), {}, by(2));
+    EXPECT_EQ(rows_of(second), reference_rows(text, {0, 1, 2, 3}));
+    EXPECT_THROW(ColumnStream(input, Dialect(), {}, by(2)), std::invalid_argument);
+
+    const std::shared_ptr<Input> blob = memory(text);
+    ColumnStream one(blob, Dialect(), {}, by(2));
+    ColumnStream other(blob, Dialect(), {}, by(2));
+    EXPECT_EQ(rows_of(one), rows_of(other));
 }
 
 TEST(ColumnStream, UsesTheMemoryOfReleasedBatchesAgain) {

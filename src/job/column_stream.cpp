@@ -65,6 +65,20 @@ private:
     ArrowArray array_{};
 };
 
+// A stream, for one reader: two would each get some of its bytes.
+class StreamClaim {
+public:
+    explicit StreamClaim(Input& input) : input_(input) {
+        if (!input.claim()) throw std::invalid_argument("columns: another stream of columns reads this input");
+    }
+    StreamClaim(const StreamClaim&) = delete;
+    StreamClaim& operator=(const StreamClaim&) = delete;
+    ~StreamClaim() { input_.release_claim(); }
+
+private:
+    Input& input_;
+};
+
 // With U+FFFD for each byte that is not UTF-8, and without NUL.
 std::string as_text(const std::string& name) {
     std::string text;
@@ -141,6 +155,7 @@ struct ColumnStream::State {
     std::optional<ColumnReader> reader;
     std::shared_ptr<ColumnPool> pool;  // of columns that were released
     std::optional<RecordRuns> runs;
+    std::optional<StreamClaim> claim;  // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
@@ -170,6 +185,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (options.range && input->is_stream()) throw std::invalid_argument("columns: a range of a stream");
     if (!options.layout.memory) options.layout.memory = memory;
     if (input->is_stream()) {
+        claim.emplace(*input);
         cancellation.emplace();
         input_cancellation.emplace(*input, &*cancellation);
     }
