@@ -22,7 +22,8 @@ int RegionManager::add_region(std::size_t size) noexcept {
     try {
         auto region = std::make_unique<Region>();
         const std::size_t wanted = std::max(size, std::clamp(size_, kLeast, kMost));
-        region->memory = source_->allocate({.size = wanted, .flags = CLEAVE_MEMORY_HUGE});
+        const std::uint32_t flags = wanted >= kLeastHuge ? CLEAVE_MEMORY_HUGE : 0;
+        region->memory = source_->allocate({.size = wanted, .flags = flags});
         size_ += region->memory.size();
         region->next = first_;
         if (first_ != nullptr) first_->previous = region.get();

@@ -19,8 +19,10 @@ namespace cleave {
 
 class RegionManager final : public ManagerBase {
 public:
-    static constexpr std::size_t kLeast = std::size_t{256} << 10;
+    static constexpr std::size_t kLeast = std::size_t{64} << 10;
     static constexpr std::size_t kMost = std::size_t{4} << 20;
+    // Smaller regions ask for no huge pages: the system joins neighbouring mappings, and one page would span many.
+    static constexpr std::size_t kLeastHuge = std::size_t{2} << 20;
 
     // A manager of regions of `source`, which is not null.
     static std::shared_ptr<MemoryManager> open(std::shared_ptr<MemoryManager> source);
