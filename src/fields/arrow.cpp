@@ -174,7 +174,7 @@ void export_columns(const RecordBlock& block, const ColumnReader& reader, std::s
         owner = std::move(copy);
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        auto data = std::make_unique<ColumnData>(pool ? pool->take(i) : StringColumn(memory), pool, i);
+        auto data = std::make_unique<ColumnData>(pool ? pool->take(i, memory) : StringColumn(memory), pool, i);
         reader.read(block, columns[i].number, data->column);
         if (columns[i].is_text) check_text(data->column, block, columns[i]);
         if (reader.options().layout == StringLayout::kViews) data->owner = owner;

@@ -17,16 +17,14 @@ namespace cleave {
 // Columns by their place in the batch: those of one place need about as much memory in every batch. Any thread.
 class ColumnPool {
 public:
-    // Keeps at most `most` columns of each place, and none that holds more than `most_size` bytes. `memories`: of the
-    // columns of each place; not null.
-    ColumnPool(std::vector<std::shared_ptr<MemoryManager>> memories, std::size_t most, std::size_t most_size)
-        : memories_(std::move(memories)), most_(most), most_size_(most_size) {
-        kept_.resize(memories_.size());
+    // Keeps at most `most` columns of each place, and none that holds more than `most_size` bytes.
+    ColumnPool(std::size_t places, std::size_t most, std::size_t most_size) : most_(most), most_size_(most_size) {
+        kept_.resize(places);
         for (std::vector<StringColumn>& columns : kept_) columns.reserve(most);
     }
 
-    // A column that was kept, or a new one.
-    StringColumn take(std::size_t place) {
+    // A column that was kept, or a new one of `memory`.
+    StringColumn take(std::size_t place, const std::shared_ptr<MemoryManager>& memory) {
         {
             const std::scoped_lock lock(mutex_);
             std::vector<StringColumn>& columns = kept_[place];
@@ -36,7 +34,7 @@ public:
                 return column;
             }
         }
-        return StringColumn(memories_[place]);
+        return StringColumn(memory);
     }
     void put(std::size_t place, StringColumn&& column) noexcept {
         if (column.held_size() == 0 || column.held_size() > most_size_) return;
@@ -51,7 +49,6 @@ public:
     }
 
 private:
-    const std::vector<std::shared_ptr<MemoryManager>> memories_;
     std::size_t most_;  // guarded by mutex_, as is kept_
     const std::size_t most_size_;
     std::mutex mutex_;

@@ -31,7 +31,6 @@
 #include "job/input_cancellation.h"
 #include "job/input_head.h"
 #include "job/record_blocks.h"
-#include "memory/region_manager.h"
 #include "scan/contract.h"
 #include "scan/record_runs.h"
 
@@ -184,7 +183,6 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     }
     if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
     if (options.range && input->is_stream()) throw std::invalid_argument("columns: a range of a stream");
-    const bool has_memory = options.layout.memory || by.memory;
     if (!options.layout.memory) options.layout.memory = memory;
     if (input->is_stream()) {
         claim.emplace(*input);
@@ -214,12 +212,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
     const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
-    std::vector<std::shared_ptr<MemoryManager>> memories(columns.size(), options.layout.memory);
-    if (!has_memory) {
-        // One for each column, so that a consumer that keeps one of them does not keep the memory of all.
-        for (std::shared_ptr<MemoryManager>& one : memories) one = RegionManager::open(memory);
-    }
-    pool = std::make_shared<ColumnPool>(std::move(memories), batches, kMostKeptOfPage * options.page_size);
+    pool = std::make_shared<ColumnPool>(columns.size(), batches, kMostKeptOfPage * options.page_size);
 
     const std::uint64_t longest = has_rules ? options.rules.max_record : kMaxRecordLimit;
     const RunOptions run_options{options.page_size, longest, nullptr, memory, options.reads_mapping};
