@@ -207,7 +207,7 @@ std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) con
     const std::size_t count = column.count_;
     const std::size_t place = number;
     const bool is_null_if_empty = reader.options_.empty_is_null;
-    const int quote = reader.dialect_.quote ? *reader.dialect_.quote : -1;
+    const std::uint32_t quote = reader.dialect_.quote ? *reader.dialect_.quote : 256U;  // no byte is 256
     std::int32_t* const offsets = column.offsets_.data();
     std::uint8_t* const out = column.bytes_.data();
     std::uint64_t written = sum;
@@ -218,7 +218,7 @@ std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) con
         const std::uint32_t* const end_of = ends + row.first;
         const std::uint32_t begin = place == 0 ? row.begin : end_of[-1] + 1;
         std::uint32_t end = *end_of;
-        if (begin + kSlack >= size || end - begin > kSlack || from[begin] == quote) break;
+        if (begin + kSlack >= size || end - begin > kSlack || std::uint32_t{from[begin]} == quote) break;
         if (place + 1 == fields && end > begin && from[end - 1] == '\r') --end;
         const std::uint32_t length = end - begin;
         if (is_null_if_empty && length == 0) break;
