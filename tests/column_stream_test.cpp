@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,26 +50,30 @@ Rows reference_rows(const std::string& text, const std::vector<std::size_t>& col
     return rows;
 }
 
+void append_rows(const ArrowArray& array, Rows& rows) {
+    for (std::int64_t r = 0; r < array.length; ++r) {
+        Row& row = rows.emplace_back();
+        for (std::int64_t c = 0; c < array.n_children; ++c) {
+            const ArrowArray& child = *array.children[c];
+            const auto* const validity = static_cast<const std::uint8_t*>(child.buffers[0]);
+            const auto* const offsets = static_cast<const std::int32_t*>(child.buffers[1]);
+            const auto* const values = static_cast<const char*>(child.buffers[2]);
+            if (validity != nullptr && (validity[r / 8] >> (r % 8) & 1) == 0) {
+                row.emplace_back();
+            } else {
+                row.emplace_back(std::string(values + offsets[r], values + offsets[r + 1]));
+            }
+        }
+    }
+}
+
 // The rows of the other batches, and how many there were.
 Rows rows_of(ColumnStream& stream, std::size_t* batches = nullptr) {
     Rows rows;
     for (ArrowArray array; stream.next(&array); array.release(&array)) {
         if (batches != nullptr) ++*batches;
         EXPECT_GT(array.length, 0);
-        for (std::int64_t r = 0; r < array.length; ++r) {
-            Row& row = rows.emplace_back();
-            for (std::int64_t c = 0; c < array.n_children; ++c) {
-                const ArrowArray& child = *array.children[c];
-                const auto* const validity = static_cast<const std::uint8_t*>(child.buffers[0]);
-                const auto* const offsets = static_cast<const std::int32_t*>(child.buffers[1]);
-                const auto* const values = static_cast<const char*>(child.buffers[2]);
-                if (validity != nullptr && (validity[r / 8] >> (r % 8) & 1) == 0) {
-                    row.emplace_back();
-                } else {
-                    row.emplace_back(std::string(values + offsets[r], values + offsets[r + 1]));
-                }
-            }
-        }
+        append_rows(array, rows);
     }
     return rows;
 }
@@ -240,6 +246,73 @@ TEST(ColumnStream, MayBeLeftAtAnyTime) {
             array.release(&array);
         }
     }
+}
+
+// A consumer keeps every third batch, some beyond the stream, while the memory of the others is used again.
+TEST(ColumnStream, BatchesThatAreKeptStayAsTheyAre) {
+    const std::string text = sample(900);
+    const Rows expected = reference_rows(text, {3, 1});
+    ColumnStreamOptions options;
+    options.columns = std::vector<std::size_t>{3, 1};
+    options.page_size = 300;
+    std::vector<ArrowArray> kept;
+    std::vector<std::size_t> first_rows;
+    {
+        ColumnStream stream(memory(text), Dialect(), options, by(3));
+        std::size_t row = 0;
+        std::size_t number = 0;
+        for (ArrowArray array; stream.next(&array); ++number) {
+            if (number % 3 == 0) {
+                first_rows.push_back(row);
+                kept.push_back(array);
+            }
+            row += static_cast<std::size_t>(array.length);
+            if (number % 3 != 0) array.release(&array);
+        }
+    }
+    ASSERT_GT(kept.size(), 20U);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        Rows rows;
+        append_rows(kept[i], rows);
+        const auto begin = expected.begin() + static_cast<std::ptrdiff_t>(first_rows[i]);
+        EXPECT_EQ(rows, Rows(begin, begin + static_cast<std::ptrdiff_t>(rows.size()))) << "batch kept as " << i;
+        kept[i].release(&kept[i]);
+    }
+}
+
+TEST(ColumnStream, OverAStreamStandsAlone) {
+    const std::string text = sample(100);
+    const Pipe pipe(text, {4096});
+    const auto input = std::make_shared<Input>(Input::open(pipe.path()));
+    std::optional<ColumnStream> first(std::in_place, input, Dialect(), ColumnStreamOptions(), by(2));
+    EXPECT_THROW(ColumnStream(input, Dialect(), {}, by(2)), std::invalid_argument);
+    first.reset();
+    ColumnStreamOptions wrong;
+    wrong.columns = std::vector<std::size_t>{99};
+    EXPECT_THROW(ColumnStream(input, Dialect(), wrong, by(2)), std::invalid_argument);
+    ColumnStream second(input, Dialect(), {}, by(2));
+    EXPECT_EQ(rows_of(second), reference_rows(text, {0, 1, 2, 3}));
+    EXPECT_THROW(ColumnStream(input, Dialect(), {}, by(2)), std::invalid_argument);
+
+    const std::shared_ptr<Input> blob = memory(text);
+    ColumnStream one(blob, Dialect(), {}, by(2));
+    ColumnStream other(blob, Dialect(), {}, by(2));
+    EXPECT_EQ(rows_of(one), rows_of(other));
+}
+
+TEST(ColumnStream, UsesTheMemoryOfReleasedBatchesAgain) {
+    const auto requests_for = [](std::size_t records) {
+        const std::string text = sample(records);
+        ColumnStreamOptions options;
+        options.page_size = 4096;
+        options.layout.memory = MemoryManager::open("pool:1M");
+        ColumnStream stream(memory(text), Dialect(), options, by(2));
+        rows_of(stream);
+        return options.layout.memory->pool_statistics().value().requests;
+    };
+    // As many batches as may be in work or wait, each with 4 columns of 3 buffers, which grow a few times.
+    EXPECT_LT(requests_for(20'000), 9 * 4 * 3 * 6);
+    EXPECT_GT(requests_for(10), 0);
 }
 
 TEST(ColumnStream, HasNoColumnsWithoutARecord) {

@@ -133,6 +133,37 @@ TEST_P(ColumnsTest, AreThoseOfTheReferenceHoweverTheRecordsAreCut) {
     }
 }
 
+// Values of every length around those that are copied at once, of all fields, with every kind of line end.
+TEST_P(ColumnsTest, OfShortAndLongValuesAreWhole) {
+    for (const char* line_end : {"\n", "\r\n"}) {
+        std::string text;
+        for (std::size_t size = 0; size < 140; ++size) {
+            const std::string value(size, static_cast<char>('a' + size % 26));
+            text += value + ',' + (size % 5 == 0 ? '"' + value + "\"\"\"" : value) + ',' + value + line_end;
+            if (size % 50 == 49) text += line_end;
+        }
+        for (const ColumnOptions& options : every_option()) {
+            for (const std::size_t size : {std::size_t{1}, std::size_t{700}, text.size()}) {
+                expect_as_reference(text, Dialect(), size, options);
+                if (HasFatalFailure()) return;
+            }
+        }
+    }
+}
+
+// A CR that no LF follows is data, also where the value is as long as what is copied at once.
+TEST_P(ColumnsTest, ALastReturnIsData) {
+    for (std::size_t size = 60; size < 70; ++size) {
+        const std::string value = std::string(size - 1, 'x') + '\r';
+        const std::string text = "a,b\na," + value;
+        FieldReader fields(Dialect(), kernel(), Reading::kByDialect, 2);
+        const RecordBlock block = fields.read(bytes_of(text), {}, true);
+        StringColumn column;
+        ColumnReader(Dialect(), 2, {}).read(block, 1, column);
+        EXPECT_EQ(column.value(1, block), value);
+    }
+}
+
 // Through the runs that stages read, too.
 TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
     const TemporaryDirectory directory;

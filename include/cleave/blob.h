@@ -9,6 +9,12 @@
 
 namespace cleave {
 
+// A part of a blob.
+struct BlobRange {
+    std::uint64_t offset;
+    std::uint64_t size;
+};
+
 // All members may be called from any thread.
 class Blob {
 public:

@@ -39,4 +39,5 @@
 #include "cleave/stage_error.h"
 #include "cleave/stream.h"
 #include "cleave/value_names.h"
+#include "cleave/value_pieces.h"
 #include "cleave/version.h"

@@ -51,8 +51,9 @@ struct ColumnStreamOptions {
 class ColumnStream {
 public:
     // Reads the head of the input, which has not been read if it is a stream. The stream of columns keeps the input. If
-    // the input is a blob, others may read it at the same time. Throws std::invalid_argument for arguments with a
-    // fault, RuleError, InputError as refuse_foreign() and for a malformed first record, and what Input::peek() throws.
+    // the input is a blob, others may read it at the same time; a stream has one ColumnStream at a time. Throws
+    // std::invalid_argument for arguments with a fault, RuleError, InputError as refuse_foreign() and for a malformed
+    // first record, and what Input::peek() throws.
     ColumnStream(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
                  const Execution& execution);
     ColumnStream(ColumnStream&&) noexcept;

@@ -50,6 +50,7 @@ public:
     std::span<T> span() const noexcept { return {data(), size_}; }
     T* data() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
     std::size_t size() const noexcept { return size_; }
+    std::size_t held_size() const noexcept { return memory_.size(); }  // bytes
     void resize(std::size_t size);                            // loses the content; throws MemoryError
     void shrink(std::size_t size) noexcept { size_ = size; }  // to at most size(); keeps the content
 
@@ -77,6 +78,11 @@ public:
     std::span<const std::uint8_t> bytes() const noexcept { return bytes_.span(); }
     // Bit r % 8 of byte r / 8 is 1 if value r is not null. Empty if no value is null.
     std::span<const std::uint8_t> validity() const noexcept { return validity_.span(); }
+
+    // Bytes of memory that the column holds, used or not.
+    std::size_t held_size() const noexcept {
+        return offsets_.held_size() + views_.held_size() + bytes_.held_size() + validity_.held_size();
+    }
 
     // Value r, or nothing if it is null. A view of this column; of `block`, from which it was read, in the layout
     // kViews.

@@ -89,6 +89,10 @@ public:
     // until the next call. Does nothing for an input that was moved from.
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
+    // For a reader that needs the input for itself. claim() returns false if another one has it. Any thread.
+    bool claim() noexcept;
+    void release_claim() noexcept;
+
     bool is_snapshot() const;
     // Snapshots only: removes the last `size` bytes from the blob, at most its size. Throws std::invalid_argument
     // otherwise. Not while another thread uses the input.

@@ -9,9 +9,11 @@
 """
 
 from ._errors import Error, InputChangedError, InputError, OpenQuoteError, RuleError, UsageError
-from ._file import Check, Columns, Dialect, File, Piece, Pieces, Place, RaggedRecord, open
+from ._file import Columns, File, open
 from ._native import version as __version__
+from ._pieces import Piece, Pieces, ValuePiece, ValuePieces
 from ._ranges import Cut, Plan, Summary, plan, scan
+from ._types import Check, Dialect, Place, RaggedRecord
 
 __all__ = [
     "Check",
@@ -31,6 +33,8 @@ __all__ = [
     "RuleError",
     "Summary",
     "UsageError",
+    "ValuePiece",
+    "ValuePieces",
     "__version__",
     "open",
     "plan",

@@ -1,215 +1,22 @@
-"""Files, pieces and columns, over the classes of _native."""
+"""Files and columns, over the classes of _native."""
 
 from __future__ import annotations
 
 import io
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, overload
+from collections.abc import Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, overload
 
 from . import _native
 from ._errors import UsageError
+from ._pieces import Pieces, ValuePieces
+from ._types import Check, Dialect, Place, RaggedRecord
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _PAGE_SIZE = 1 << 20
-
-
-class Place(NamedTuple):
-    """A place in the input."""
-
-    byte: int
-    """Offset from the start of the input."""
-    record: int
-    """Number of the record, from 1 behind the header; 0 in the header."""
-
-
-class RaggedRecord(NamedTuple):
-    """A record that does not have as many fields as the first one."""
-
-    byte: int
-    """Offset of the delimiter before the first field too many, or of the end of a record with too few."""
-    record: int
-    """Number of the record, from 1 behind the header."""
-    fields: int
-    """How many fields it has."""
-
-
-class Dialect(NamedTuple):
-    """What the bytes of a file mean. What was not given was found by a look at the first 64 KiB."""
-
-    delimiter: bytes
-    quote: bytes | None
-    escape: bytes | None
-    escape_scope: str
-    """``"everywhere"``, or ``"quoted"``: an escape acts inside quotes only."""
-    quoting: str
-    """``"field-start"``: a quote opens a section only at the start of a field; or ``"anywhere"``."""
-    terminator: str
-    """``"lf"`` (CRLF too), ``"cr"`` or ``"any"``."""
-    header: str
-    """Which record is the header: ``"first-not-empty"`` or ``"first"``."""
-    quotes_unexplained: bool
-    """Whether no delimiter explains the quotes in the first 64 KiB: then it is better given."""
-
-
-class Check(NamedTuple):
-    """What a file is, and what is odd in it. Numbers of bytes, records and things; places are of the first one."""
-
-    sound: bool
-    """No quote is left open, and all records have the same number of fields."""
-    size: int
-    records: int
-    """Without the header."""
-    fields: int
-    """Of the first record."""
-    ragged_count: int
-    ragged: list[RaggedRecord]
-    """The first ones, in the order of the file."""
-    longest: int
-    """Bytes of the longest record."""
-    longest_place: Place | None
-    empty_count: int
-    empty: Place | None
-    lf: int
-    """Records that end in LF, and so on."""
-    crlf: int
-    cr: int
-    unterminated: int
-    quoted_breaks: int
-    """Line breaks inside quotes."""
-    data_breaks: int
-    """Line breaks outside quotes that end no record."""
-    stray_quotes_count: int
-    stray_quotes: Place | None
-    divergence: Place | None
-    """Where the two quote rules begin to cut differently."""
-    open_quote: Place | None
-
-
-class Piece:
-    """One of the pieces of a file: whole records, without the header."""
-
-    __slots__ = ("_file", "_first_record", "_header_size", "_length", "_number", "_records", "_start")
-
-    def __init__(self, pieces: Pieces, index: int) -> None:
-        self._file = pieces._file
-        self._header_size = pieces.header_size
-        self._number = index + 1
-        self._start = int(pieces.starts[index])
-        self._length = int(pieces.lengths[index])
-        self._first_record = int(pieces.first_records[index])
-        self._records = int(pieces.records[index])
-
-    @property
-    def number(self) -> int:
-        """Number of the piece, from 1."""
-        return self._number
-
-    @property
-    def start(self) -> int:
-        """Offset of the first byte in the file."""
-        return self._start
-
-    @property
-    def length(self) -> int:
-        """Bytes of the piece."""
-        return self._length
-
-    @property
-    def first_record(self) -> int:
-        """Number of the first record, from 1 behind the header."""
-        return self._first_record
-
-    @property
-    def records(self) -> int:
-        """How many records are in the piece."""
-        return self._records
-
-    @property
-    def bytes(self) -> memoryview:
-        """The bytes, ``length`` of them.
-
-        Of an object in memory a view without a copy, which keeps the object alive. Of a file a copy that is read now; a
-        file that has changed raises ``InputChangedError``.
-        """
-        return self._file._view(self._start, self._length)
-
-    def with_header(self) -> io.BytesIO:
-        """A file object of the header and the bytes, for readers of CSV such as pandas and Polars. A copy."""
-        joined = io.BytesIO()
-        joined.write(self._file._view(0, self._header_size))
-        joined.write(self.bytes)
-        joined.seek(0)
-        return joined
-
-    def select(self, *columns: str | int, **options: Any) -> Columns:
-        """As ``File.select``, of the records of this piece."""
-        return self._file._select(columns, [self._start, self._length, self._first_record - 1], **options)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __repr__(self) -> str:
-        end = self._start + self._length
-        return f"<cleave.Piece {self._number}: {self._records} records, bytes {self._start} to {end}>"
-
-
-class Pieces(Sequence[Piece]):
-    """The pieces of a file, in order. Together they are all records, each in one piece."""
-
-    def __init__(self, file: File, pieces: _native.Pieces) -> None:
-        self._file = file
-        self._pieces = pieces
-        self._starts = pieces.starts
-
-    @property
-    def starts(self) -> memoryview:
-        """Offsets of the pieces in the file: one ``uint64`` a piece. ``numpy.asarray`` takes it without a copy."""
-        return self._starts
-
-    @property
-    def lengths(self) -> memoryview:
-        """Bytes of the pieces: one ``uint64`` a piece."""
-        return self._pieces.lengths
-
-    @property
-    def first_records(self) -> memoryview:
-        """Numbers of the pieces' first records, from 1 behind the header: one ``uint64`` a piece."""
-        return self._pieces.first_records
-
-    @property
-    def records(self) -> memoryview:
-        """How many records are in each piece: one ``uint64`` a piece."""
-        return self._pieces.records
-
-    @property
-    def header_size(self) -> int:
-        """Bytes of the header, with what stands before it; 0 without one."""
-        return self._pieces.header_size
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    @overload
-    def __getitem__(self, index: int) -> Piece: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Piece]: ...
-    def __getitem__(self, index: int | slice) -> Piece | list[Piece]:
-        if isinstance(index, slice):
-            return [Piece(self, i) for i in range(*index.indices(len(self)))]
-        number = index + len(self) if index < 0 else index
-        if not 0 <= number < len(self):
-            raise IndexError("there is no such piece")
-        return Piece(self, number)
-
-    def __iter__(self) -> Iterator[Piece]:
-        return (Piece(self, i) for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<cleave.Pieces: {len(self)}>"
 
 
 class Columns:
@@ -283,21 +90,15 @@ class File:
 
     def check(self, max_ragged: int = 10) -> Check:
         """Looks at every byte. ``ragged`` lists at most ``max_ragged`` records."""
-        found = self._native.check(max_ragged, self._has_header)
+        found: dict[str, Any] = {**self._native.check(max_ragged, self._has_header)}
+        found["ragged"] = [RaggedRecord(*record) for record in found["ragged"]]
+        for name, value in found.items():
+            if isinstance(value, tuple):
+                found[name] = Place(*value)
         sound = self._lenient or (found["open_quote"] is None and found["ragged_count"] == 0)
-        places: dict[str, Any] = {
-            name: None if place is None else Place(*place)
-            for name, place in (
-                ("longest_place", found["longest_place"]),
-                ("empty", found["empty"]),
-                ("stray_quotes", found["stray_quotes"]),
-                ("divergence", found["divergence"]),
-                ("open_quote", found["open_quote"]),
-            )
-        }
-        rest: dict[str, Any] = {name: value for name, value in found.items() if name not in places and name != "ragged"}
-        return Check(sound=sound, ragged=[RaggedRecord(*record) for record in found["ragged"]], **places, **rest)
+        return Check(sound=sound, **found)
 
+    @overload
     def split(
         self,
         *,
@@ -305,12 +106,37 @@ class File:
         size: int | None = None,
         records: int | None = None,
         together: str | None = None,
+        by: None = None,
         balance: str = "bytes",
         accepts_missing: bool = False,
-    ) -> Pieces:
+    ) -> Pieces: ...
+    @overload
+    def split(
+        self,
+        *,
+        size: int | None = None,
+        records: int | None = None,
+        by: str | int | Sequence[str | int],
+        buckets: int | None = None,
+        max_keys: int | None = None,
+        accepts_missing: bool = False,
+    ) -> ValuePieces: ...
+    def split(
+        self,
+        *,
+        n: int | None = None,
+        size: int | None = None,
+        records: int | None = None,
+        together: str | None = None,
+        by: str | int | Sequence[str | int] | None = None,
+        balance: str = "bytes",
+        accepts_missing: bool = False,
+        buckets: int | None = None,
+        max_keys: int | None = None,
+    ) -> Pieces | ValuePieces:
         """Plans pieces; nothing is written.
 
-        Give ``n``, or one or both of ``size`` and ``records``: the first limit reached ends a piece.
+        Give ``n``, or one or both of ``size`` and ``records``: the first limit reached ends a piece. Or give ``by``.
 
         n: the number of pieces, of nearly equal bytes; with ``balance="records"`` of equal numbers of records.
         size: the most bytes of a piece. Its header counts, as it is in ``with_header()``. A record that does not fit
@@ -318,10 +144,27 @@ class File:
         records: the records of a piece.
         together: a column. A piece ends only where its value changes from one record to the next. With
             ``accepts_missing``, a record without the field has the empty value; else it is an ``InputError``.
+        by: a column, or several, by their names in the header or their numbers from 0. The result is ``ValuePieces``,
+            one for each different value. ``size`` and ``records`` divide the records of a value; ``accepts_missing`` as
+            for ``together``. A plan takes about 60 bytes a value, and 16 bytes a range in a temporary file.
+        buckets: with ``by``, so many pieces, by the hash of the value, instead of one for each value.
+        max_keys: with ``by``, more different values are a ``UsageError``; 10,000 by default.
         """
-        header = "repeat" if self._has_header else "none"
-        pieces = self._native.split(n, size, records, together, balance, accepts_missing, header)
-        return Pieces(self, pieces)
+        if by is None:
+            if buckets is not None or max_keys is not None:
+                raise UsageError("buckets and max_keys need by")
+            header = "repeat" if self._has_header else "none"
+            return Pieces(self, self._native.split(n, size, records, together, balance, accepts_missing, header))
+        if n is not None or together is not None or balance != "bytes":
+            raise UsageError("by excludes n, together and balance")
+        columns = [by] if isinstance(by, (str, int)) else list(by)
+        if not columns:
+            raise UsageError("by: no column")
+        text = ",".join(f"#{number + 1}" for number in self._numbers_of(columns))
+        return ValuePieces(
+            self,
+            self._native.split_by_value(text, buckets, max_keys, size, records, accepts_missing, self._has_header),
+        )
 
     def select(
         self,
@@ -332,6 +175,7 @@ class File:
         missing_is_null: bool = False,
         binary: bool = False,
         page_size: int = _PAGE_SIZE,
+        _span: list[int] | None = None,
     ) -> Columns:
         """Columns as an Arrow stream, in the order in which they are named; all of them if none is named.
 
@@ -347,38 +191,22 @@ class File:
 
         Errors in the data come out of the consumer, with the byte and the record in their text.
         """
-        return self._select(
-            columns,
-            None,
-            redact=redact,
-            keys=keys,
-            empty_is_null=empty_is_null,
-            missing_is_null=missing_is_null,
-            binary=binary,
-            page_size=page_size,
-        )
-
-    def _select(
-        self,
-        columns: tuple[str | int, ...],
-        span: list[int] | None,
-        *,
-        redact: Mapping[str, str] | None = None,
-        keys: Mapping[str, bytes | str | os.PathLike[str]] | None = None,
-        empty_is_null: bool = False,
-        missing_is_null: bool = False,
-        binary: bool = False,
-        page_size: int = _PAGE_SIZE,
-    ) -> Columns:
-        named = any(isinstance(column, str) for column in (*columns, *(redact or ())))
-        names = self._native.names() if named else []
-        numbers = [_number_of(column, names, self._has_header) for column in columns] or None
-        rules = [
-            (f"#{_number_of(column, names, self._has_header) + 1}: {rule}", f"redact[{column!r}]")
-            for column, rule in (redact or {}).items()
+        rules = redact or {}
+        numbers = self._numbers_of((*columns, *rules))
+        wanted = numbers[: len(columns)]
+        texts = [
+            (f"#{number + 1}: {rule}", f"redact[{column!r}]")
+            for number, (column, rule) in zip(numbers[len(columns) :], rules.items(), strict=True)
         ]
         ring = _key_ring(keys) if keys else None
-        return Columns(self, (numbers, rules, ring, not binary, empty_is_null, missing_is_null, page_size, span))
+        return Columns(
+            self, (wanted or None, texts, ring, not binary, empty_is_null, missing_is_null, page_size, _span)
+        )
+
+    def _numbers_of(self, columns: Sequence[str | int]) -> list[int]:
+        """Numbers of columns, from 0."""
+        names = self._native.names() if self._has_header and any(isinstance(c, str) for c in columns) else []
+        return [_number_of(column, names, self._has_header) for column in columns]
 
     def _view(self, start: int, length: int) -> memoryview:
         if self._owner is not None:

@@ -68,6 +68,10 @@ class Pieces:
     @property
     def header_size(self) -> int: ...
 
+class PiecesByValue(Pieces):
+    def key(self, index: int) -> tuple[bytes, ...] | None: ...
+    def ranges(self, index: int) -> memoryview: ...
+
 class ColumnStream:
     @property
     def names(self) -> list[str]: ...
@@ -95,7 +99,18 @@ class File:
         accepts_missing: bool,
         header: str,
     ) -> Pieces: ...
+    def split_by_value(
+        self,
+        columns: str,
+        buckets: int | None,
+        max_keys: int | None,
+        size: int | None,
+        records: int | None,
+        accepts_missing: bool,
+        has_header: bool,
+    ) -> PiecesByValue: ...
     def read(self, start: int, length: int) -> bytes: ...
+    def gather(self, pieces: PiecesByValue, index: int) -> bytes: ...
     def select(
         self,
         columns: list[int] | None,

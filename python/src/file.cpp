@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "buffer.h"
@@ -26,6 +25,13 @@ struct HeldInput {
     Buffer buffer;
     Input input;
 };
+
+void append(Pieces& pieces, const Piece& piece) {
+    pieces.starts.push_back(piece.start);
+    pieces.lengths.push_back(piece.length);
+    pieces.first_records.push_back(piece.first_record);
+    pieces.records.push_back(piece.records);
+}
 
 // Only some files can be mapped at a time; the others are read by pread().
 Input open_input(const std::string& path) {
@@ -160,32 +166,47 @@ Examination File::examine(std::uint64_t max_listed) {
 
 Pieces File::split(const Policy& policy) {
     Pieces pieces;
+    run([&] { pieces.header_size = plan_pieces(index(), policy, [&](const Piece& piece) { append(pieces, piece); }); });
+    return pieces;
+}
+
+std::unique_ptr<PiecesByValue> File::split_by_value(const Policy& policy) {
+    std::unique_ptr<PiecesByValue> pieces;
     run([&] {
-        pieces.header_size = plan_pieces(index(), policy, [&](const Piece& piece) {
-            pieces.starts.push_back(piece.start);
-            pieces.lengths.push_back(piece.length);
-            pieces.first_records.push_back(piece.first_record);
-            pieces.records.push_back(piece.records);
-        });
+        pieces = std::make_unique<PiecesByValue>(ValuePieces(index(), policy));
+        pieces->header_size = pieces->plan.header_size();
+        for (const Piece& piece : pieces->plan.pieces()) append(*pieces, piece);
     });
     return pieces;
 }
 
 nb::bytes File::read(std::uint64_t start, std::uint64_t length) {
+    const BlobRange range{start, length};
+    return gather({&range, 1});
+}
+
+nb::bytes File::gather(std::span<const BlobRange> ranges) {
     const std::uint64_t size = this->size();
-    if (start > size || length > size - start) throw std::invalid_argument("a range that is not in the input");
+    std::uint64_t length = 0;
+    for (const BlobRange& range : ranges) {
+        const bool is_inside = range.offset <= size && range.size <= size - range.offset;
+        if (!is_inside) throw std::invalid_argument("a range that is not in the input");
+        length += range.size;
+    }
     auto bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length)));
     if (!bytes.is_valid()) throw nb::python_error();
     // Nobody else knows the object yet.
-    char* const out = PyBytes_AsString(bytes.ptr());
+    char* out = PyBytes_AsString(bytes.ptr());
     run([&] {
         std::vector<std::uint8_t> buffer;
-        for (std::uint64_t done = 0; done < length;) {
-            cancellation_->throw_if_requested();
-            const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(kPart, length - done));
-            const auto lent = input_->blob().lend(start + done, part, buffer);
-            std::memcpy(out + done, lent.data(), part);
-            done += part;
+        for (const BlobRange& range : ranges) {
+            for (std::uint64_t done = 0; done < range.size;) {
+                cancellation_->throw_if_requested();
+                const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(kPart, range.size - done));
+                const auto lent = input_->blob().lend(range.offset + done, part, buffer);
+                out = std::copy(lent.begin(), lent.end(), out);
+                done += part;
+            }
         }
     });
     return bytes;

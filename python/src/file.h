@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,13 @@ struct Pieces {
     std::vector<std::uint64_t> first_records;
     std::vector<std::uint64_t> records;
     std::uint64_t header_size = 0;
+};
+
+// Pieces by value. Their records are ranges of the input; `starts` are those of their first records.
+struct PiecesByValue : Pieces {
+    explicit PiecesByValue(ValuePieces&& made) : plan(std::move(made)) {}
+
+    ValuePieces plan;
 };
 
 // What to lay out as columns.
@@ -64,7 +72,10 @@ public:
     std::uint64_t header_size();
     Examination examine(std::uint64_t max_listed);
     Pieces split(const Policy& policy);
+    std::unique_ptr<PiecesByValue> split_by_value(const Policy& policy);
     nanobind::bytes read(std::uint64_t start, std::uint64_t length);
+    // The ranges, one after the other.
+    nanobind::bytes gather(std::span<const BlobRange> ranges);
     ColumnStream select(const Selection& selection);
     // The values in the header; nothing without one.
     std::vector<std::string> names();

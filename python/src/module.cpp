@@ -168,6 +168,44 @@ Numbers numbers(nb::handle_t<Pieces> self) {
     return Numbers(values.empty() ? &kNone : values.data(), {values.size()}, self);
 }
 
+// The ranges of a piece, from 0: rows of an offset and a size. A view, which keeps its owner.
+using Ranges = nb::ndarray<nb::memview, nb::ro, const std::uint64_t, nb::ndim<2>>;
+
+std::span<const BlobRange> ranges_of(const PiecesByValue& pieces, std::uint64_t index) {
+    if (index >= pieces.starts.size()) throw nb::index_error("there is no such piece");
+    return pieces.plan.ranges(index + 1);
+}
+
+Ranges ranges(nb::handle_t<PiecesByValue> self, std::uint64_t index) {
+    static_assert(sizeof(BlobRange) == 2 * sizeof(std::uint64_t));
+    const std::span<const BlobRange> found = ranges_of(nb::cast<PiecesByValue&>(self), index);
+    static constexpr BlobRange kNone{};  // an empty list has no address
+    return Ranges(found.empty() ? &kNone : found.data(), {found.size(), 2}, self);
+}
+
+// None without values.
+nb::object key(const PiecesByValue& pieces, std::uint64_t index) {
+    if (index >= pieces.starts.size()) throw nb::index_error("there is no such piece");
+    nb::list values;
+    for (const std::string& value : pieces.plan.values(index + 1)) values.append(nb::bytes(value.data(), value.size()));
+    return values.size() > 0 ? nb::object(nb::tuple(values)) : nb::none();
+}
+
+Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std::optional<std::uint64_t> max_keys,
+                 std::optional<std::uint64_t> size, std::optional<std::uint64_t> records, bool accepts_missing,
+                 bool has_header) {
+    Policy policy;
+    policy.size = size;
+    policy.records = records;
+    By& by = policy.by.emplace();
+    by.columns = {std::move(columns), "by"};
+    by.accepts_missing = accepts_missing;
+    by.buckets = buckets;
+    if (max_keys) by.max_keys = *max_keys;
+    policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
+    return policy;
+}
+
 Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> size,
                  std::optional<std::uint64_t> records, const std::optional<std::string>& together,
                  const std::string& balance, bool accepts_missing, const std::string& header) {
@@ -243,6 +281,10 @@ NB_MODULE(_native, module) {
         .def_prop_ro("records", &numbers<&Pieces::records>)
         .def_ro("header_size", &Pieces::header_size);
 
+    nb::class_<PiecesByValue, Pieces>(module, "PiecesByValue")
+        .def("key", &key, "index"_a)
+        .def("ranges", &ranges, "index"_a);
+
     nb::class_<ColumnStream>(module, "ColumnStream")
         .def_prop_ro("names", [](const ColumnStream& self) { return self.names(); })
         .def("export", &stream_capsule)
@@ -282,7 +324,23 @@ NB_MODULE(_native, module) {
             },
             "n"_a.none(), "size"_a.none(), "records"_a.none(), "together"_a.none(), "balance"_a, "accepts_missing"_a,
             "header"_a)
+        .def(
+            "split_by_value",
+            [](File& self, std::string columns, std::optional<std::uint64_t> buckets,
+               std::optional<std::uint64_t> max_keys, std::optional<std::uint64_t> size,
+               std::optional<std::uint64_t> records, bool accepts_missing, bool has_header) {
+                return self.split_by_value(
+                    policy_by(std::move(columns), buckets, max_keys, size, records, accepts_missing, has_header));
+            },
+            "columns"_a, "buckets"_a.none(), "max_keys"_a.none(), "size"_a.none(), "records"_a.none(),
+            "accepts_missing"_a, "has_header"_a)
         .def("read", &File::read, "start"_a, "length"_a)
+        .def(
+            "gather",
+            [](File& self, const PiecesByValue& pieces, std::uint64_t index) {
+                return self.gather(ranges_of(pieces, index));
+            },
+            "pieces"_a, "index"_a)
         .def(
             "select",
             [](File& self, std::optional<std::vector<std::size_t>> columns,

@@ -143,6 +143,8 @@ def test_a_stream_is_read_once(tmp_path: Path) -> None:
     f = cleave.open(f"/proc/self/fd/{reader}")
     os.close(reader)
     columns = f.select("id")
+    with pytest.raises(cleave.UsageError, match="stream"):
+        f.select("name")  # it would take records from the first one
     assert table(columns).num_rows == 100
     with pytest.raises(cleave.UsageError, match="stream"):
         table(columns)

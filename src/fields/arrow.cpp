@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "fields/column_pool.h"
 
 namespace cleave {
 namespace {
@@ -67,7 +68,17 @@ void fill_schema(ArrowSchema& schema, const char* format, std::int64_t flags, st
 
 // A column's array: bitmap, offsets and bytes; or bitmap, views, the buffers that they name and the sizes of these.
 struct ColumnData {
+    ColumnData(StringColumn&& made, std::shared_ptr<ColumnPool> from, std::size_t at)
+        : column(std::move(made)), pool(std::move(from)), place(at) {}
+    ColumnData(const ColumnData&) = delete;
+    ColumnData& operator=(const ColumnData&) = delete;
+    ~ColumnData() {
+        if (pool) pool->put(place, std::move(column));
+    }
+
     StringColumn column;
+    std::shared_ptr<ColumnPool> pool;  // to which the column goes back; may be null
+    std::size_t place;                 // in the pool
     std::shared_ptr<const void> owner = nullptr;
     std::array<std::int64_t, 2> sizes{};
     std::array<const void*, 5> buffers{};
@@ -145,19 +156,25 @@ const char* format_of(StringLayout layout, bool is_text) {
 
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
                     std::shared_ptr<const void> owner, ArrowSchema* schema, ArrowArray* array) {
+    export_columns(block, reader, columns, std::move(owner), nullptr, schema, array);
+}
+
+void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
+                    std::shared_ptr<const void> owner, std::shared_ptr<ColumnPool> pool, ArrowSchema* schema,
+                    ArrowArray* array) {
+    const std::shared_ptr<MemoryManager>& memory = reader.options().memory;
     for (const ArrowColumn& wanted : columns) check_name(wanted.name);
     auto schemas = std::make_unique<SchemaData>(columns.size());
     auto batch = std::make_unique<BatchData>(columns.size());
     std::span<const std::uint8_t> bytes = block.bytes;
     if (reader.options().layout == StringLayout::kViews && !owner) {
-        auto copy = std::make_shared<Memory>(
-            MemoryManager::or_default(reader.options().memory)->allocate({.size = bytes.size()}));
+        auto copy = std::make_shared<Memory>(MemoryManager::or_default(memory)->allocate({.size = bytes.size()}));
         if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
         bytes = {copy->data(), bytes.size()};
         owner = std::move(copy);
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        auto data = std::make_unique<ColumnData>(ColumnData{StringColumn(reader.options().memory)});
+        auto data = std::make_unique<ColumnData>(pool ? pool->take(i, memory) : StringColumn(memory), pool, i);
         reader.read(block, columns[i].number, data->column);
         if (columns[i].is_text) check_text(data->column, block, columns[i]);
         if (reader.options().layout == StringLayout::kViews) data->owner = owner;

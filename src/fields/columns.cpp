@@ -29,7 +29,7 @@ struct Field {
 };
 
 // Short values are copied this many bytes at a time, past their end.
-constexpr std::size_t kSlack = 32;
+constexpr std::size_t kSlack = 64;
 
 void copy(std::uint8_t* out, Value value, const std::uint8_t* readable_end) {
     if (value.size <= kSlack && readable_end - value.data >= static_cast<std::ptrdiff_t>(kSlack)) {
@@ -156,17 +156,21 @@ struct ColumnReader::Run {
 
     std::uint64_t bound() const;
     void read_offsets();
+    std::size_t read_plain(std::size_t r, std::uint64_t& sum) const;
+    std::uint64_t read_value(std::size_t r, std::uint8_t* out);
     void read_views();
     void write_decoded();
 };
 
 // Delimiters may be counted too.
 std::uint64_t ColumnReader::Run::bound() const {
+    const FieldRow* const rows = block.rows.data();
+    const std::uint32_t* const ends = block.ends.data();
     std::uint64_t sum = 0;
     for (std::size_t r = 0; r < column.count_; ++r) {
-        const FieldRow& row = block.rows[r];
-        if (number >= block.rows[r + 1].first - row.first) continue;
-        const std::uint32_t* const end = block.ends.data() + row.first + number;
+        const FieldRow row = rows[r];
+        if (number >= rows[r + 1].first - row.first) continue;
+        const std::uint32_t* const end = ends + row.first + number;
         sum += *end - (number == 0 ? row.begin : end[-1]);
     }
     return sum;
@@ -174,28 +178,69 @@ std::uint64_t ColumnReader::Run::bound() const {
 
 void ColumnReader::Run::read_offsets() {
     column.offsets_.resize(column.count_ + 1);
-    column.bytes_.resize(bound() + kSlack);
-    std::int32_t* const offsets = column.offsets_.data();
-    std::uint8_t* const bytes = column.bytes_.data();
-    const std::uint8_t* const block_end = block.bytes.data() + block.bytes.size();
+    const std::uint64_t most = bound();
+    column.bytes_.resize(most + kSlack);
+    const bool has_plain = !decoder.may_hide() && most <= kMaxSize;
     std::uint64_t sum = 0;
-    for (std::size_t r = 0; r < column.count_; ++r) {
-        offsets[r] = static_cast<std::int32_t>(sum);
-        const Field found = field(r);
-        Value value{};
-        if (found.begin == nullptr) {
-            set_null(r);
-        } else if (decoder.view(found.begin, found.end, value)) {
-            check_size(sum + value.size);
-            copy(bytes + sum, value, block_end);
-            sum += value.size;
-        } else {
-            sum += decoder.write(found.begin, found.end, bytes + sum);
-            check_size(sum);
-        }
+    std::size_t r = 0;
+    for (;;) {
+        if (has_plain) r = read_plain(r, sum);
+        if (r == column.count_) break;
+        column.offsets_.data()[r] = static_cast<std::int32_t>(sum);
+        sum += read_value(r, column.bytes_.data() + sum);
+        check_size(sum);
+        ++r;
     }
-    offsets[column.count_] = static_cast<std::int32_t>(sum);
+    column.offsets_.data()[column.count_] = static_cast<std::int32_t>(sum);
     column.bytes_.shrink(sum);
+}
+
+// Reads values from record r on, up to one that is not plain, and returns its number. A value is plain if it stands in
+// the block as it is, is short, is not null, and more than kSlack bytes from its first one on are in the block. So its
+// record has a terminator, and a CR before that is an LF's: where CR ends records, no plain value has one.
+std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) const {
+    // Bytes are stored below. The compiler must know that none of these changes.
+    const FieldRow* const rows = block.rows.data();
+    const std::uint32_t* const ends = block.ends.data() + number;
+    const std::uint8_t* const from = block.bytes.data();
+    const std::uint64_t size = block.bytes.size();
+    const std::size_t count = column.count_;
+    const std::size_t place = number;
+    const bool is_null_if_empty = reader.options_.empty_is_null;
+    const std::uint32_t quote = reader.dialect_.quote ? *reader.dialect_.quote : 256U;  // no byte is 256
+    std::int32_t* const offsets = column.offsets_.data();
+    std::uint8_t* const out = column.bytes_.data();
+    std::uint64_t written = sum;
+    for (; r < count; ++r) {
+        const FieldRow row = rows[r];
+        const std::uint32_t fields = rows[r + 1].first - row.first;
+        if (place >= fields || fields == 1) break;
+        const std::uint32_t* const end_of = ends + row.first;
+        const std::uint32_t begin = place == 0 ? row.begin : end_of[-1] + 1;
+        std::uint32_t end = *end_of;
+        if (begin + kSlack >= size || end - begin > kSlack || std::uint32_t{from[begin]} == quote) break;
+        if (place + 1 == fields && end > begin && from[end - 1] == '\r') --end;
+        const std::uint32_t length = end - begin;
+        if (is_null_if_empty && length == 0) break;
+        offsets[r] = static_cast<std::int32_t>(written);
+        std::memcpy(out + written, from + begin, kSlack);
+        written += length;
+    }
+    sum = written;
+    return r;
+}
+
+// Any value. Returns its size.
+std::uint64_t ColumnReader::Run::read_value(std::size_t r, std::uint8_t* out) {
+    const Field found = field(r);
+    if (found.begin == nullptr) {
+        set_null(r);
+        return 0;
+    }
+    Value value{};
+    if (!decoder.view(found.begin, found.end, value)) return decoder.write(found.begin, found.end, out);
+    copy(out, value, block.bytes.data() + block.bytes.size());
+    return value.size;
 }
 
 void ColumnReader::Run::read_views() {

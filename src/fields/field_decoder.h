@@ -19,6 +19,8 @@ public:
     bool is_quoted(const std::uint8_t* begin, const std::uint8_t* end) const {
         return begin != end && *begin == quote_ && has_quote_;
     }
+    // Whether a field that does not begin with a quote may differ from its value.
+    bool may_hide() const { return opens_anywhere_ || escapes_everywhere_; }
     // Whether the value is empty. The field is well-formed, as under Reading::kUnambiguous.
     bool is_empty(const std::uint8_t* begin, const std::uint8_t* end) const {
         return begin == end || (end - begin == 2 && is_quoted(begin, end));

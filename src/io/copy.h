@@ -15,12 +15,6 @@
 
 namespace cleave {
 
-// A part of a blob.
-struct BlobRange {
-    std::uint64_t offset;
-    std::uint64_t size;
-};
-
 // The identity of the regular file of that name, if it consists of these parts of the blob, one after the other. Throws
 // std::system_error, Cancelled, what Blob::lend() throws.
 std::optional<FileIdentity> find_file_of(const Directory& directory, const std::string& name, const Blob& blob,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
@@ -61,6 +62,7 @@ struct Input::Impl {
     std::uint64_t consumed = 0;                    // by a stream that was spooled
     Compression compression = Compression::kNone;  // of a stream that was spooled
     std::vector<std::uint8_t> peeked;              // bytes of a blob that is not mapped
+    std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
 
@@ -153,6 +155,10 @@ void Input::set_cancellation(const Cancellation* cancellation) noexcept {
     if (!impl_) return;
     impl_->cancellation = cancellation;
     if (impl_->stream) impl_->stream->set_cancellation(cancellation);
+}
+bool Input::claim() noexcept { return impl_ && !impl_->is_claimed.exchange(true); }
+void Input::release_claim() noexcept {
+    if (impl_) impl_->is_claimed = false;
 }
 bool Input::is_snapshot() const { return opened().source.is_snapshot; }
 std::uint64_t Input::left_out() const { return opened().left_out; }

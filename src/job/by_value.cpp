@@ -78,14 +78,6 @@ void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, con
     written.finish();
 }
 
-std::vector<std::string> ByValue::values_of(std::uint64_t number) const {
-    std::vector<std::string> values;
-    if (plan_->key_count() == 0) return values;
-    const std::size_t key = plan_->place_of(number).key;
-    for (std::size_t c = 0; c < plan_->columns().size(); ++c) values.emplace_back(plan_->value(key, c));
-    return values;
-}
-
 NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const {
     std::vector<std::string> values;
     if (namer.has_value()) {

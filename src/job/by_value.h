@@ -45,9 +45,6 @@ public:
     // Blob::lend() and the outputs throw, Cancelled.
     void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header_mode, Meter* meter) const;
 
-    // The values of piece `number`, one for each column; none for buckets.
-    std::vector<std::string> values_of(std::uint64_t number) const;
-
     // The names of these pieces, which are all of the plan. Throws std::invalid_argument, ValueNameError.
     NameList names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const;
 

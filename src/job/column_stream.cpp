@@ -27,6 +27,7 @@
 #include "cleave/foreign.h"
 #include "cleave/kernel.h"
 #include "dialect/contract.h"
+#include "fields/column_pool.h"
 #include "job/input_cancellation.h"
 #include "job/input_head.h"
 #include "job/record_blocks.h"
@@ -39,6 +40,10 @@ namespace {
 // Pages in work, and batches that wait, for each thread.
 constexpr std::size_t kSlotsOfThread = 2;
 constexpr std::size_t kWaitingOfThread = 2;
+
+// A column that was released is kept for the next batch, unless it holds more than this many times the bytes of a page.
+// Offsets of records of two bytes take twice as much as these.
+constexpr std::size_t kMostKeptOfPage = 4;
 
 // An array that is released.
 class Batch {
@@ -58,6 +63,20 @@ public:
 
 private:
     ArrowArray array_{};
+};
+
+// A stream, for one reader: two would each get some of its bytes.
+class StreamClaim {
+public:
+    explicit StreamClaim(Input& input) : input_(input) {
+        if (!input.claim()) throw std::invalid_argument("columns: another stream of columns reads this input");
+    }
+    StreamClaim(const StreamClaim&) = delete;
+    StreamClaim& operator=(const StreamClaim&) = delete;
+    ~StreamClaim() { input_.release_claim(); }
+
+private:
+    Input& input_;
 };
 
 // With U+FFFD for each byte that is not UTF-8, and without NUL.
@@ -134,7 +153,9 @@ struct ColumnStream::State {
     std::vector<std::string> names;
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
+    std::shared_ptr<ColumnPool> pool;  // of columns that were released
     std::optional<RecordRuns> runs;
+    std::optional<StreamClaim> claim;  // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
@@ -164,6 +185,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (options.range && input->is_stream()) throw std::invalid_argument("columns: a range of a stream");
     if (!options.layout.memory) options.layout.memory = memory;
     if (input->is_stream()) {
+        claim.emplace(*input);
         cancellation.emplace();
         input_cancellation.emplace(*input, &*cancellation);
     }
@@ -189,6 +211,8 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     }
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
+    const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
+    pool = std::make_shared<ColumnPool>(columns.size(), batches, kMostKeptOfPage * options.page_size);
 
     const std::uint64_t longest = has_rules ? options.rules.max_record : kMaxRecordLimit;
     const RunOptions run_options{options.page_size, longest, nullptr, memory, options.reads_mapping};
@@ -214,6 +238,7 @@ ColumnStream::State::~State() {
     changed.notify_all();
     if (cancellation) cancellation->request();
     if (worker.joinable()) worker.join();
+    if (pool) pool->close();
 }
 
 class ColumnStream::State::Slot {
@@ -276,7 +301,7 @@ void ColumnStream::State::Slot::change() {
 void ColumnStream::State::Slot::lay_out(std::span<const std::uint8_t> bytes) {
     const RecordBlock block = fields_.read(bytes, run_.place, true);
     ArrowSchema schema{};
-    export_columns(block, *state_.reader, state_.columns, nullptr, &schema, batch_.get());
+    export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, batch_.get());
     schema.release(&schema);
 }
 

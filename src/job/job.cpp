@@ -205,7 +205,7 @@ private:
             const Piece& piece = pieces_[i];
             const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
             plan.add(piece, PieceFile{paths[i], {header_size + piece.length, {}, {}}},
-                     by_value_ ? by_value_->values_of(piece.number) : std::vector<std::string>());
+                     by_value_ ? by_value_->plan().values_of(piece.number) : std::vector<std::string>());
         }
         check_resumed(output_.manifest, plan.text(facts()));
     }
@@ -228,7 +228,7 @@ private:
     void cut_by_value() {
         by_value_.emplace(input_, dialect(), policy_, job_.execution, staging_.get(),
                           [this](const Findings& findings) { reports_.found(findings); });
-        reports_.set_values([this](std::uint64_t number) { return by_value_->values_of(number); });
+        reports_.set_values([this](std::uint64_t number) { return by_value_->plan().values_of(number); });
         report_.header_size = by_value_->plan().header_size();
         pieces_ = by_value_->plan().take_pieces();
         if (is_rewritten()) {  // as the manifest says it in the end

@@ -67,6 +67,14 @@ std::string_view ValuePlan::value(std::size_t key, std::size_t column) const {
     return value_in_key(keys_.key(static_cast<std::uint32_t>(key)), column, columns_.size());
 }
 
+std::vector<std::string> ValuePlan::values_of(std::uint64_t number) const {
+    std::vector<std::string> values;
+    if (key_count() == 0) return values;
+    const std::size_t key = place_of(number).key;
+    for (std::size_t c = 0; c < columns_.size(); ++c) values.emplace_back(value(key, c));
+    return values;
+}
+
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy) {
     Locator locator(index);
     return find_key_columns(policy.by.value(), columns_of(index, locator, policy.header != HeaderMode::kNone));

@@ -93,6 +93,8 @@ public:
     Place place_of(std::uint64_t number) const {
         return places_.empty() ? Place{static_cast<std::size_t>(number - 1), 0} : places_[number - 1];
     }
+    // The values of its key, one for each column; none for buckets.
+    std::vector<std::string> values_of(std::uint64_t number) const;
     // The most pieces that one key has.
     std::uint64_t most_of_key() const { return most_of_key_; }
 

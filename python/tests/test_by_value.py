@@ -1,0 +1,208 @@
+"""Pieces by value, against Python's csv."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+from conftest import HEADER, make_csv, rows_of
+
+import cleave
+
+
+def oracle(data: bytes, columns: list[int]) -> dict[tuple[str, ...], list[list[str]]]:
+    """The records of each value, in order of the first ones, by Python's csv."""
+    groups: dict[tuple[str, ...], list[list[str]]] = {}
+    for row in rows_of(data)[1:]:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return groups
+
+
+BY: list[tuple[Any, list[int]]] = [
+    ("a note", [2]),
+    (2, [2]),
+    (["a note", "last"], [2, 3]),
+    (("last", 2), [3, 2]),
+]
+
+
+@pytest.mark.parametrize("source", ["path", "bytes"])
+@pytest.mark.parametrize(("by", "columns"), BY, ids=str)
+def test_there_is_a_piece_for_each_value(
+    source: str, by: Any, columns: list[int], path: Path, data: bytes
+) -> None:
+    f = cleave.open(path if source == "path" else data)
+    pieces = f.split(by=by)
+    expected = oracle(data, columns)
+    assert pieces.keys == list(expected)
+    assert len(pieces) == len(expected) > 1
+    numbers = {tuple(row): i for i, row in enumerate(rows_of(data))}
+    for piece, (key, rows) in zip(pieces, expected.items(), strict=True):
+        body = bytes(piece.bytes)
+        assert piece.key == key
+        assert rows_of(body) == rows
+        assert len(body) == len(piece) == piece.length
+        assert piece.records == len(rows)
+        assert piece.first_record == numbers[tuple(rows[0])]
+        assert rows_of(data[piece.start :])[0] == rows[0]
+        assert rows_of(piece.with_header().getvalue()) == [HEADER, *rows]
+        assert b"".join(data[start : start + size] for start, size in numpy.asarray(piece.ranges).tolist()) == body
+    assert list(pieces.lengths) == [piece.length for piece in pieces]
+    assert list(pieces.records) == [len(rows) for rows in expected.values()]
+    assert sum(pieces.lengths) + pieces.header_size == len(data)
+    assert pieces[-1].key == pieces[len(pieces) - 1].key
+    assert [piece.number for piece in pieces[1:3]] == [2, 3]
+    with pytest.raises(IndexError):
+        pieces[len(pieces)]
+
+
+def test_ranges_are_a_view_that_keeps_the_plan(data: bytes) -> None:
+    pieces = cleave.open(data).split(by="last")
+    body = bytes(pieces[0].bytes)
+    ranges = pieces[0].ranges
+    assert (ranges.format, ranges.ndim, ranges.readonly) == ("Q", 2, True)
+    assert numpy.asarray(ranges).shape == (len(ranges), 2)
+    rows = numpy.asarray(ranges)
+    assert numpy.shares_memory(rows, numpy.asarray(ranges))
+    del pieces, ranges
+    gc.collect()
+    assert b"".join(data[start : start + size] for start, size in rows.tolist()) == body
+
+
+def test_limits_divide_the_records_of_a_value(data: bytes) -> None:
+    f = cleave.open(data)
+    expected = oracle(data, [2])
+    for limits in ({"records": 100}, {"size": 5000}, {"size": 5000, "records": 30}):
+        pieces = f.split(by="a note", **limits)  # type: ignore[call-overload]
+        found: dict[Any, list[list[str]]] = {}
+        for piece in pieces:
+            found.setdefault(piece.key, []).extend(rows_of(bytes(piece.bytes)))
+            assert piece.records <= limits.get("records", piece.records)
+            assert len(piece.with_header().getvalue()) <= limits.get("size", 1 << 30)
+        assert found == expected
+        assert len(pieces) > len(expected)
+
+
+def test_buckets(data: bytes) -> None:
+    pieces = cleave.open(data).split(by="a note", buckets=5)
+    assert len(pieces) == 5
+    assert pieces.keys == [None] * 5
+    rows = [rows_of(bytes(piece.bytes)) for piece in pieces]
+    assert sorted(sum(rows, [])) == sorted(rows_of(data)[1:])
+    notes = [{row[2] for row in some} for some in rows]
+    assert sum(map(len, notes)) == len(set().union(*notes)), "a value in two buckets"
+    many = cleave.open(data).split(by="a note", buckets=1000)
+    assert len(many) == 1000
+    assert [bytes(piece.bytes) for piece in many if piece.records == 0].count(b"") > 900
+    assert all(piece.ranges.shape == (0, 2) for piece in many if piece.records == 0)
+
+
+def test_values_are_what_a_reader_gets() -> None:
+    data = b'k,v\n"a",1\na,2\n"a""",3\n\xff,4\n\xfe,5\n"x\ny",6\n,7\n"",8\n'
+    pieces = cleave.open(data).split(by="k")
+    assert pieces.keys == [("a",), ('a"',), ("\udcff",), ("\udcfe",), ("x\ny",), ("",)]
+    assert [os.fsencode(key[0]) for key in pieces.keys[2:4] if key] == [b"\xff", b"\xfe"]
+    assert [bytes(piece.bytes) for piece in pieces][0] == b'"a",1\na,2\n'
+    assert bytes(pieces[5].bytes) == b',7\n"",8\n'
+
+
+def test_without_header_and_with_missing_fields() -> None:
+    data = b"a,1\nb,2\na\n\na,2\n"
+    f = cleave.open(data, header=False)
+    with pytest.raises(cleave.InputError) as error:
+        f.split(by=1)
+    assert (error.value.byte, error.value.record) == (8, 3)
+    pieces = f.split(by=1, accepts_missing=True)
+    assert [(piece.key, bytes(piece.bytes)) for piece in pieces] == [
+        (("1",), b"a,1\n"),
+        (("2",), b"b,2\na,2\n"),
+        (("",), b"a\n\n"),
+    ]
+    assert pieces.header_size == 0
+
+
+def test_readers_take_a_piece(path: Path, data: bytes) -> None:
+    pieces = cleave.open(path).split(by="a note")
+    frames = [pandas.read_csv(piece.with_header(), keep_default_na=False) for piece in pieces]
+    assert [len(frame) for frame in frames] == list(pieces.records)
+    assert all(frame["a note"].nunique() == 1 for frame in frames)
+
+
+def test_what_cannot_be_is_said(data: bytes) -> None:
+    f = cleave.open(data)
+    for arguments, text in (
+        ({"by": "none"}, "'none' is no column"),
+        ({"by": []}, "no column"),
+        ({"by": 99}, "#100"),
+        ({"by": -1}, "no column -1"),
+        ({"by": ["last", "last"]}, "twice"),
+        ({"by": "last", "n": 3}, "excludes n"),
+        ({"by": "last", "together": "last"}, "excludes"),
+        ({"by": "last", "balance": "records"}, "excludes"),
+        ({"by": "last", "buckets": 0}, "buckets"),
+        ({"by": "last", "buckets": 2, "records": 2}, "buckets"),
+        ({"by": "last", "max_keys": 0}, "number of values"),
+        ({"by": "last", "max_keys": 2}, "more than 2 different values"),
+        ({"n": 2, "buckets": 2}, "need by"),
+        ({"n": 2, "max_keys": 2}, "need by"),
+    ):
+        with pytest.raises(cleave.UsageError, match=text):
+            f.split(**arguments)
+
+
+def test_a_quote_that_is_never_closed() -> None:
+    data = b'k,v\na,1\nb,"2\n'
+    with pytest.raises(cleave.OpenQuoteError) as error:
+        cleave.open(data).split(by="k")
+    assert (error.value.byte, error.value.record) == (10, 2)
+    pieces = cleave.open(data, lenient=True).split(by="k")
+    assert [bytes(piece.bytes) for piece in pieces] == [b"a,1\n", b'b,"2\n']
+
+
+def test_a_file_that_becomes_shorter_raises(path: Path) -> None:
+    pieces = cleave.open(path).split(by="last")
+    os.truncate(path, 1000)
+    with pytest.raises(cleave.InputChangedError):
+        for piece in pieces:
+            bytes(piece.bytes)
+    f = cleave.open(path)
+    assert f.size == 1000
+    os.truncate(path, 100)
+    with pytest.raises(cleave.InputChangedError):
+        f.split(by="last")
+
+
+def test_a_file_that_is_rewritten_raises(path: Path, data: bytes) -> None:
+    pieces = cleave.open(path).split(by="last")
+    os.utime(path, ns=(1, 1))
+    path.write_bytes(make_csv(5000, seed=2)[: len(data)])
+    with pytest.raises(cleave.InputChangedError):
+        bytes(pieces[0].bytes)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """A file of 200 MB in whose every record another value stands than in the one before."""
+    path = tmp_path / "large.csv"
+    part = b"".join(b"%d,%s\n" % (i % 7, b"x" * 40) for i in range(70_000))
+    with open(path, "wb") as file:
+        file.write(b"k,v\n")
+        for _ in range(65):
+            file.write(part)
+    script = f"""
+import resource, cleave
+f = cleave.open({str(path)!r})
+peak = lambda: int(next(line for line in open("/proc/self/status") if line.startswith("RssAnon")).split()[1])
+before = peak()
+pieces = f.split(by="k")
+assert len(pieces) == 7 and sum(pieces.records) == f.records == 65 * 70_000
+print(peak() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 32 << 10, "KiB of anonymous memory"
