@@ -51,8 +51,8 @@ public:
     T* data() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
     std::size_t size() const noexcept { return size_; }
     std::size_t held_size() const noexcept { return memory_.size(); }  // bytes
-    void resize(std::size_t size);                            // loses the content; throws MemoryError
-    void shrink(std::size_t size) noexcept { size_ = size; }  // to at most size(); keeps the content
+    void resize(std::size_t size);                                     // loses the content; throws MemoryError
+    void shrink(std::size_t size) noexcept { size_ = size; }           // to at most size(); keeps the content
 
 private:
     std::shared_ptr<MemoryManager> manager_;
