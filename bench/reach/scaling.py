@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranges by N processes beside one process with N threads. Needs nothing but the binary and Python's library.
 
-  scaling.py --cleave PATH [--counts 1,2,4] [--size 2G] [--rounds 5] [--data FOLDER] [--json FILE]
+  scaling.py --cleave PATH [--counts 1,2,4] [--size 2G] [--ambiguous] [--rounds 5] [--data FOLDER] [--json FILE]
 
 By ranges: N processes `cleave scan -j 1 --range`, then `cleave plan`, then N processes `cleave cat -j 1 --plan -n K`
 into N files. Beside it: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one folder,
@@ -26,14 +26,16 @@ SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 CHUNK_SIZE = 4 << 20
 
 
-def records(size, seed=1):
-    """About that many bytes of records; in every fourth one a quoted field has line breaks, delimiters and quotes."""
+def records(size, ambiguous, seed=1):
+    """About that many bytes of records; in every fourth one a quoted field has line breaks, delimiters and quotes. If
+    `ambiguous`, that field ends with a line break: to a reader that is wrong about the quotes, the quote that closes it
+    opens a field, and so on to the end of the file."""
     chance = random.Random(seed)
     parts, total = [], 0
     while total < size:
         note = " ".join("word%d" % chance.randrange(10000) for _ in range(chance.randrange(2, 9)))
         if chance.random() < 0.25:
-            note = '"%s,\nsaid ""%s""\n"' % (note, note[:8])
+            note = '"%s,\nsaid ""%s""%s"' % (note, note[:8], "\n" if ambiguous else " twice")
         record = "%d,%s,%s,2026-%02d-%02d\n" % (chance.randrange(10 ** 9), chance.random(), note,
                                                 chance.randrange(1, 13), chance.randrange(1, 29))
         parts.append(record)
@@ -41,8 +43,8 @@ def records(size, seed=1):
     return "".join(parts).encode()
 
 
-def make_input(path, size):
-    chunk = records(CHUNK_SIZE)
+def make_input(path, size, ambiguous):
+    chunk = records(CHUNK_SIZE, ambiguous)
     with open(path, "wb") as file:
         file.write(b"id,value,note,day\n")
         for _ in range(max(1, size // len(chunk))):
@@ -172,6 +174,7 @@ def main():
     parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
     parser.add_argument("--counts", default="", help="numbers of processes and threads [powers of two up to the cores]")
     parser.add_argument("--size", default="2G", type=size_of, help="of the input; twice as much is written beside it")
+    parser.add_argument("--ambiguous", action="store_true", help="a reader that is wrong about the quotes stays wrong")
     parser.add_argument("--rounds", default=5, type=int)
     parser.add_argument("--data", default="/dev/shm", help="where a folder for the input and the output is made")
     parser.add_argument("--json", metavar="FILE", help="every time, in seconds")
@@ -184,7 +187,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="cleave-scaling-", dir=args.data)
     try:
         path = os.path.join(folder, "in.csv")
-        make_input(path, args.size)
+        make_input(path, args.size, args.ambiguous)
         size = os.path.getsize(path)
         print("%s; %s, %d cores; Linux %s; %.2f GB in %s, best of %d\n" % (
             version, cpu_name(), cores, platform.release(), size / 1e9, args.data, args.rounds))
