@@ -27,6 +27,7 @@ private:
     std::string_view folded(std::string_view name, std::string& buffer) const;
 
     Case letters_;
+    std::uint64_t seed_;
     std::vector<std::size_t> slots_;  // places + 1; 0: free
     std::string wanted_;              // folded
     std::string other_;

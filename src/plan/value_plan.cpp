@@ -20,9 +20,9 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
-#include <random>
 
 #include "base/parallel.h"
+#include "base/random_seed.h"
 #include "cleave/memory.h"
 #include "io/fd.h"
 #include "plan/contract.h"
@@ -53,12 +53,6 @@ std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, B
     }
     bounds.push_back(index.end());
     return bounds;
-}
-
-// Another one each time. The plan does not depend on it: keys are numbered as they come.
-std::uint64_t random_seed() {
-    std::random_device source;
-    return std::uint64_t{source()} << 32 | source();
 }
 
 }  // namespace
@@ -97,7 +91,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
 
     const std::vector<Boundary> bounds = share_bounds(index, locator, body);
     std::vector<KeyShare> shares(bounds.size() - 1);
-    const std::uint64_t seed = policy.by->buckets ? 0 : random_seed();
+    const std::uint64_t seed = policy.by->buckets ? 0 : random_seed();  // keys are numbered as they come
     KeyQuestion question{index, columns, policy.by.value(), seed, !has_limits, MemoryManager::or_default(nullptr)};
     if (rewriting != nullptr) {
         question.stage = &rewriting->stage;

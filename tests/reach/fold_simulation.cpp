@@ -74,7 +74,7 @@ public:
         const std::uint64_t rest = offset % bytes_.size();
         if (rest == 0) return {offset, copy * ends_.size()};
         const auto end = std::ranges::lower_bound(ends_, rest);
-        return {copy * bytes_.size() + *end, copy * ends_.size() + (end - ends_.begin()) + 1};
+        return {copy * bytes_.size() + *end, copy * ends_.size() + static_cast<std::uint64_t>(end - ends_.begin()) + 1};
     }
 
     // One copy, as the bytes of the whole.
@@ -108,9 +108,9 @@ void check(const Repeated& file, const cleave::RangePlan& plan, std::uint64_t co
     expect(plan.findings.records == file.records_of(count), "the number of records");
     expect(plan.header_size == file.header(), "the header");
     expect(plan.cuts.size() == pieces, "the number of pieces");
+    __extension__ using Wide = unsigned __int128;
     for (std::uint64_t k = 0; k < pieces; ++k) {
-        const auto share =
-            static_cast<std::uint64_t>(static_cast<unsigned __int128>(size - file.header()) * k / pieces);
+        const auto share = static_cast<std::uint64_t>(static_cast<Wide>(size - file.header()) * k / pieces);
         expect(file.find(plan.cuts[k]) == file.start_at(file.header() + share),
                "the start of piece " + std::to_string(k));
     }
@@ -152,8 +152,7 @@ void simulate(const Repeated& file, std::uint64_t wanted, std::uint64_t pieces) 
     const double plan_ms = ms_since(begin);
     check(file, plan, count, pieces);
     expect(plan == fold_of_texts.plan(policy), "the plan of the JSON");
-    const std::uint64_t known =
-        std::ranges::count(plan.cuts, cleave::RangeCut::Search::kNone, &cleave::RangeCut::search);
+    const auto known = std::ranges::count(plan.cuts, cleave::RangeCut::Search::kNone, &cleave::RangeCut::search);
     std::cout << count << " summaries of " << size << " bytes, " << pieces << " pieces\n"
               << "fold " << fold_ms << " ms, with JSON " << json_ms << " ms, plan " << plan_ms << " ms\n"
               << "JSON " << text_size << " bytes, at most " << longest << " a summary; the plan has "
