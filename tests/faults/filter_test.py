@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -27,6 +28,15 @@ def wait_until(condition, what, timeout_s=20):
     while not condition():
         need(time.monotonic() < end, "%s: not within %d s" % (what, timeout_s))
         time.sleep(0.01)
+
+
+def read_until(descriptor, wanted, what, timeout_s=20):
+    """Reads until `wanted` has come, in as many parts as it comes in."""
+    end, seen = time.monotonic() + timeout_s, b""
+    while wanted not in seen:
+        ready, _, _ = select.select([descriptor], [], [], max(0, end - time.monotonic()))
+        need(ready, "%s: not within %d s, but %r" % (what, timeout_s, seen))
+        seen += os.read(descriptor, 1000)
 
 
 def is_running(pid):
@@ -373,9 +383,8 @@ def asks_for_a_password(bench):
     with controlling_terminal() as (master, slave):
         with family(bench, place.command("-j", "1", "--filter", command), terminal=slave) as run:
             for _ in range(2):
-                need(b"Password: " in os.read(master, 1000), "it did not ask")
+                read_until(master, b"Password: ", "it did not ask")
                 os.write(master, b"secret\n")
-                time.sleep(0.1)
             expect_exit(run.wait(), 0)
             need(set(contents(place.out).values()) == {b"secret\n"}, "the answers are %s" % contents(place.out))
 
