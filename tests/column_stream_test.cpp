@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -313,6 +317,67 @@ TEST(ColumnStream, UsesTheMemoryOfReleasedBatchesAgain) {
     // As many batches as may be in work or wait, each with 4 columns of 3 buffers, which grow a few times.
     EXPECT_LT(requests_for(20'000), 9 * 4 * 3 * 6);
     EXPECT_GT(requests_for(10), 0);
+}
+
+// The columns take turns in having nearly all bytes of a page: memory that is kept for one is of no use for the next.
+TEST(ColumnStream, MemoryIsBoundedWhereColumnsTakeTurns) {
+    constexpr std::size_t kColumns = 32;
+    constexpr std::size_t kPage = std::size_t{256} << 10;
+    std::string text;
+    for (std::size_t i = 0; i < 4 * kColumns; ++i) {
+        for (int r = 0; r < 4; ++r) {
+            text += std::string(i % kColumns, ',') + std::string(kPage / 4, 'x') +
+                    std::string(kColumns - 1 - i % kColumns, ',') + '\n';
+        }
+    }
+    ColumnStreamOptions options;
+    options.has_header = false;
+    options.page_size = kPage;
+    options.layout.memory = MemoryManager::open("pool:1M");
+    ColumnStream stream(memory(text), Dialect(), options, by(2));
+    for (ArrowArray array; stream.next(&array);) array.release(&array);
+    const PoolStatistics statistics = options.layout.memory->pool_statistics().value();
+    // Two threads have two pages in work and two that wait each, and the consumer has one.
+    EXPECT_LT(statistics.peak_size, 9 * 5 * kPage);
+    EXPECT_EQ(statistics.used_size, 0) << "at the end";
+}
+
+TEST(ColumnStream, AnotherThreadMayRelease) {
+    const std::string text = sample(20'000);
+    const Rows expected = reference_rows(text, {0, 1, 2, 3});
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<ArrowArray> handed;
+    bool is_done = false;
+    Rows rows;
+    std::jthread consumer([&] {
+        for (;;) {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return !handed.empty() || is_done; });
+            if (handed.empty()) return;
+            ArrowArray array = handed.front();
+            handed.pop_front();
+            lock.unlock();
+            append_rows(array, rows);
+            array.release(&array);
+        }
+    });
+    {
+        ColumnStreamOptions options;
+        options.page_size = 4096;
+        ColumnStream stream(memory(text), Dialect(), options, by(3));
+        for (ArrowArray array; stream.next(&array); changed.notify_one()) {
+            const std::scoped_lock lock(mutex);
+            handed.push_back(array);
+        }
+    }
+    {
+        const std::scoped_lock lock(mutex);
+        is_done = true;
+    }
+    changed.notify_one();
+    consumer.join();
+    EXPECT_EQ(rows, expected);
 }
 
 TEST(ColumnStream, HasNoColumnsWithoutARecord) {

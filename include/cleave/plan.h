@@ -91,8 +91,8 @@ struct Policy {
     // last change within `records` and `size`. If there is none within them, the piece ends at the next change and is
     // Piece::oversize. An aligned cut must be a change, too.
     std::optional<Together> together = std::nullopt;
-    // Pieces by value, for run_job() only. `records` and `size` divide the records of one value. Not with `pieces`,
-    // `together` and an alignment, and By::buckets not with `records` and `size`.
+    // Pieces by value, for run_job() and ValuePieces. `records` and `size` divide the records of one value. Not with
+    // `pieces`, `together` and an alignment, and By::buckets not with `records` and `size`.
     std::optional<By> by = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
     // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size

@@ -13,8 +13,8 @@
 
 namespace cleave {
 
-// Any thread. Memory: for each different value about 60 bytes and the value, and 16 bytes a range, which lie in an
-// unlinked temporary file if they are more than 1 MiB.
+// Any thread. Memory: for each different value about 70 bytes and the value for each thread while it is planned, and 16
+// bytes a range, which lie in an unlinked temporary file if they are more than 1 MiB.
 class ValuePieces {
 public:
     // The policy has a By, which drops no columns. Works with as many threads as the index was made with. Throws
@@ -27,10 +27,10 @@ public:
     ~ValuePieces();
 
     std::uint64_t header_size() const noexcept;
-    // In order of their first records; buckets in order of their numbers.
+    // In order of their first records; buckets in order of their numbers. Valid as long as this object.
     const std::vector<Piece>& pieces() const noexcept;
     // The records of piece `number`, from 1, in the order of the input, without the header. Neighbours may be one
-    // range.
+    // range. Valid as long as this object, also if it is moved.
     std::span<const BlobRange> ranges(std::uint64_t number) const;
     // The values that the records of the piece have in the columns of the policy; none for buckets.
     std::vector<std::string> values(std::uint64_t number) const;

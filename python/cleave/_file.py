@@ -146,7 +146,7 @@ class File:
             ``accepts_missing``, a record without the field has the empty value; else it is an ``InputError``.
         by: a column, or several, by their names in the header or their numbers from 0. The result is ``ValuePieces``,
             one for each different value. ``size`` and ``records`` divide the records of a value; ``accepts_missing`` as
-            for ``together``. A plan takes about 60 bytes a value, and 16 bytes a range in a temporary file.
+            for ``together``. A plan takes about 200 bytes a value, and 16 bytes a range in a temporary file.
         buckets: with ``by``, so many pieces, by the hash of the value, instead of one for each value.
         max_keys: with ``by``, more different values are a ``UsageError``; 10,000 by default.
         """
@@ -157,6 +157,10 @@ class File:
             return Pieces(self, self._native.split(n, size, records, together, balance, accepts_missing, header))
         if n is not None or together is not None or balance != "bytes":
             raise UsageError("by excludes n, together and balance")
+        if buckets is not None and max_keys is not None:
+            raise UsageError("buckets excludes max_keys: there are as many pieces as buckets")
+        if isinstance(by, (bytes, bytearray, memoryview)):
+            raise UsageError("by: a name is a str, and a number an int")
         columns = [by] if isinstance(by, (str, int)) else list(by)
         if not columns:
             raise UsageError("by: no column")

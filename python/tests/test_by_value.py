@@ -148,6 +148,8 @@ def test_what_cannot_be_is_said(data: bytes) -> None:
         ({"by": "last", "balance": "records"}, "excludes"),
         ({"by": "last", "buckets": 0}, "buckets"),
         ({"by": "last", "buckets": 2, "records": 2}, "buckets"),
+        ({"by": "last", "buckets": 2, "max_keys": 2}, "buckets excludes max_keys"),
+        ({"by": b"last"}, "a name is a str"),
         ({"by": "last", "max_keys": 0}, "number of values"),
         ({"by": "last", "max_keys": 2}, "more than 2 different values"),
         ({"n": 2, "buckets": 2}, "need by"),

@@ -1,10 +1,11 @@
-// Keeps the memory of columns that their consumer has released, for the next batch of the same stream. Fresh memory
-// costs a page fault for every 4 KiB, which takes as long as filling it. Knows no files.
+// Keeps the memory of columns that their consumer has released, for the next batch of the same stream: fresh memory
+// costs a page fault for every 4 KiB. Knows no files.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,14 +15,11 @@
 
 namespace cleave {
 
-// Columns by their place in the batch: those of one place need about as much memory in every batch. Any thread.
+// Columns by their place in the batch: those of one place mostly need about as much memory in every batch. Any thread.
 class ColumnPool {
 public:
-    // Keeps at most `most` columns of each place, and none that holds more than `most_size` bytes.
-    ColumnPool(std::size_t places, std::size_t most, std::size_t most_size) : most_(most), most_size_(most_size) {
-        kept_.resize(places);
-        for (std::vector<StringColumn>& columns : kept_) columns.reserve(most);
-    }
+    // What it keeps holds at most `most_size` bytes.
+    ColumnPool(std::size_t places, std::size_t most_size) : most_size_(most_size), kept_(places) {}
 
     // A column that was kept, or a new one of `memory`.
     StringColumn take(std::size_t place, const std::shared_ptr<MemoryManager>& memory) {
@@ -31,27 +29,43 @@ public:
             if (!columns.empty()) {
                 StringColumn column = std::move(columns.back());
                 columns.pop_back();
+                size_ -= column.held_size();
                 return column;
             }
         }
         return StringColumn(memory);
     }
+
+    // Keeps the column if there is room for it, and if it used a good part of its memory.
     void put(std::size_t place, StringColumn&& column) noexcept {
-        if (column.held_size() == 0 || column.held_size() > most_size_) return;
+        const std::size_t held = column.held_size();
+        if (held == 0 || held > kFreely + 2 * used_size(column)) return;
         const std::scoped_lock lock(mutex_);
-        if (kept_[place].size() < most_) kept_[place].push_back(std::move(column));
+        if (held > most_size_ - size_) return;
+        try {
+            kept_[place].push_back(std::move(column));
+            size_ += held;
+        } catch (const std::bad_alloc&) {  // then it is released
+        }
     }
+
     // Releases what is kept, and keeps nothing from now on.
     void close() noexcept {
         const std::scoped_lock lock(mutex_);
-        most_ = 0;
-        for (std::vector<StringColumn>& columns : kept_) columns.clear();
+        most_size_ = size_ = 0;
+        for (std::vector<StringColumn>& columns : kept_) columns = std::vector<StringColumn>();
     }
 
 private:
-    std::size_t most_;  // guarded by mutex_, as is kept_
-    const std::size_t most_size_;
+    static constexpr std::size_t kFreely = std::size_t{64} << 10;  // a column that holds no more is always kept
+
+    static std::size_t used_size(const StringColumn& column) {
+        return column.bytes().size() + column.offsets().size_bytes() + column.views().size_bytes();
+    }
+
     std::mutex mutex_;
+    std::size_t most_size_;  // guarded by mutex_, as are the others
+    std::size_t size_ = 0;   // bytes that the columns in kept_ hold
     std::vector<std::vector<StringColumn>> kept_;
 };
 

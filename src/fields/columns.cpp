@@ -195,13 +195,14 @@ void ColumnReader::Run::read_offsets() {
     column.bytes_.shrink(sum);
 }
 
-// Reads values from record r on, up to one that is not plain, and returns its number. A value is plain if it stands in
-// the block as it is, is short, is not null, and more than kSlack bytes from its first one on are in the block. So its
-// record has a terminator, and a CR before that is an LF's: where CR ends records, no plain value has one.
+// Reads values from record r on, up to one that is not plain, and returns its number. A plain value needs no decoding:
+// it does not begin with a quote, is not null, has at most kSlack bytes, and more than kSlack bytes of the block follow
+// its start. So its record has a terminator, and a CR before an LF is part of that. Where CR ends records, no value
+// without quotes has a CR.
 std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) const {
     // Bytes are stored below. The compiler must know that none of these changes.
     const FieldRow* const rows = block.rows.data();
-    const std::uint32_t* const ends = block.ends.data() + number;
+    const std::uint32_t* const ends = block.ends.data();
     const std::uint8_t* const from = block.bytes.data();
     const std::uint64_t size = block.bytes.size();
     const std::size_t count = column.count_;
@@ -215,7 +216,7 @@ std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) con
         const FieldRow row = rows[r];
         const std::uint32_t fields = rows[r + 1].first - row.first;
         if (place >= fields || fields == 1) break;
-        const std::uint32_t* const end_of = ends + row.first;
+        const std::uint32_t* const end_of = ends + row.first + place;
         const std::uint32_t begin = place == 0 ? row.begin : end_of[-1] + 1;
         std::uint32_t end = *end_of;
         if (begin + kSlack >= size || end - begin > kSlack || std::uint32_t{from[begin]} == quote) break;

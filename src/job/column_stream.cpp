@@ -41,9 +41,9 @@ namespace {
 constexpr std::size_t kSlotsOfThread = 2;
 constexpr std::size_t kWaitingOfThread = 2;
 
-// A column that was released is kept for the next batch, unless it holds more than this many times the bytes of a page.
-// Offsets of records of two bytes take twice as much as these.
-constexpr std::size_t kMostKeptOfPage = 4;
+// Columns that were released are kept for the next batches: this many times the bytes of a page for each batch in work.
+// With records of two bytes, the offsets alone take twice the bytes of the page.
+constexpr std::size_t kKeptOfPage = 2;
 
 // An array that is released.
 class Batch {
@@ -212,7 +212,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
     const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
-    pool = std::make_shared<ColumnPool>(columns.size(), batches, kMostKeptOfPage * options.page_size);
+    pool = std::make_shared<ColumnPool>(columns.size(), batches * kKeptOfPage * options.page_size);
 
     const std::uint64_t longest = has_rules ? options.rules.max_record : kMaxRecordLimit;
     const RunOptions run_options{options.page_size, longest, nullptr, memory, options.reads_mapping};
@@ -238,7 +238,6 @@ ColumnStream::State::~State() {
     changed.notify_all();
     if (cancellation) cancellation->request();
     if (worker.joinable()) worker.join();
-    if (pool) pool->close();
 }
 
 class ColumnStream::State::Slot {
@@ -326,6 +325,7 @@ void ColumnStream::State::run() {
     } catch (...) {  // rethrown by next()
         thrown = std::current_exception();
     }
+    pool->close();  // no batch is made any more
     {
         const std::scoped_lock lock(mutex);
         failure = std::move(thrown);  // next() alone ends the exception

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-Policy taken(const Policy& policy) {
+Policy checked_by(const Policy& policy) {
     if (!policy.by) throw std::invalid_argument("plan: pieces by value without columns");
     if (policy.by->drops_columns) throw std::invalid_argument("plan: ranges of the input have all columns");
     return policy;
@@ -17,7 +17,7 @@ Policy taken(const Policy& policy) {
 }  // namespace
 
 struct ValuePieces::State {
-    State(const RecordIndex& index, const Policy& wanted) : policy(taken(wanted)), plan(index, policy) {
+    State(const RecordIndex& index, const Policy& wanted) : policy(checked_by(wanted)), plan(index, policy) {
         if (plan.can_scatter()) plan.list_parts();
     }
 
