@@ -139,6 +139,14 @@ std::uint64_t descriptor_limit() {
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
+SpareDescriptors::SpareDescriptors(std::size_t count) {
+    while (held_.size() < count) {
+        const int descriptor = ::eventfd(0, EFD_CLOEXEC);
+        if (descriptor < 0) throw_errno("eventfd");
+        held_.emplace_back(descriptor);
+    }
+}
+
 std::string temporary_directory() {
     const char* variable = std::getenv("TMPDIR");
     return variable != nullptr && *variable != '\0' ? variable : "/var/tmp";

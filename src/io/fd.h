@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cleave/cancel.h"
 #include "cleave/input.h"
@@ -63,6 +64,15 @@ void write_all_at(int descriptor, std::uint64_t offset, std::span<const std::uin
 
 // How many descriptors the process may have open.
 std::uint64_t descriptor_limit();
+
+// Holds that many descriptors. Throws std::system_error if there are fewer.
+class SpareDescriptors {
+public:
+    explicit SpareDescriptors(std::size_t count);
+
+private:
+    std::vector<Fd> held_;
+};
 
 // Where temporary files that may be large belong: $TMPDIR, else /var/tmp.
 std::string temporary_directory();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <utility>
 
 namespace cleave {
@@ -13,7 +14,7 @@ constexpr std::size_t kMostBuffer = std::size_t{256} << 10;
 // Bytes that are lent at a time.
 constexpr std::uint64_t kLentSize = std::uint64_t{256} << 10;
 
-// So many bytes are written as they lie in the blob.
+// A part of at least as many bytes is written without a buffer.
 constexpr std::uint64_t kLarge = std::uint64_t{64} << 10;
 
 std::size_t buffer_size_for(std::size_t places, std::size_t memory) {
@@ -64,6 +65,7 @@ void Scatterer::finish() {
 void Scatterer::lend() {
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     blob_.throw_if_lost();
+    if (rest_.size == 0) throw std::logic_error("scatter: more bytes are taken than the range has");
     const std::uint64_t size = std::min(rest_.size, kLentSize);
     read_ += size;
     ahead_.wait_for(read_);

@@ -1,8 +1,8 @@
 // Deals a range of a blob out to many places: each next few bytes go to one of them, appended to what it has. The range
 // is read once, in order. Knows no pieces.
 //
-// Each place has a buffer. A buffer is written when what it has ends at a multiple of its size, so all writes but the
-// first and the last of a place are aligned. Much that goes to one place at once is written as it lies in the blob.
+// Each place has a buffer. The buffer is written when the place's offset reaches a multiple of the buffer's size, so
+// most writes are aligned. A large part that goes to one place is written without the buffer.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,6 @@
 
 #include "cleave/blob.h"
 #include "cleave/cancel.h"
-#include "io/copy.h"
 #include "io/read_ahead.h"
 
 namespace cleave {

@@ -64,6 +64,7 @@ public:
 private:
     // What SpillBuffer passes on at a time is a multiple of an entry.
     static_assert(SpillBuffer::kMaxInMemory % sizeof(Entry) == 0);
+    static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);  // of the parts
     static constexpr std::size_t kKept = 4096;
 
     SpillBuffer spilled_;

@@ -96,12 +96,13 @@ NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& name
     return names;
 }
 
-void ByValue::plan_again(const RecordIndex& index, const Policy& policy) { plan_.emplace(index, policy); }
+void ByValue::plan_again(const RecordIndex& index, const Policy& policy) {
+    plan_.emplace(index, policy);
+    list_parts();
+}
 
-std::span<const BlobRange> ByValue::parts(std::uint64_t number) const {
-    const std::scoped_lock lock(mutex_);
+void ByValue::list_parts() {
     if (plan_->can_scatter()) plan_->list_parts();
-    return plan_->parts(number);
 }
 
 void ByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header_mode,
@@ -128,7 +129,6 @@ void ByValue::regroup(std::span<const Piece> pieces, std::uint64_t memory) {
     if (size <= memory / 2) return;
     const std::uint64_t quarter = std::max(memory / 4, kSmallestWindow);
     const Blob& from = blob();
-    static_cast<void>(parts(1));  // there are pieces
     TemporaryBlob& grouped = grouped_.emplace();
     plan_->regroup(pieces, from, grouped, {quarter, std::min(quarter, kLargestWindow)}, input_.cancellation());
     grouped.finish();

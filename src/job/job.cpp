@@ -49,6 +49,9 @@ namespace {
 // The descriptors that starting a command needs: both ends of a pipe and of a control socket.
 constexpr std::uint64_t kDescriptorsOfFilter = 4;
 
+// More than completing pieces that are open, and a manifest, take at once.
+constexpr std::size_t kDescriptorsOfPieces = 8;
+
 // Does `work`. If it was cancelled because the target has failed, throws the target's failure.
 template <class Work>
 void write_to(PieceTarget& target, const Work& work) {
@@ -243,6 +246,8 @@ private:
     void write_planned() {
         make_target(pieces_.size());
         const NameList paths = names_of(pieces_);
+        const bool scatters = can_scatter();
+        if (by_value_ && !scatters) by_value_->list_parts();
         check_manifest(paths);
         std::vector<char> are_there(pieces_.size());
         if (is_rewritten()) {
@@ -251,7 +256,8 @@ private:
             are_there = target_->prepare(pieces_, paths,
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
-        if (is_scattered(are_there)) return write_scattered(paths);
+        if (scatters && write_scattered(paths)) return;
+        if (by_value_) by_value_->list_parts();
         const bool reads_parts = output_.checksum || std::ranges::find(are_there, 0) != are_there.end();
         if (by_value_ && !output_.dry_run && reads_parts) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)
@@ -259,24 +265,30 @@ private:
         write_side_by_side(threads, [&](std::size_t i) { write_piece(pieces_[i], paths[i], are_there[i] != 0); });
     }
 
-    // Whether pieces are written as their records come. They are all open at once.
-    bool is_scattered(std::span<const char> are_there) const {
-        return by_value_ && !pieces_.empty() && target_->takes_any_order() &&
-               std::ranges::find(are_there, 1) == are_there.end() && by_value_->plan().can_scatter() &&
-               pieces_.size() <= descriptor_limit() / 4;
+    // Whether pieces may be written as their records come. They are all open at once and complete at the end, so a
+    // later run finds all of them or none: not what --resume is for.
+    bool can_scatter() const {
+        return by_value_ && !pieces_.empty() && !output_.resume && target_->takes_any_order() &&
+               by_value_->plan().can_scatter() && pieces_.size() <= descriptor_limit() / 4;
     }
 
-    void write_scattered(const NameList& paths) {
+    // False if there are too few descriptors. Nothing is written then.
+    bool write_scattered(const NameList& paths) {
         std::vector<std::unique_ptr<PieceOutput>> outputs;
         outputs.reserve(pieces_.size());
-        write_to(*target_, [&] {
+        try {
             for (std::size_t i = 0; i < pieces_.size(); ++i) outputs.push_back(target_->open(pieces_[i], paths[i]));
-            by_value_->scatter(outputs, policy_.header, job_.execution.meter);
-        });
+            const SpareDescriptors spare(kDescriptorsOfPieces);
+        } catch (const std::system_error& error) {
+            if (error.code() != std::errc::too_many_files_open) throw;
+            return false;
+        }
+        write_to(*target_, [&] { by_value_->scatter(outputs, policy_.header, job_.execution.meter); });
         write_side_by_side(job_.execution.threads, [&](std::size_t i) {
             const PieceResult result = outputs[i]->finish(pieces_[i]);
             reports_.finished(pieces_[i], paths[i], result);
         });
+        return true;
     }
 
     // As cut_by_index(), of what the stage writes. It is measured only where the plan, a name or a command needs it.

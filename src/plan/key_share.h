@@ -25,10 +25,11 @@ struct KeyRecords {
 };
 
 // The first one of them.
-struct alignas(32) KeyStart {
+struct KeyStart {
     std::uint32_t key;
-    std::uint64_t start;   // from the start of the share
-    std::uint64_t record;  // its number in the input, from 0
+    std::uint64_t start;     // from the start of the share
+    std::uint64_t record;    // its number in the input, from 0
+    std::uint64_t rest = 0;  // not used: SpillList wants a size that is a power of two
 };
 
 // What all shares have in common.

@@ -23,8 +23,8 @@ constexpr std::uint64_t kWindowsInPiece = 100;
 constexpr std::uint64_t kEndsAtOnce = std::uint64_t{1} << 15;
 // Runs of pieces for each thread, so that none waits long for the others.
 constexpr std::uint64_t kRunsOfThread = 4;
-// To walk fewer bytes takes less time than to start a thread.
-constexpr std::uint64_t kLeastWalk = std::uint64_t{4} << 20;
+// The least blocks of the input that the pieces of a run lie in.
+constexpr std::uint64_t kBlocksOfRun = 4;
 
 // Finds the cuts of a policy.
 class Cuts {
@@ -138,18 +138,21 @@ bool has_independent_ends(const Policy& policy) {
     return !policy.together && (policy.pieces || (policy.records && !policy.size));
 }
 
-// The ends of pieces `first`, `first` + 1, ... of a policy whose pieces have independent ends.
-void find_ends(const RecordIndex& index, const Policy& policy, Cuts& cuts, std::uint64_t first,
+// The ends of pieces `first`, `first` + 1, ... of a policy that makes `pieces` pieces with independent ends.
+void find_ends(const RecordIndex& index, const Policy& policy, std::uint64_t pieces, Cuts& cuts, std::uint64_t first,
                std::span<Boundary> ends) {
     const auto find = [&](Cuts& own, std::size_t begin, std::size_t end) {
         Boundary last = own.body();
         for (std::size_t i = begin; i < end; ++i) ends[i] = last = own.independent_end(first + i, last);
     };
-    const std::uint64_t walk = std::min<std::uint64_t>(index.end().offset, ends.size() * index.block_size());
-    const unsigned threads = walk < kLeastWalk ? 1 : index.threads();
-    const std::uint64_t runs = std::min<std::uint64_t>(ends.size(), threads * kRunsOfThread);
-    if (threads == 1) return find(cuts, 0, ends.size());
-    parallel_for(runs, threads, [&](std::size_t run) {
+    // Each run walks its first block again, from the start of that block. So a run is worth it if it has many blocks.
+    const double bytes =
+        static_cast<double>(index.end().offset) * static_cast<double>(ends.size()) / static_cast<double>(pieces);
+    const auto worthwhile = static_cast<std::uint64_t>(bytes / static_cast<double>(kBlocksOfRun * index.block_size()));
+    const std::uint64_t runs =
+        std::min<std::uint64_t>({ends.size(), std::uint64_t{index.threads()} * kRunsOfThread, worthwhile});
+    if (index.threads() == 1 || runs < 2) return find(cuts, 0, ends.size());
+    parallel_for(runs, index.threads(), [&](std::size_t run) {
         Cuts own(index, policy);
         find(own, ends.size() * run / runs, ends.size() * (run + 1) / runs);
     });
@@ -196,7 +199,7 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
         std::vector<Boundary> ends;
         for (std::uint64_t found = 0; found < pieces; found += ends.size()) {
             ends.resize(std::min(pieces - found, kEndsAtOnce));
-            find_ends(index, policy, cuts, found + 1, ends);
+            find_ends(index, policy, pieces, cuts, found + 1, ends);
             for (std::size_t i = 0; i < ends.size(); ++i) {
                 take(cuts.piece(found + i + 1, from, ends[i]));
                 from = ends[i];

@@ -11,6 +11,7 @@
 // each window.
 #include <algorithm>
 
+#include "io/copy.h"
 #include "io/read_ahead.h"
 #include "plan/value_plan.h"
 

@@ -43,9 +43,9 @@ constexpr std::size_t kLeastBuffer = std::size_t{16} << 10;
 std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, Boundary body) {
     const std::uint64_t size = index.end().offset - body.offset;
     const std::uint64_t least = std::min<std::uint64_t>(kLeastShare, index.block_size());
-    // A share may have a temporary file.
+    // A share may have two temporary files.
     const std::uint64_t most =
-        std::min<std::uint64_t>(index.threads(), std::max<std::uint64_t>(descriptor_limit() / 2, 1));
+        std::min<std::uint64_t>(index.threads(), std::max<std::uint64_t>(descriptor_limit() / 4, 1));
     const std::uint64_t count = std::clamp<std::uint64_t>(size / least, 1, most);
     std::vector<Boundary> bounds{body};
     for (std::uint64_t i = 1; i < count; ++i) {
@@ -115,10 +115,10 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
     const By& by = *policy_->by;
     std::size_t most = 0;
     for (KeyShare& share : shares) {
-        most += share.records.size();
+        most = std::max(most, share.records.size());
         if (&share != &shares.front()) share.keys.release_slots();
     }
-    // Memory that is not touched costs nothing; to move a million pieces does.
+    // The other shares mostly have the same keys.
     if (!by.buckets) pieces_.reserve(std::min<std::uint64_t>(most, by.max_keys));
     if (by.buckets) pieces_.resize(static_cast<std::size_t>(*by.buckets), Piece{0, header_size_, 0, 1, 0});
     std::uint64_t start = header_size_;
@@ -233,6 +233,7 @@ void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const C
     }
     parallel_for(shares_.size(), threads_, [&](std::size_t s) {
         const Share& share = shares_[s];
+        if (share.size == 0) return;  // its origin may be past the end of what was written
         const auto write_to = [&](std::size_t i, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
             write(share.pieces[i], offset, bytes);
         };

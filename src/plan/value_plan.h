@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cleave/plan.h"
-#include "io/copy.h"
 #include "io/scatter.h"
 #include "io/scratch_memory.h"
 #include "io/temporary_blob.h"
@@ -54,7 +53,7 @@ public:
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
 
     // Writes the bodies of all pieces as the records come. write(i, offset, bytes) writes to piece i, from 0; the
-    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. If
+    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. Only if
     // can_scatter(). Throws what Blob::lend() and `write` throw, Cancelled.
     void scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const;
     // Whether the pieces are few enough for that.

@@ -220,6 +220,38 @@ def few_descriptors(bench):
         place.empty()
 
 
+def few_values(bench):
+    """Few values of many records: with few descriptors, and with routes in files that cannot be read back"""
+    place = bench.place(1 << 16)
+    records = [b"%d,%d\n" % (i * 7919 % 4, i % 10) for i in range(600_000 if bench.sanitized else 1_200_000)]
+    source = write(os.path.join(place.root, "few.csv"), b"k,v\n" + b"".join(records))
+    pieces = {"%d.csv" % key: b"k,v\n" + b"".join(record for record in records if record.startswith(b"%d," % key))
+              for key in range(4)}
+    args = ["split", "--quiet", "--by", "k", "-o", os.path.join(place.out, "{value}.csv"), source]
+    shortened = {name: data.replace(b"k,", b"").replace(b"%s," % name[:1].encode(), b"") for name, data in pieces.items()}
+    limits = [(resource.RLIMIT_NOFILE, 24 if bench.sanitized else 16)]
+    for extra, wanted in (([], pieces), (["--json", "--checksum"], pieces), (["--resume"], pieces), (["--drop-by"], shortened)):
+        expect_exit(bench.run([*args, "-j", "8", *extra], limits=limits), 0)
+        need(contents(place.out) == wanted, "%s: the pieces are wrong" % extra)
+        place.empty()
+    if bench.sanitized:  # strace would see its runtime's calls
+        return
+    strace = bench.need_tool("strace")
+    failed = 0
+    for extra in (["--json", "--checksum"], ["--compress", "gzip"], []):
+        for number in range(1, 9):
+            before = snapshot(place.out)
+            wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64", "-e",
+                    "inject=pread64:error=EIO:when=%d" % number]
+            run = bench.run([*args, "-j", "2", *extra], wrap=wrap)
+            need(run.code in (0, 1, 127), "%s, call %d: %s" % (extra, number, run))  # 127: of the loader's calls
+            if run.code != 0:
+                expect_clean(before, place.out)
+            failed += run.code == 1
+            place.empty()
+    need(failed > 0, "no call of ours has failed")
+
+
 def too_many_values(bench):
     """More values than --max-keys: said before anything is written"""
     place = bench.place()
@@ -452,7 +484,8 @@ def memory_rows():
 
 CHECKS = [
     by_value(disk_full), by_redacted_value(disk_full, 4), by_value_and_size(disk_full), by_bucket(disk_full),
-    by_value(few_descriptors), long(by_value_and_size(few_descriptors)), by_value(too_many_values),
+    by_value(few_descriptors), long(by_value_and_size(few_descriptors)), by_value(few_values),
+    by_value(too_many_values),
     by_value(names_taken), input_changes, killed_among_many, by_value(two_runs), secrets, secrets_when_killed,
     by_value(output_test.short_and_interrupted), long(by_redacted_value(output_test.short_and_interrupted, 4)),
     long(by_value(output_test.error_after_bytes)), long(by_value(output_test.failing_sync)),
