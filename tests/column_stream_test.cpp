@@ -338,7 +338,7 @@ TEST(ColumnStream, MemoryIsBoundedWhereColumnsTakeTurns) {
     for (ArrowArray array; stream.next(&array);) array.release(&array);
     const PoolStatistics statistics = options.layout.memory->pool_statistics().value();
     // Two threads have two pages in work and two that wait each, and the consumer has one.
-    EXPECT_LT(statistics.peak_size, 9 * 5 * kPage);
+    EXPECT_LT(statistics.peak_size, std::size_t{9} * 5 * kPage);
     EXPECT_EQ(statistics.used_size, 0) << "at the end";
 }
 

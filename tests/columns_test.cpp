@@ -139,7 +139,7 @@ TEST_P(ColumnsTest, OfShortAndLongValuesAreWhole) {
         std::string text;
         for (std::size_t size = 0; size < 140; ++size) {
             const std::string value(size, static_cast<char>('a' + size % 26));
-            text += value + ',' + (size % 5 == 0 ? '"' + value + "\"\"\"" : value) + ',' + value + line_end;
+            text += value + ',' + (size % 5 == 0 ? '"' + value + R"(""")" : value) + ',' + value + line_end;
             if (size % 50 == 49) text += line_end;
         }
         for (const ColumnOptions& options : every_option()) {

@@ -47,8 +47,8 @@ TEST(Scatter, EveryPlaceGetsItsBytesInOrder) {
         std::string text(random.below(3'000'000), ' ');
         for (char& c : text) c = static_cast<char>(random.below(256));
         const std::size_t count = 1 + random.below(40);
-        std::vector<std::uint64_t> offsets;
-        for (std::size_t i = 0; i < count; ++i) offsets.push_back(random.below(10'000));
+        std::vector<std::uint64_t> offsets(count);
+        for (std::uint64_t& offset : offsets) offset = random.below(10'000);
         std::vector<std::string> expected(count);
         std::vector<std::string> found(count);
         std::vector<std::size_t> unaligned(count);  // starts of writes

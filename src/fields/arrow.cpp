@@ -160,7 +160,7 @@ void export_columns(const RecordBlock& block, const ColumnReader& reader, std::s
 }
 
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
-                    std::shared_ptr<const void> owner, std::shared_ptr<ColumnPool> pool, ArrowSchema* schema,
+                    std::shared_ptr<const void> owner, const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema,
                     ArrowArray* array) {
     const std::shared_ptr<MemoryManager>& memory = reader.options().memory;
     for (const ArrowColumn& wanted : columns) check_name(wanted.name);

@@ -71,7 +71,7 @@ private:
 
 // As export_columns() of cleave/arrow.h; the columns come from the pool, and go back to it when they are released.
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
-                    std::shared_ptr<const void> owner, std::shared_ptr<ColumnPool> pool, ArrowSchema* schema,
+                    std::shared_ptr<const void> owner, const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema,
                     ArrowArray* array);
 
 }  // namespace cleave

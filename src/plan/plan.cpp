@@ -149,7 +149,7 @@ void find_ends(const RecordIndex& index, const Policy& policy, std::uint64_t pie
     const double bytes =
         static_cast<double>(index.end().offset) * static_cast<double>(ends.size()) / static_cast<double>(pieces);
     const auto worthwhile = static_cast<std::uint64_t>(bytes / static_cast<double>(kBlocksOfRun * index.block_size()));
-    const std::uint64_t runs =
+    const auto runs =
         std::min<std::uint64_t>({ends.size(), std::uint64_t{index.threads()} * kRunsOfThread, worthwhile});
     if (index.threads() == 1 || runs < 2) return find(cuts, 0, ends.size());
     parallel_for(runs, index.threads(), [&](std::size_t run) {
