@@ -6,6 +6,7 @@
 Moments are random, with fixed seeds. A check fails if too few of its signals hit a run in its midst.
 """
 import collections
+import contextlib
 import os
 import random
 import signal
@@ -29,11 +30,23 @@ def names_in(directory):
     return set(os.listdir(directory))
 
 
+def files_open(pid, directory):
+    """The files in the directory that the process has open, those without a name too."""
+    found = set()
+    with contextlib.suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+        for descriptor in os.listdir("/proc/%d/fd" % pid):
+            with contextlib.suppress(FileNotFoundError):
+                path = os.readlink("/proc/%d/fd/%s" % (pid, descriptor))
+                if path.startswith(directory + "/"):
+                    found.add(path)
+    return found
+
+
 class Struck:
     """A run to which something happens in its midst.
 
-    `way`: "time" at a random moment, "names" when a random number of names has come, "pipe" when a random part of the
-    input has been fed to it and it waits for more.
+    `way`: "time" at a random moment, "names" when a random number of pieces has a name or is open, "pipe" when a random
+    part of the input has been fed to it and it waits for more.
     """
 
     def __init__(self, bench, place, chance, way, *options, before=None):
@@ -47,16 +60,20 @@ class Struck:
             time.sleep(chance.uniform(0, 0.005))
         elif way == "names":
             wanted = chance.randrange(1, len(place.job.pieces))
-            while self.process.poll() is None and len(names_in(place.out) - self.old) < wanted:
+            while self.process.poll() is None and len(self.begun()) < wanted:
                 pass
         else:
             time.sleep(chance.uniform(0, 0.03))
 
     def send(self, *signals):
         """Sends them. Whether the run was in its midst is known afterwards, by in_midst()."""
-        self.seen = names_in(self.place.out) - self.old
+        self.seen = self.begun()
         for number in signals:
             self.process.send_signal(number)
+
+    def begun(self):
+        """New names, and the files that are open."""
+        return (names_in(self.place.out) - self.old) | files_open(self.process.pid, self.place.out)
 
     def finish(self, rest=False):
         """Feeds what is left of the input, if so wished, and waits for the end."""
