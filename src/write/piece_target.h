@@ -41,7 +41,8 @@ public:
     // The next bytes. Throws std::system_error, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
 
-    // The same anywhere in the piece, in place of write(), by several threads at a time. Only if PieceTarget::takes_any_order().
+    // The same anywhere in the piece, in place of write(), by several threads at a time. Only if
+    // PieceTarget::takes_any_order().
     virtual void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
     // Writes the body of a piece of a blob, in place of write(). `header_size` bytes were written before. `meter`, if
