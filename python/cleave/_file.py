@@ -147,7 +147,7 @@ class File:
         by: a column, or several, by their names in the header or their numbers from 0. The result is ``ValuePieces``,
             one for each different value. ``size`` and ``records`` divide the records of a value; ``accepts_missing`` as
             for ``together``. A plan takes about 200 bytes a value, and 16 bytes a range in a temporary file.
-        buckets: with ``by``, so many pieces, by the hash of the value, instead of one for each value.
+        buckets: with ``by``, the number of pieces. The hash of a value decides which piece has its records.
         max_keys: with ``by``, more different values are a ``UsageError``; 10,000 by default.
         """
         if by is None:

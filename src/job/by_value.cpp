@@ -98,11 +98,7 @@ NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& name
 
 void ByValue::plan_again(const RecordIndex& index, const Policy& policy) {
     plan_.emplace(index, policy);
-    list_parts();
-}
-
-void ByValue::list_parts() {
-    if (plan_->can_scatter()) plan_->list_parts();
+    plan_->list_parts();
 }
 
 void ByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header_mode,

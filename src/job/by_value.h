@@ -36,22 +36,20 @@ public:
     // Plans again, for the same bytes, and lists the parts.
     void plan_again(const RecordIndex& index, const Policy& policy);
 
-    // Finds out what the pieces consist of, unless that is known. Throws std::system_error.
-    void list_parts();
-    // Of piece `number`, from 1. Only after list_parts(). Any thread.
+    // Of piece `number`, from 1. Only after plan().list_parts(). Any thread.
     std::span<const BlobRange> parts(std::uint64_t number) const { return plan_->parts(number); }
 
     // Writes all pieces as their records come. The pieces have these outputs, which have write_at(). Only if
-    // plan().can_scatter(), so before list_parts(). The meter, which may be null, counts the bytes of the bodies.
-    // Throws what Blob::lend() and the outputs throw, Cancelled.
+    // plan().can_scatter(), so before plan().list_parts(). The meter, which may be null, counts the bytes of the
+    // bodies. Throws what Blob::lend() and the outputs throw, Cancelled.
     void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs, HeaderMode header_mode, Meter* meter) const;
 
     // The names of these pieces, which are all of the plan. Throws std::invalid_argument, ValueNameError.
     NameList names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const;
 
     // Brings the parts of neighbouring pieces together, if the pieces, all of the plan, are larger than half of
-    // `memory` bytes: see plan/regroup.cpp. After list_parts(), and after the last look at what parts() are in the
-    // input.
+    // `memory` bytes: see plan/regroup.cpp. After plan().list_parts(), and after the last look at what parts() are in
+    // the input.
     void regroup(std::span<const Piece> pieces, std::uint64_t memory);
 
     // Whether what pieces consist of is in the input.

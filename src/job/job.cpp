@@ -247,7 +247,7 @@ private:
         make_target(pieces_.size());
         const NameList paths = names_of(pieces_);
         const bool scatters = can_scatter();
-        if (by_value_ && !scatters) by_value_->list_parts();
+        if (by_value_ && !scatters) by_value_->plan().list_parts();
         check_manifest(paths);
         std::vector<char> are_there(pieces_.size());
         if (is_rewritten()) {
@@ -257,7 +257,7 @@ private:
                                          [this](const Piece& piece, PartsRoom& room) { return parts_of(piece, room); });
         }
         if (scatters && write_scattered(paths)) return;
-        if (by_value_) by_value_->list_parts();
+        if (by_value_) by_value_->plan().list_parts();
         const bool reads_parts = output_.checksum || std::ranges::find(are_there, 0) != are_there.end();
         if (by_value_ && !output_.dry_run && reads_parts) by_value_->regroup(pieces_, available_memory());
         const unsigned threads = makes_plain_files() ? threads_for(pieces_, job_.execution.threads)

@@ -18,7 +18,7 @@ Policy checked_by(const Policy& policy) {
 
 struct ValuePieces::State {
     State(const RecordIndex& index, const Policy& wanted) : policy(checked_by(wanted)), plan(index, policy) {
-        if (plan.can_scatter()) plan.list_parts();
+        plan.list_parts();
     }
 
     Policy policy;  // the plan refers to it

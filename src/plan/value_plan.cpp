@@ -245,6 +245,7 @@ void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const C
 }
 
 void ValuePlan::list_parts() {
+    if (!can_scatter()) return;
     std::vector<std::uint64_t> next = reserve_parts();
     std::vector<std::vector<std::uint64_t>> next_of(shares_.size());
     for (std::size_t s = 0; s < shares_.size(); ++s) {

@@ -59,7 +59,7 @@ public:
     // Whether the pieces are few enough for that.
     bool can_scatter() const { return !shares_.empty(); }
 
-    // Finds out what pieces consist of, if can_scatter(). It is known otherwise. Throws std::system_error.
+    // Finds out what pieces consist of, unless that is known. Throws std::system_error; the plan is of no use then.
     void list_parts();
     // What piece `number`, from 1, consists of, the header included.
     std::span<const BlobRange> parts(std::uint64_t number) const {
