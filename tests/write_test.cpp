@@ -16,6 +16,7 @@
 #include "pipe_input.h"
 #include "reference.h"
 #include "temporary_directory.h"
+#include "write/threads.h"
 
 namespace cleave::test {
 namespace {
@@ -335,6 +336,19 @@ TEST(CopyBySystem, AppendsTheRange) {
         content.pop_back();
         EXPECT_TRUE(content == "before" + text.substr(12'345, copied));
     }
+}
+
+TEST(Threads, AreAsManyAsThePiecesAreLarge) {
+    const auto threads_for_size = [](std::uint64_t size, unsigned threads) {
+        return threads_for(std::vector<Piece>{{1, 0, size}, {2, size, size}}, threads);
+    };
+    EXPECT_EQ(threads_for({}, 8), 1U);
+    EXPECT_EQ(threads_for_size(0, 8), 1U);
+    EXPECT_EQ(threads_for_size(8191, 8), 1U);
+    EXPECT_EQ(threads_for_size(8192, 8), 2U);
+    EXPECT_EQ(threads_for_size(20'000, 3), 3U);
+    EXPECT_EQ(threads_for_size(20'000, 8), 4U);
+    EXPECT_EQ(threads_for_size(1 << 16, 40), 40U);
 }
 
 }  // namespace
