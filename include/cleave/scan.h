@@ -80,6 +80,12 @@ enum class LastRecord : std::uint8_t {
     kLeftOut,  // the index covers the bytes before that record
 };
 
+// What an input may begin with besides records.
+enum class FirstBytes : std::uint8_t {
+    kExamined,  // a byte order mark, which is no data; a text that is no CSV in UTF-8 is refused
+    kData,      // nothing
+};
+
 // The boundaries of a blob, found block by block: all threads together read the bytes once, and one entry for
 // each block is kept. Immutable after construction, usable from any thread.
 class RecordIndex {
@@ -89,7 +95,8 @@ public:
     // Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument for a dialect with a fault or a bad
     // execution.
     RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
-                const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
+                const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept,
+                FirstBytes first = FirstBytes::kExamined);
     // The same for bytes in memory, which must outlive the index.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
@@ -129,7 +136,7 @@ private:
     };
 
     RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
-                const Cancellation* cancellation, LastRecord last);
+                const Cancellation* cancellation, LastRecord last, FirstBytes first);
     // Reads the index of the blob. Throws InputChangedError if it is not that of the blob.
     RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution);
 

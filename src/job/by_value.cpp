@@ -43,7 +43,9 @@ ByValue::ByValue(Input& input, const Dialect& dialect, const Policy& policy, con
         changed.finish();
         Execution quiet = execution;
         quiet.meter = nullptr;
-        index.emplace(changed.blob(), dialect, quiet, input.cancellation());
+        // A value that the rules put first may look like a byte order mark.
+        const auto first = staging->has_mark() ? FirstBytes::kExamined : FirstBytes::kData;
+        index.emplace(changed.blob(), dialect, quiet, input.cancellation(), LastRecord::kKept, first);
     } else {
         index.emplace(index_records(input, dialect, execution));
         found(index->findings());

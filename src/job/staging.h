@@ -31,6 +31,8 @@ public:
     bool changes_input() const { return changes_input_; }
     // Of the header as it is written; 0 without a header.
     std::uint64_t header_size() const { return head_.has_header ? lane_.header().size() : 0; }
+    // Whether the input begins with a byte order mark.
+    bool has_mark() const { return bom_size(head_.bytes) > 0; }
     std::uint64_t header_records() const { return head_.records; }
     StageCounts counts() const { return lane_.counts(); }
 

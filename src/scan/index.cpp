@@ -27,15 +27,15 @@ std::shared_ptr<const Blob> not_owned(const Blob& blob) { return {std::shared_pt
 }  // namespace
 
 RecordIndex::RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
-                         const Cancellation* cancellation, LastRecord last)
-    : RecordIndex(not_owned(blob), dialect, execution, cancellation, last) {}
+                         const Cancellation* cancellation, LastRecord last, FirstBytes first)
+    : RecordIndex(not_owned(blob), dialect, execution, cancellation, last, first) {}
 
 RecordIndex::RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                          const Cancellation* cancellation, LastRecord last)
-    : RecordIndex(std::make_shared<MemoryBlob>(bytes), dialect, execution, cancellation, last) {}
+    : RecordIndex(std::make_shared<MemoryBlob>(bytes), dialect, execution, cancellation, last, FirstBytes::kExamined) {}
 
 RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
-                         const Cancellation* cancellation, LastRecord last)
+                         const Cancellation* cancellation, LastRecord last, FirstBytes first)
     : blob_(std::move(blob)),
       size_(blob_->size()),
       bom_(0),
@@ -44,10 +44,12 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
       block_size_(execution.block_size),
       threads_(execution.threads),
       cancellation_(cancellation) {
-    std::vector<std::uint8_t> buffer;
-    const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
-    bom_ = bom_size(head);
-    refuse_foreign(head);
+    if (first == FirstBytes::kExamined) {
+        std::vector<std::uint8_t> buffer;
+        const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
+        bom_ = bom_size(head);
+        refuse_foreign(head);
+    }
     std::vector<BlockReport> blocks(block_count());
     summarise(0, blocks, execution, cancellation);
     resolve(blocks, cancellation);

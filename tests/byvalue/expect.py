@@ -138,8 +138,8 @@ def usage_faults(case):
 
 def can_name_keys(case, result):
     """Whether the columns of the key are there, and another one if they are left out."""
-    if result.bound is None:
-        return True
+    if result.bound is None:   # the fault came first
+        return False
     try:
         places = key_places(case, result.bound.columns, result.bound.order)
     except Refused:
@@ -183,10 +183,18 @@ def column_names(case, columns, order, places):
 def without(case, result, places):
     """Header and records without the columns of the key."""
     items = b",".join(b"!#%d" % (place + 1) for place in places)
-    again = redact(result.output, case.dialect, case.header_mode, select=items)
+    # A value that comes first now may look like a byte order mark, which stands only at the very start.
+    before = b""
+    if result.output.startswith(BOM) and not case.data.startswith(BOM):
+        before = b"\r" if case.dialect.terminator == "cr" else b"\n"
+    again = redact(before + result.output, case.dialect, case.header_mode, select=items)
     if again.refusal is not None:
         raise Refused(again.refusal.code)
-    return again.header, again.records
+    if not before:
+        return again.header, again.records
+    if case.header_mode == "none":
+        return again.header, again.records[1:]
+    return again.header[len(before):], again.records
 
 
 def groups_of(body):
