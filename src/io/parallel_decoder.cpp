@@ -40,7 +40,8 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
     if (threads_ > 1 && is_sound_ && decoder_->is_between()) {
         const bool is_cut = find_parts(from);
         has_parts_ = has_parts_ || !parts_.empty();
-        if (is_cut && has_more && parts_.size() < threads_) return {};
+        const bool is_little = full_parts_ < threads_ && from.size() < batch_of(format_).room * threads_;
+        if (is_cut && has_more && is_little) return {};
         if (parts_.size() > 1) {
             if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
         }
@@ -53,12 +54,14 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
 bool ParallelDecoder::find_parts(std::span<const std::uint8_t> bytes) {
     const std::size_t most = batch_of(format_).room * threads_;
     parts_.clear();
+    full_parts_ = 0;
     room_ = 0;
     for (;;) {
         const StreamPart part = find_part(format_, bytes);
         if (part.kind != StreamPart::Kind::kWhole) return part.kind == StreamPart::Kind::kCut;
         if (part.room > most - room_) return false;
         parts_.push_back({bytes.first(part.size), room_, part.room});
+        full_parts_ += part.room > 0 ? 1 : 0;
         room_ += part.room;
         bytes = bytes.subspan(part.size);
     }

@@ -60,7 +60,8 @@ private:
     bool has_parts_ = false;  // there were some
     bool is_sound_ = true;    // parts are as they say
     std::vector<Part> parts_;
-    std::size_t room_ = 0;  // for parts_
+    std::size_t full_parts_ = 0;  // those of parts_ that are not empty, as frames that are skipped are
+    std::size_t room_ = 0;        // for parts_
     std::vector<std::unique_ptr<PartDecoder>> workers_;
     UnfilledBuffer buffer_;
 };
