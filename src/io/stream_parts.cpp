@@ -84,7 +84,7 @@ StreamPart find_skippable(Bytes bytes) {
 StreamPart find_end(Bytes bytes, std::size_t header, bool has_checksum, std::optional<std::uint64_t> content) {
     constexpr std::size_t kBlockHeader = 3;
     constexpr std::uint64_t kMaxBlock = std::uint64_t{128} << 10;
-    enum Type : std::uint8_t { kRaw, kRepeated, kCompressed, kReserved };
+    enum class Type : std::uint8_t { kRaw, kRepeated, kCompressed, kReserved };
 
     std::uint64_t room = 0;
     std::uint64_t end = header;
@@ -94,9 +94,9 @@ StreamPart find_end(Bytes bytes, std::size_t header, bool has_checksum, std::opt
         is_last = (block & 1) != 0;
         const auto type = static_cast<Type>(block >> 1 & 3);
         const std::uint64_t size = block >> 3;
-        if (type == kReserved) return {};
-        room += type == kCompressed ? kMaxBlock : size;
-        end += kBlockHeader + (type == kRepeated ? 1 : size);
+        if (type == Type::kReserved) return {};
+        room += type == Type::kCompressed ? kMaxBlock : size;
+        end += kBlockHeader + (type == Type::kRepeated ? 1 : size);
         if (end > 2 * kMaxFrame || (!content && room > kMaxFrame)) return {};
     }
     end += has_checksum ? 4 : 0;
@@ -108,7 +108,7 @@ StreamPart find_frame(Bytes bytes) {
     constexpr std::size_t kMagicAndDescriptor = 5;
     constexpr std::array<std::size_t, 4> kDictionarySizes = {0, 1, 2, 4};
     constexpr std::array<std::size_t, 4> kContentSizes = {0, 2, 4, 8};
-    constexpr std::size_t kLargeWindow = 17;  // 128 MiB and more: the decoder that reads in order judges it
+    constexpr int kLargeWindow = 17;  // 128 MiB and more: the decoder that reads in order judges it
 
     if (bytes.size() < kMagicAndDescriptor) {
         // Other bytes are judged by the decoder that reads in order, at once.
