@@ -299,6 +299,16 @@ TEST(StreamParts, AMemberThatSaysLessOrMoreThanItHasIsNoPart) {
     }
 }
 
+TEST(StreamParts, AMemberThatSaysItIsTwoIsOne) {
+    std::string bytes = block("a,b\n") + block("c,d\n");
+    bytes.replace(16, 2, little_endian(bytes.size() - 1, 2));
+    EXPECT_EQ(find_part(Compression::kGzip, bytes_of(bytes)).size, bytes.size());
+    std::vector<std::uint8_t> into(4);
+    EXPECT_FALSE(make_part_decoder(Compression::kGzip)->decode(bytes_of(bytes), into));
+    EXPECT_EQ(decoded_by(2, bytes + bytes, Compression::kGzip, false, [] { return 1000; }).text,
+              "a,b\nc,d\na,b\nc,d\n");
+}
+
 TEST(StreamParts, OnlySmallPartsAreFound) {
     const std::string plain = member("a", std::nullopt);
     EXPECT_EQ(find_part(Compression::kGzip, bytes_of(plain)).kind, StreamPart::Kind::kNone);
