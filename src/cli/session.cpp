@@ -87,6 +87,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     context.meter.reset();
     Input input =
         context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
+    input.set_threads(context.arguments.execution.threads);
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
     OpenInput opened{std::move(input), {}, {}, bar, nullptr};
     context.opened = &opened;

@@ -1,5 +1,7 @@
 #include "io/file_stream.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -11,7 +13,7 @@
 namespace cleave {
 namespace {
 
-// Bytes asked for in one read: few enough to be in the first caches still when they are scanned and written out.
+// Bytes of one read: few enough to be in the first caches still when they are scanned and written out.
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
 
 }  // namespace
@@ -19,26 +21,35 @@ constexpr std::size_t kReadSize = std::size_t{64} << 10;
 std::span<const std::uint8_t> FileStream::peek(std::size_t size) {
     require_unread("peek()");
     find_compression();
-    while (peeked_ < size) {
-        // The buffer has room for a whole read: a pipe in packet mode drops the bytes that do not fit. The buffer never
-        // shrinks here: an earlier and larger peek() may have filled it.
-        buffer_.resize(std::max(buffer_.size(), peeked_ + kReadSize));
-        const std::size_t got = read_into(std::span(buffer_).subspan(peeked_));
-        if (got == 0) break;
-        peeked_ += got;
+    while (waiting_.size() < size) {
+        if (!waiting_.empty() && gathered_.empty()) {
+            gathered_.assign(waiting_.begin(), waiting_.end());  // before the next read takes their place
+            waiting_ = gathered_;
+        }
+        const auto bytes = read_next();
+        if (bytes.empty()) break;
+        if (waiting_.empty()) {
+            waiting_ = bytes;
+        } else {
+            gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+            waiting_ = gathered_;
+        }
     }
-    return std::span(buffer_).first(std::min(size, peeked_));
+    return waiting_.first(std::min(size, waiting_.size()));
 }
 
 std::span<const std::uint8_t> FileStream::read() {
     find_compression();
-    std::size_t size = std::exchange(peeked_, 0);
-    if (size == 0) {
-        buffer_.resize(kReadSize);
-        size = read_into(buffer_);
-    }
+    if (waiting_.empty()) waiting_ = read_next();
     was_read_ = true;
-    return std::span(buffer_).first(size);
+    const auto bytes = waiting_.first(std::min(waiting_.size(), kReadSize));
+    waiting_ = waiting_.subspan(bytes.size());
+    return bytes;
+}
+
+void FileStream::set_threads(unsigned threads) noexcept {
+    threads_ = threads;
+    if (decoder_) decoder_->set_threads(threads);
 }
 
 void FileStream::require_unread(const char* call) const {
@@ -48,17 +59,23 @@ void FileStream::require_unread(const char* call) const {
 // Looks at how the stream begins, once.
 void FileStream::find_compression() {
     if (std::exchange(is_known_, true)) return;
-    buffer_.resize(kReadSize);
-    while (peeked_ < kMagicSize) {
-        const std::size_t size = read_raw(std::span(buffer_).subspan(peeked_));
-        if (size == 0) break;
-        peeked_ += size;
+    const auto buffer = buffer_.grow(kReadSize);
+    std::size_t size = 0;
+    while (size < kMagicSize) {
+        const std::size_t got = read_raw(buffer.subspan(size));
+        if (got == 0) break;
+        size += got;
     }
-    compression_ = compression_of(std::span(buffer_).first(peeked_));
-    if (compression_ == Compression::kNone) return;
-    decoder_ = make_decoder(compression_);
-    raw_buffer_.swap(buffer_);
-    raw_bytes_ = std::span(raw_buffer_).first(std::exchange(peeked_, 0));
+    const auto bytes = buffer.first(size);
+    compression_ = compression_of(bytes);
+    if (compression_ == Compression::kNone) {
+        waiting_ = bytes;
+        return;
+    }
+    decoder_.emplace(compression_);
+    decoder_->set_threads(threads_);
+    compressed_ = bytes;
+    has_more_ = S_ISREG(source_.status.st_mode);
 }
 
 std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
@@ -67,21 +84,41 @@ std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
     return size;
 }
 
-// The next bytes of a compressed stream.
-std::size_t FileStream::decode(std::span<std::uint8_t> into) {
+// The next bytes, whether the stream is compressed or not. Asks for a whole read: a pipe in packet mode drops the bytes
+// that do not fit.
+std::span<const std::uint8_t> FileStream::read_next() {
+    if (decoder_) return decode_next();
+    const auto buffer = buffer_.grow(kReadSize);
+    return buffer.first(read_raw(buffer));
+}
+
+std::span<const std::uint8_t> FileStream::decode_next() {
     try {
         for (;;) {
-            if (const std::size_t size = decoder_->decode(raw_bytes_, into); size > 0) return size;
-            raw_buffer_.resize(kReadSize);
-            raw_bytes_ = std::span(raw_buffer_).first(read_raw(raw_buffer_));
-            if (!raw_bytes_.empty()) continue;
-            if (decoder_->is_whole()) return 0;
+            const auto bytes = decoder_->decode(compressed_, has_more_);
+            if (!bytes.empty()) return bytes;
+            if (read_compressed()) continue;
+            // The decoder may have waited for more to decode what it has.
+            if (std::exchange(has_more_, false) && !compressed_.empty()) continue;
+            if (decoder_->is_whole()) return {};
             throw InputError(std::string(compression_name(compression_)) + " data that ends too early");
         }
     } catch (const InputError& error) {
-        const std::uint64_t at = consumed_ - raw_bytes_.size();
+        const std::uint64_t at = consumed_ - compressed_.size();
         throw InputError(std::string(error.what()) + " (compressed byte " + std::to_string(at) + ")");
     }
+}
+
+// Adds to the compressed bytes. Returns false at the end of the source.
+bool FileStream::read_compressed() {
+    const std::size_t rest = compressed_.size();
+    // To double what is there keeps the moving of bytes cheap, however many the decoder wants together.
+    const std::size_t size = std::max(rest, decoder_->read_size());
+    const auto buffer = buffer_.grow(rest + size, compressed_);
+    compressed_ = buffer.first(rest);
+    const std::size_t got = read_raw(buffer.subspan(rest, size));
+    compressed_ = buffer.first(rest + got);
+    return got > 0;
 }
 
 }  // namespace cleave

@@ -3,14 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/unfilled_buffer.h"
 #include "cleave/cancel.h"
 #include "cleave/compression.h"
 #include "cleave/stream.h"
-#include "io/decoder.h"
+#include "io/parallel_decoder.h"
 #include "io/source.h"
 
 namespace cleave {
@@ -28,28 +29,33 @@ public:
     Compression compression() const noexcept { return compression_; }
     void find_compression();
     // Whether find_compression() has read a byte.
-    bool has_bytes() const noexcept { return peeked_ > 0; }
+    bool has_bytes() const noexcept { return !waiting_.empty(); }
 
     // Throws std::invalid_argument, which names the call, after a read().
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { cancellation_ = cancellation; }
+    // As Input::set_threads().
+    void set_threads(unsigned threads) noexcept;
 
 private:
     std::size_t read_raw(std::span<std::uint8_t> into);
-    std::size_t read_into(std::span<std::uint8_t> into) { return decoder_ ? decode(into) : read_raw(into); }
-    std::size_t decode(std::span<std::uint8_t> into);
+    std::span<const std::uint8_t> read_next();
+    std::span<const std::uint8_t> decode_next();
+    bool read_compressed();
 
     const Source& source_;
     const Cancellation* cancellation_;
-    std::vector<std::uint8_t> buffer_;
-    std::size_t peeked_ = 0;      // bytes at the front of buffer_ that read() has not returned yet
-    std::uint64_t consumed_ = 0;  // bytes that were read of the source
-    bool was_read_ = false;       // read() has returned bytes
-    bool is_known_ = false;       // find_compression() was called; it sets these:
+    unsigned threads_ = 1;
+    UnfilledBuffer buffer_;                  // bytes of the source
+    std::vector<std::uint8_t> gathered_;     // by a peek() that needs several reads
+    std::span<const std::uint8_t> waiting_;  // bytes that read() has not returned yet
+    std::uint64_t consumed_ = 0;             // bytes that were read of the source
+    bool was_read_ = false;                  // read() has returned bytes
+    bool is_known_ = false;                  // find_compression() was called; it sets these:
     Compression compression_ = Compression::kNone;
-    std::unique_ptr<Decoder> decoder_;
-    std::vector<std::uint8_t> raw_buffer_;     // compressed bytes
-    std::span<const std::uint8_t> raw_bytes_;  // those of them that the decoder has not taken yet
+    std::optional<ParallelDecoder> decoder_;
+    std::span<const std::uint8_t> compressed_;  // bytes that the decoder has not taken yet
+    bool has_more_ = false;                     // the bytes that follow them can be read without waiting
 };
 
 }  // namespace cleave

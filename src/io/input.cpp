@@ -156,6 +156,9 @@ void Input::set_cancellation(const Cancellation* cancellation) noexcept {
     impl_->cancellation = cancellation;
     if (impl_->stream) impl_->stream->set_cancellation(cancellation);
 }
+void Input::set_threads(unsigned threads) noexcept {
+    if (impl_ && impl_->stream) impl_->stream->set_threads(threads);
+}
 bool Input::claim() noexcept { return impl_ && !impl_->is_claimed.exchange(true); }
 void Input::release_claim() noexcept {
     if (impl_) impl_->is_claimed = false;

@@ -188,6 +188,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         claim.emplace(*input);
         cancellation.emplace();
         input_cancellation.emplace(*input, &*cancellation);
+        input->set_threads(by.threads);
     }
     refuse_foreign(input->peek(kSniffSize));
     const InputHead head = read_head(*input, dialect, options.has_header ? HeaderMode::kDrop : HeaderMode::kNone,

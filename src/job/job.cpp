@@ -87,6 +87,7 @@ private:
     const Dialect& dialect() const { return report_.sniffed.dialect; }
 
     JobReport run_to_end() {
+        input_.set_threads(job_.execution.threads);
         report_.sniffed = settle_dialect(job_.dialect, input_);
         if (output_.clone == CloneMode::kAlways) refuse_unclonable();
         if (needs_whole_input(policy_) && !spools_changed()) spool();

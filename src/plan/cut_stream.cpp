@@ -26,6 +26,7 @@ void check_in_order(const Input& input, const Policy& policy) {
 Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
                     PieceSink& sink) {
     check_in_order(input, checked_for_ranges(policy));
+    input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);
     HeaderFinder header(dialect, walker.bom());
     StreamCutter cutter(policy, sink, input.is_stream() ? 0 : input.blob().size());

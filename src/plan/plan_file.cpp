@@ -54,6 +54,7 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
         plan.path = input.path();
         plan.identity = input.identity();
         plan.header = policy.header;
+        input.set_threads(options.execution.threads);
         plan.sniffed = settle_dialect(options.dialect, input);
         plan.compression = input.compression();
         if (needs_whole_input(policy)) {

@@ -126,6 +126,7 @@ private:
 // A stream: in one pass. Excerpts are taken while their bytes are in memory, at all places that may become findings: an
 // open quote that may yet be closed, a place where the quote rules came apart.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
+    input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);
     const Bytes peeked = start_of(input.peek(kSniffSize));
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());

@@ -14,6 +14,7 @@ Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execut
 }
 
 Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution) {
+    input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);
     HeaderFinder header(dialect, walker.bom());
     SequentialReader reader(input, execution.meter);

@@ -1,4 +1,5 @@
-// Compressed streams: what was encoded is decoded, and what passes for whole is the same however it is parted.
+// Compressed streams: what was encoded is decoded, what passes for whole is the same however it is parted, and several
+// threads find the text and the fault that one finds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,12 +10,14 @@
 #include "inputs.h"
 #include "io/decoder.h"
 #include "io/encoder.h"
+#include "io/parallel_decoder.h"
 
 namespace cleave::test {
 namespace {
 
 constexpr std::size_t kMaxTextSize = 250;
 constexpr std::size_t kMaxDecoded = 100'000;  // a few bytes may stand for very many
+constexpr std::size_t kRoomInOrder = 65'536;  // of ParallelDecoder, for what is no part
 
 struct Decoded {
     std::string text;
@@ -44,6 +47,26 @@ Decoded decode(const std::string& stream, Compression format, std::size_t part, 
     return decoded;
 }
 
+// All at once, by several threads where there are parts for them.
+Decoded decode_parts(const std::string& stream, Compression format) {
+    ParallelDecoder decoder(format);
+    decoder.set_threads(2);
+    Decoded decoded;
+    auto from = bytes_of(stream);
+    try {
+        while (decoded.text.size() < kMaxDecoded) {
+            const auto bytes = decoder.decode(from, false);
+            if (bytes.empty()) break;
+            decoded.text.append(bytes.begin(), bytes.end());
+        }
+        decoded.is_whole = decoder.is_whole();
+    } catch (const InputError&) {
+        return decoded;
+    }
+    EXPECT_TRUE(decoded.text.size() >= kMaxDecoded || from.empty());
+    return decoded;
+}
+
 std::string encode(const std::string& text, const CompressionOptions& wanted) {
     std::string stream;
     const auto take = [&](std::span<const std::uint8_t> bytes) { stream.append(bytes.begin(), bytes.end()); };
@@ -69,6 +92,7 @@ void fuzz(Choices choices) {
     }
     const Decoded at_once = decode(stream, format, stream.size() + 1, kMaxDecoded);
     if (at_once.text.size() >= kMaxDecoded) return;
+    EXPECT_EQ(decode_parts(stream, format), decode(stream, format, stream.size() + 1, kRoomInOrder));
     const Decoded in_parts = decode(stream, format, part, room);
     // What is wrong may be seen in one way only: libzstd compares the size that a frame says it has with what it has
     // only if it gets the frame in one part.

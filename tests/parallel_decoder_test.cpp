@@ -1,0 +1,430 @@
+// Compressed streams of many parts, decoded by several threads: the bytes and the errors are those of one thread,
+// whatever is wrong with the stream and however it comes.
+#include <gtest/gtest.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cleave/error.h"
+#include "cleave/input.h"
+#include "inputs.h"
+#include "io/decoder.h"
+#include "io/parallel_decoder.h"
+#include "io/stream_parts.h"
+#include "pipe_input.h"
+#include "temporary_directory.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr std::size_t kInOrder = std::size_t{64} << 10;  // what is decoded in order is returned in parts of this size
+
+std::string little_endian(std::uint64_t number, std::size_t size) {
+    std::string bytes;
+    for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(number >> 8 * i);
+    return bytes;
+}
+
+std::string deflated(std::string_view text, int level) {
+    z_stream stream{};
+    EXPECT_EQ(::deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string out(::deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));  // zlib only reads it
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    EXPECT_EQ(::deflate(&stream, Z_FINISH), Z_STREAM_END);
+    out.resize(stream.total_out);
+    ::deflateEnd(&stream);
+    return out;
+}
+
+// A member of gzip. With `before`, other fields that stand before its size, it is one of BGZF.
+std::string member(std::string_view text, const std::optional<std::string>& before, int level = 1) {
+    using namespace std::string_literals;
+    const std::string data = deflated(text, level);
+    const auto bytes = bytes_of(text);
+    const std::string end =
+        little_endian(::crc32(0, bytes.data(), static_cast<uInt>(bytes.size())), 4) + little_endian(text.size(), 4);
+    if (!before) return "\x1F\x8B\x08\0\0\0\0\0\0\xFF"s + data + end;
+    const std::size_t extra = before->size() + 6;
+    const std::size_t size = 12 + extra + data.size() + end.size();
+    return "\x1F\x8B\x08\4\0\0\0\0\0\xFF"s + little_endian(extra, 2) + *before + "BC\2\0"s +
+           little_endian(size - 1, 2) + data + end;
+}
+
+std::string block(std::string_view text, int level = 1) { return member(text, "", level); }
+
+std::string frame(std::string_view text, bool has_size, bool has_checksum = true, int level = 1) {
+    ZSTD_CCtx* const context = ::ZSTD_createCCtx();
+    ::ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, has_size ? 1 : 0);
+    ::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, has_checksum ? 1 : 0);
+    ::ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+    std::string out(::ZSTD_compressBound(text.size()), '\0');
+    const std::size_t size = ::ZSTD_compress2(context, out.data(), out.size(), text.data(), text.size());
+    EXPECT_FALSE(::ZSTD_isError(size));
+    ::ZSTD_freeCCtx(context);
+    out.resize(size);
+    return out;
+}
+
+std::string skippable(std::size_t size) { return "\x5A\x2A\x4D\x18" + little_endian(size, 4) + std::string(size, 'x'); }
+
+std::string some_text(Random& random, std::size_t size) {
+    std::string text;
+    while (text.size() < size) text += std::to_string(random.below(100'000)) + ",\"a\nb\"\n";
+    text.resize(size);
+    return text;
+}
+
+struct Stream {
+    std::string text;
+    std::string bytes;
+};
+
+void append_part(Stream& stream, Random& random, Compression format) {
+    const std::size_t largest = random.chance(20) ? 65'000 : 300;
+    const std::string text = random.chance(20) ? "" : some_text(random, random.below(largest));
+    const int level = static_cast<int>(random.below(4));
+    stream.text += text;
+    if (format == Compression::kGzip) {
+        using namespace std::string_literals;
+        const std::string before = random.chance(20) ? "XY\3\0abc"s : ""s;
+        stream.bytes += random.chance(15) ? member(text, std::nullopt, level) : member(text, before, level);
+    } else {
+        if (random.chance(20)) stream.bytes += skippable(random.below(20));
+        stream.bytes += frame(text, random.chance(60), random.chance(60), level + 1);
+    }
+}
+
+Stream some_stream(Random& random, Compression format) {
+    Stream stream;
+    for (std::size_t count = 1 + random.below(random.chance(30) ? 60 : 6); count > 0; --count)
+        append_part(stream, random, format);
+    if (format == Compression::kGzip && random.chance(30)) stream.bytes += std::string(random.below(600), '\0');
+    return stream;
+}
+
+// Changes, cuts off, removes or puts in some bytes, often in the first or last bytes of a part.
+void damage(std::string& bytes, Random& random) {
+    std::size_t place = random.below(bytes.size());
+    const std::size_t begin = bytes.find("\x1F\x8B", place);
+    if (random.chance(50) && begin != std::string::npos) place = (begin + random.below(40)) % bytes.size();
+    if (random.chance(20) && begin != std::string::npos && begin > 12) place = begin - 1 - random.below(12);
+    switch (random.below(5)) {
+        case 0: bytes.resize(place); break;
+        case 1: bytes.erase(place, 1 + random.below(9)); break;
+        case 2: bytes.insert(place, random_noise(random, "\x1F\x8B BCab", 1 + random.below(9))); break;
+        case 3: bytes[place] = static_cast<char>(random.below(256)); break;
+        default: bytes[place] = static_cast<char>(bytes[place] ^ 1 << random.below(8)); break;
+    }
+}
+
+struct Result {
+    std::string text;
+    std::string error;
+    std::size_t left = 0;  // bytes that were not taken
+    bool is_whole = false;
+
+    bool operator==(const Result&) const = default;
+};
+
+// By one thread, which gets all at once.
+Result decoded_in_order(const std::string& bytes, Compression format, std::size_t room) {
+    const auto decoder = make_decoder(format);
+    std::vector<std::uint8_t> into(room);
+    Result result;
+    auto from = bytes_of(bytes);
+    try {
+        while (const std::size_t size = decoder->decode(from, into)) {
+            result.text.append(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(size));
+        }
+        result.is_whole = decoder->is_whole();
+    } catch (const InputError& error) {
+        result.error = error.what();
+    }
+    result.left = from.size();
+    return result;
+}
+
+// `step()` bytes at a time are added to those that the decoder has left.
+template <class Step>
+Result decoded_by(unsigned threads, const std::string& bytes, Compression format, bool tells_of_more, Step step) {
+    ParallelDecoder decoder(format);
+    decoder.set_threads(threads);
+    Result result;
+    std::size_t given = 0;
+    auto from = bytes_of(bytes).first(0);
+    try {
+        for (bool is_end = bytes.empty(); !is_end;) {
+            is_end = given == bytes.size();
+            const std::size_t more = std::min<std::size_t>(step(), bytes.size() - given);
+            given += more;
+            from = bytes_of(bytes).subspan(given - more - from.size(), from.size() + more);
+            for (auto text = decoder.decode(from, tells_of_more && !is_end); !text.empty();
+                 text = decoder.decode(from, tells_of_more && !is_end)) {
+                result.text.append(text.begin(), text.end());
+            }
+            if (!tells_of_more || is_end) {
+                EXPECT_TRUE(from.empty());
+            }
+        }
+        result.is_whole = decoder.is_whole();
+    } catch (const InputError& error) {
+        result.error = error.what();
+    }
+    result.left = bytes.size() - given + from.size();
+    return result;
+}
+
+class ParallelDecoderTest : public testing::TestWithParam<Compression> {};
+
+TEST_P(ParallelDecoderTest, GivesWhatWasEncoded) {
+    for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
+        Random random(seed);
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        const Stream stream = some_stream(random, GetParam());
+        for (const unsigned threads : {1U, 2U, 5U}) {
+            for (const bool tells_of_more : {false, true}) {
+                const Result result = decoded_by(threads, stream.bytes, GetParam(), tells_of_more,
+                                                 [&] { return 1 + random.below(random.chance(50) ? 40 : 90'000); });
+                EXPECT_EQ(result.error, "");
+                EXPECT_TRUE(result.is_whole);
+                EXPECT_TRUE(result.text == stream.text);
+            }
+        }
+    }
+}
+
+TEST_P(ParallelDecoderTest, FindsTheSameFaultsAsOneThread) {
+    unsigned faults = 0;
+    for (std::uint64_t seed = 0; seed < rounds(1500); ++seed) {
+        Random random(seed);
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        std::string bytes = some_stream(random, GetParam()).bytes;
+        damage(bytes, random);
+        if (random.chance(30)) damage(bytes, random);
+        const Result at_once = decoded_in_order(bytes, GetParam(), kInOrder);
+        EXPECT_TRUE(decoded_by(3, bytes, GetParam(), false, [&] { return bytes.size(); }) == at_once);
+
+        // In parts, a fault may be seen when fewer bytes before it were returned.
+        const Result result =
+            decoded_by(2, bytes, GetParam(), random.chance(50), [&] { return 1 + random.below(3000); });
+        EXPECT_EQ(result.error, at_once.error);
+        EXPECT_EQ(result.is_whole, at_once.is_whole);
+        const std::string all = decoded_in_order(bytes, GetParam(), 1).text;  // but for one byte
+        EXPECT_TRUE(all.starts_with(result.text.substr(0, all.size())));
+        EXPECT_LE(result.text.size(), all.size() + (result.error.empty() ? 0 : 1));
+        EXPECT_GE(result.text.size() + (result.error.empty() ? 0 : kInOrder), all.size());
+        faults += at_once.error.empty() && at_once.is_whole ? 0U : 1U;
+    }
+    EXPECT_GT(faults, rounds(1500) / 2);
+}
+
+TEST_P(ParallelDecoderTest, TakesManyPartsTogether) {
+    Random random(1);
+    Stream stream;
+    const bool is_gzip = GetParam() == Compression::kGzip;
+    for (int i = 0; i < 40; ++i) {
+        const std::string text = some_text(random, 65'000);
+        stream.text += text;
+        stream.bytes += is_gzip ? block(text) : frame(text, i % 2 == 0);
+    }
+    ParallelDecoder decoder(GetParam());
+    const std::size_t small = decoder.read_size();
+    decoder.set_threads(4);
+    auto from = bytes_of(stream.bytes);
+    const auto bytes = decoder.decode(from, false);
+    EXPECT_TRUE(std::string(bytes.begin(), bytes.end()) == stream.text);
+    EXPECT_TRUE(from.empty());
+    EXPECT_TRUE(decoder.is_whole());
+    EXPECT_GT(decoder.read_size(), 4 * small);
+}
+
+TEST_P(ParallelDecoderTest, WaitsForMoreOnlyWhereThereIsMore) {
+    const bool is_gzip = GetParam() == Compression::kGzip;
+    // Empty parts are no work for a thread.
+    const std::string part = is_gzip ? block("") + block("h\n1\n") : skippable(4) + frame("h\n1\n", true);
+    ParallelDecoder decoder(GetParam());
+    decoder.set_threads(2);
+    const std::string bytes = part + part;
+    auto from = bytes_of(bytes).first(bytes.size() - 1);
+    EXPECT_TRUE(decoder.decode(from, true).empty());
+    EXPECT_EQ(from.size(), bytes.size() - 1);
+    EXPECT_EQ(decoder.decode(from, false).size(), 4U);
+    EXPECT_FALSE(decoder.decode(from, false).empty());
+    EXPECT_TRUE(decoder.decode(from, false).empty());
+    EXPECT_TRUE(from.empty());
+    EXPECT_FALSE(decoder.is_whole());
+}
+
+TEST_P(ParallelDecoderTest, NeedsRoomForEachPart) {
+    const bool is_gzip = GetParam() == Compression::kGzip;
+    Random random(1);
+    const std::string text = some_text(random, 50'000);
+    const std::string part = is_gzip ? block(text) : frame(text, true);
+    for (std::size_t size = 0; size < part.size(); ++size) {
+        EXPECT_EQ(find_part(GetParam(), bytes_of(part).first(size)).kind, StreamPart::Kind::kCut) << size;
+    }
+    const StreamPart found = find_part(GetParam(), bytes_of(part + "more"));
+    EXPECT_EQ(found.kind, StreamPart::Kind::kWhole);
+    EXPECT_EQ(found.size, part.size());
+    EXPECT_EQ(found.room, text.size());
+    const auto decoder = make_part_decoder(GetParam());
+    for (const std::size_t room : {text.size() - 1, std::size_t{0}, std::size_t{1}, text.size() / 2, text.size()}) {
+        std::vector<std::uint8_t> into(text.size() + 1000, 0xEE);
+        const auto size = decoder->decode(bytes_of(part), std::span(into).first(room));
+        EXPECT_EQ(size.has_value(), room == text.size()) << room;
+        EXPECT_TRUE(std::all_of(into.begin() + static_cast<std::ptrdiff_t>(room), into.end(),
+                                [](std::uint8_t byte) { return byte == 0xEE; }));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ParallelDecoderTest, testing::Values(Compression::kGzip, Compression::kZstd));
+
+TEST(StreamParts, AMemberThatSaysLessOrMoreThanItHasIsNoPart) {
+    const std::string text(1000, 'a');
+    for (const std::uint64_t said : {0U, 1U, 999U, 1001U, 65'536U, 65'537U, 0xFFFFFFFFU}) {
+        std::string bytes = block(text);
+        bytes.replace(bytes.size() - 4, 4, little_endian(said, 4));
+        const StreamPart found = find_part(Compression::kGzip, bytes_of(bytes));
+        EXPECT_EQ(found.kind, said > 65'536 ? StreamPart::Kind::kNone : StreamPart::Kind::kWhole) << said;
+        if (found.kind == StreamPart::Kind::kNone) continue;
+        std::vector<std::uint8_t> into(std::size_t{1} << 17);
+        EXPECT_FALSE(make_part_decoder(Compression::kGzip)->decode(bytes_of(bytes), std::span(into).first(said)));
+    }
+}
+
+TEST(StreamParts, AMemberThatSaysItIsTwoIsOne) {
+    std::string bytes = block("a,b\n") + block("c,d\n");
+    bytes.replace(16, 2, little_endian(bytes.size() - 1, 2));
+    EXPECT_EQ(find_part(Compression::kGzip, bytes_of(bytes)).size, bytes.size());
+    std::vector<std::uint8_t> into(4);
+    EXPECT_FALSE(make_part_decoder(Compression::kGzip)->decode(bytes_of(bytes), into));
+    EXPECT_EQ(decoded_by(2, bytes + bytes, Compression::kGzip, false, [] { return 1000; }).text,
+              "a,b\nc,d\na,b\nc,d\n");
+}
+
+TEST(StreamParts, OnlySmallPartsAreFound) {
+    const std::string plain = member("a", std::nullopt);
+    EXPECT_EQ(find_part(Compression::kGzip, bytes_of(plain)).kind, StreamPart::Kind::kNone);
+    EXPECT_EQ(find_part(Compression::kGzip, bytes_of("text")).kind, StreamPart::Kind::kNone);
+    EXPECT_EQ(find_part(Compression::kZstd, bytes_of("texts")).kind, StreamPart::Kind::kNone);
+    const std::string most(std::size_t{8} << 20, 'a');
+    for (const bool has_size : {false, true}) {
+        EXPECT_EQ(find_part(Compression::kZstd, bytes_of(frame(most, has_size))).kind, StreamPart::Kind::kWhole);
+        const std::string more = frame(most + std::string(200'000, 'b'), has_size);
+        EXPECT_EQ(find_part(Compression::kZstd, bytes_of(more)).kind, StreamPart::Kind::kNone);
+    }
+    EXPECT_EQ(find_part(Compression::kZstd, bytes_of(skippable(7))).size, 15U);
+    EXPECT_EQ(find_part(Compression::kZstd, bytes_of("\x50\x2A\x4D\x18\xFF\xFF\xFF\xFF")).kind,
+              StreamPart::Kind::kNone);
+}
+
+TEST(StreamParts, EveryFormOfAHeaderOfZstd) {
+    for (const std::size_t size : {0U, 1U, 255U, 256U, 257U, 65'791U, 65'792U, 300'000U}) {
+        Random random(size);
+        const std::string text = some_text(random, size);
+        for (const bool has_size : {false, true}) {
+            for (const bool has_checksum : {false, true}) {
+                for (const std::string& plain :
+                     {text, std::string(size, 'a'), random_noise(random, "abcdefgh", size)}) {
+                    const std::string bytes = frame(plain, has_size, has_checksum);
+                    const StreamPart found = find_part(Compression::kZstd, bytes_of(bytes + bytes));
+                    ASSERT_EQ(found.kind, StreamPart::Kind::kWhole);
+                    EXPECT_EQ(found.size, bytes.size());
+                    EXPECT_GE(found.room, size);
+                    if (has_size) {
+                        EXPECT_EQ(found.room, size);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct FileResult {
+    std::string text;
+    std::string error;
+    std::uint64_t consumed = 0;
+};
+
+FileResult read_all(Input input, unsigned threads) {
+    input.set_threads(threads);
+    FileResult result;
+    try {
+        const auto head = input.peek(1000);
+        const std::string peeked(head.begin(), head.end());
+        for (auto bytes = input.read(); !bytes.empty(); bytes = input.read()) {
+            result.text.append(bytes.begin(), bytes.end());
+        }
+        EXPECT_TRUE(result.text.starts_with(peeked));
+        EXPECT_TRUE(input.read().empty());
+    } catch (const InputError& error) {
+        result.error = error.what();
+    }
+    result.consumed = input.consumed();
+    return result;
+}
+
+TEST(Input, OfManyPartsIsReadBySeveralThreads) {
+    const TemporaryDirectory directory;
+    for (const Compression format : {Compression::kGzip, Compression::kZstd}) {
+        Random random(3);
+        Stream stream;
+        for (int i = 0; i < 300; ++i) {
+            const std::string text = some_text(random, random.below(65'000));
+            stream.text += text;
+            stream.bytes += format == Compression::kGzip ? block(text) : frame(text, i % 3 == 0);
+        }
+        const std::string path = directory.write("in", stream.bytes);
+        for (const unsigned threads : {0U, 1U, 2U, 4U, 1000U}) {
+            const FileResult result = read_all(Input::open(path), threads);
+            EXPECT_EQ(result.error, "");
+            EXPECT_TRUE(result.text == stream.text) << threads;
+            EXPECT_EQ(result.consumed, stream.bytes.size());
+        }
+        Pipe pipe(stream.bytes, {4096});
+        EXPECT_TRUE(read_all(Input::open(pipe.path()), 4).text == stream.text);
+        // A fault is the same for every number of threads. What place libzstd gives it depends on how much it gets.
+        const auto error_of = [&](const std::string& damaged, unsigned threads) {
+            const std::string error = read_all(Input::open(damaged), threads).error;
+            return format == Compression::kGzip ? error : error.substr(0, error.find(" (compressed byte"));
+        };
+        unsigned faults = 0;
+        for (int round = 0; round < 20; ++round) {
+            std::string bytes = stream.bytes;
+            damage(bytes, random);
+            const std::string damaged = directory.write("damaged", bytes);
+            EXPECT_EQ(error_of(damaged, 3), error_of(damaged, 1)) << round;
+            faults += error_of(damaged, 1).empty() ? 0U : 1U;
+        }
+        EXPECT_GT(faults, 5U);
+    }
+}
+
+// As the frames of pzstd: each is larger than what is read at a time, and does not say what it becomes.
+TEST(Input, OfLargeFrames) {
+    const TemporaryDirectory directory;
+    Random random(3);
+    Stream stream;
+    for (const std::size_t size : {5'000'000U, 8'388'608U, 9'000'000U, 100U, 3'000'000U, 0U, 4'000'000U}) {
+        const std::string text = some_text(random, size);
+        stream.text += text;
+        stream.bytes += skippable(4) + frame(text, false);
+    }
+    const std::string path = directory.write("in", stream.bytes);
+    for (const unsigned threads : {1U, 2U, 3U}) {
+        EXPECT_TRUE(read_all(Input::open(path), threads).text == stream.text) << threads;
+        const std::string cut = directory.write("cut", stream.bytes.substr(0, stream.bytes.size() - 1));
+        EXPECT_EQ(read_all(Input::open(cut), threads).error,
+                  "zstd data that ends too early (compressed byte " + std::to_string(stream.bytes.size() - 1) + ")");
+    }
+}
+
+}  // namespace
+}  // namespace cleave::test
