@@ -387,6 +387,42 @@ TEST(ColumnStream, HasNoColumnsWithoutARecord) {
     EXPECT_FALSE(stream.next(&array));
 }
 
+// Around the size of the first look.
+TEST(ColumnStream, HasTheNamesThatTheHeadTells) {
+    const TemporaryDirectory directory;
+    const std::size_t sizes[] = {1, 4085, 4086, 4087, 4088, 4089, 4090, 4091, 8184, 70'000};
+    for (const std::size_t size : sizes) {
+        const std::string name = std::string(size, 'x') + "\n";
+        for (const char* start : {"", "\n", "\xEF\xBB\xBF"}) {
+            for (const std::string end : {"", "\n", "\n1,2\n", "\r\n1,2\r\n"}) {
+                const std::string text = start + ('"' + name) + "\",b\xFF" + end;
+                const std::vector<std::string> names{name, "b\xEF\xBF\xBD"};
+                const std::string path = directory.write("in.csv", text);
+                const Pipe pipe(text, {4096});
+                for (const std::shared_ptr<Input>& input :
+                     {memory(text), std::make_shared<Input>(Input::open(path, nullptr, Access::kRead)),
+                      std::make_shared<Input>(Input::open(pipe.path()))}) {
+                    EXPECT_EQ(column_names(*input, Dialect(), true), names) << size;
+                    EXPECT_EQ(column_names(*input, Dialect(), false),
+                              (std::vector<std::string>{"column_1", "column_2"}));
+                    EXPECT_EQ(ColumnStream(input, Dialect(), {}, by(1)).names(), names);
+                }
+            }
+        }
+    }
+    EXPECT_TRUE(column_names(*memory(""), Dialect(), true).empty());
+    Dialect faulty;
+    faulty.delimiter = '"';
+    EXPECT_THROW(column_names(*memory("a\n"), faulty, true), std::invalid_argument);
+    EXPECT_THROW(column_names(*memory(std::string("PK\3\4", 4)), Dialect(), true), InputError);
+    const std::string text = sample(10);
+    const Pipe pipe(text, {4096});
+    const auto input = std::make_shared<Input>(Input::open(pipe.path()));
+    ColumnStream stream(input, Dialect(), {}, by(1));
+    EXPECT_THROW(column_names(*input, Dialect(), true), std::invalid_argument);
+    EXPECT_EQ(rows_of(stream).size(), 10U);
+}
+
 TEST(ColumnStream, RefusesBadArguments) {
     const auto refused = [](auto change) {
         ColumnStreamOptions options;

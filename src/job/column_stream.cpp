@@ -97,6 +97,20 @@ std::string as_text(const std::string& name) {
     return text;
 }
 
+std::string name_of(std::size_t number, const std::vector<std::string>& values, bool has_header) {
+    return has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1);
+}
+
+// What the names and the number of the columns are taken from.
+InputHead head_of(Input& input, const Dialect& dialect, bool has_header, std::uint64_t max_record) {
+    refuse_foreign(input.peek(kSniffSize));
+    return read_head(input, dialect, has_header ? HeaderMode::kDrop : HeaderMode::kNone, max_record);
+}
+
+std::vector<std::string> values_of(const InputHead& head, const Dialect& dialect) {
+    return head.sample.empty() ? std::vector<std::string>() : field_values(head.sample, dialect);
+}
+
 // "#1,#3", as StageOptions::select takes it.
 std::string list_of(const std::vector<std::size_t>& columns) {
     std::string list;
@@ -189,17 +203,12 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         cancellation.emplace();
         input_cancellation.emplace(*input, &*cancellation);
     }
-    refuse_foreign(input->peek(kSniffSize));
-    const InputHead head = read_head(*input, dialect, options.has_header ? HeaderMode::kDrop : HeaderMode::kNone,
-                                     options.rules.max_record);
+    const InputHead head = head_of(*input, dialect, options.has_header, options.rules.max_record);
     header_records = head.records;
-    std::vector<std::string> values;
-    if (!head.sample.empty()) values = field_values(head.sample, dialect);
+    const std::vector<std::string> values = values_of(head, dialect);
     fields = staged_fields = values.size();
     const std::vector<std::size_t> wanted = wanted_columns(options, fields);
-    for (const std::size_t number : wanted) {
-        names.push_back(options.has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1));
-    }
+    for (const std::size_t number : wanted) names.push_back(name_of(number, values, options.has_header));
     const bool has_rules = !options.rules.is_empty();
     if (has_rules && fields > 0) {
         options.rules.select = RuleText{list_of(wanted), "columns"};
@@ -379,6 +388,16 @@ void ColumnStream::schema(ArrowSchema* schema) const {
 }
 
 bool ColumnStream::next(ArrowArray* array) { return state_->take(array); }
+
+std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool has_header) {
+    std::optional<StreamClaim> claim;
+    if (input.is_stream()) claim.emplace(input);
+    const InputHead head = head_of(input, checked(dialect), has_header, StageOptions().max_record);
+    const std::vector<std::string> values = values_of(head, dialect);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < values.size(); ++i) names.push_back(name_of(i, values, has_header));
+    return names;
+}
 
 namespace {
 
