@@ -15,7 +15,9 @@
 
 #include "cleave/error.h"
 #include "field_reference.h"
+#include "inputs.h"
 #include "pipe_input.h"
+#include "reference.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {
@@ -23,10 +25,6 @@ namespace {
 
 using Row = std::vector<std::optional<std::string>>;
 using Rows = std::vector<Row>;
-
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
-    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // A value without its quotes. The dialect has no escape.
 std::string decoded(std::string field) {
@@ -238,6 +236,90 @@ TEST(ColumnStream, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {
     EXPECT_EQ(rows_of(lenient).size(), 2);
 }
 
+// What a stream gives, up to its error if it has one.
+struct Outcome {
+    Rows rows;
+    std::string error;
+    std::optional<Place> place;
+};
+
+Outcome outcome_of(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
+                   unsigned threads) {
+    Outcome outcome;
+    ColumnStream stream(std::move(input), dialect, options, by(threads));
+    try {
+        for (ArrowArray array; stream.next(&array); array.release(&array)) append_rows(array, outcome.rows);
+    } catch (const InputError& error) {
+        outcome.error = error.what();
+        outcome.place = error.place();
+    }
+    return outcome;
+}
+
+// Records in quotes, in which every guess is wrong, among others.
+std::string random_nested(Random& random, const Dialect& dialect, std::size_t size) {
+    std::string text;
+    while (text.size() < size) {
+        if (dialect.quote && random.chance(30)) {
+            const char quote = static_cast<char>(*dialect.quote);
+            text += quote;
+            for (std::size_t i = random.below(20); i > 0; --i) text += random.one_of("ab,") + std::string("x,y\r\n");
+            text += quote;
+        }
+        text += "a,b" + std::string(random.below(9), 'c');
+        text += dialect.terminator == Terminator::kCr ? "\r" : random.chance(50) ? "\r\n" : "\n";
+        if (dialect.terminator == Terminator::kAny && random.chance(30)) text += '\r';
+    }
+    if (random.chance(20)) text.resize(size);
+    return text;
+}
+
+// The whole input in one page has the records of the reference, and pages of any size have what it has.
+TEST(ColumnStream, IsTheSameWhateverThePages) {
+    const TemporaryDirectory directory;
+    for (std::uint64_t seed = 0; seed < rounds(20); ++seed) {
+        Random random(seed);
+        for (const Dialect& dialect : every_dialect_and_rule()) {
+            const std::size_t size = 1 + random.below(1500);
+            const std::string text =
+                random.chance(50) ? random_nested(random, dialect, size) : random_text(random, dialect, size);
+            ColumnStreamOptions options;
+            options.has_header = false;
+            options.is_text = false;
+            options.layout.missing_is_null = random.chance(80);
+            options.accepts_open_quote = random.chance(50);
+            options.columns = std::vector<std::size_t>{0};
+            options.page_size = 1 << 20;
+            SCOPED_TRACE(testing::Message() << "seed " << seed << "; " << describe(dialect) << "; " << shown(text));
+            const Reading reading = read_by_rules(text, dialect);
+            const Outcome whole = outcome_of(memory(text), dialect, options, 1);
+            if (whole.error.empty()) {
+                ASSERT_EQ(whole.rows.size(), reading.starts.size());
+            } else if (!options.layout.missing_is_null) {
+                ASSERT_TRUE(whole.place);
+            } else {
+                ASSERT_EQ(whole.place, reading.open_quote()) << whole.error;
+            }
+            const std::string path = directory.write("in.csv", text);
+            for (const std::size_t page : {1 + random.below(4), 5 + random.below(60), 60 + random.below(600)}) {
+                options.page_size = page;
+                const unsigned threads = static_cast<unsigned>(1 + random.below(3));
+                for (const auto& input :
+                     {memory(text), std::make_shared<Input>(Input::open(path, nullptr, Access::kRead))}) {
+                    const Outcome paged = outcome_of(input, dialect, options, threads);
+                    ASSERT_EQ(paged.error, whole.error) << page;
+                    ASSERT_EQ(paged.place, whole.place) << page << ' ' << whole.error;
+                    if (whole.error.empty()) {
+                        ASSERT_EQ(paged.rows, whole.rows) << page;
+                    } else {
+                        ASSERT_LE(paged.rows.size(), whole.place->record + 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(ColumnStream, MayBeLeftAtAnyTime) {
     const std::string text = sample(5000);
     ColumnStreamOptions options;
@@ -385,6 +467,42 @@ TEST(ColumnStream, HasNoColumnsWithoutARecord) {
     ArrowArray array;
     EXPECT_TRUE(stream.names().empty());
     EXPECT_FALSE(stream.next(&array));
+}
+
+// Around the size of the first look.
+TEST(ColumnStream, HasTheNamesThatTheHeadTells) {
+    const TemporaryDirectory directory;
+    const std::size_t sizes[] = {1, 4085, 4086, 4087, 4088, 4089, 4090, 4091, 8184, 70'000};
+    for (const std::size_t size : sizes) {
+        const std::string name = std::string(size, 'x') + "\n";
+        for (const char* start : {"", "\n", "\xEF\xBB\xBF"}) {
+            for (const std::string end : {"", "\n", "\n1,2\n", "\r\n1,2\r\n"}) {
+                const std::string text = start + ('"' + name) + "\",b\xFF" + end;
+                const std::vector<std::string> names{name, "b\xEF\xBF\xBD"};
+                const std::string path = directory.write("in.csv", text);
+                const Pipe pipe(text, {4096});
+                for (const std::shared_ptr<Input>& input :
+                     {memory(text), std::make_shared<Input>(Input::open(path, nullptr, Access::kRead)),
+                      std::make_shared<Input>(Input::open(pipe.path()))}) {
+                    EXPECT_EQ(column_names(*input, Dialect(), true), names) << size;
+                    EXPECT_EQ(column_names(*input, Dialect(), false),
+                              (std::vector<std::string>{"column_1", "column_2"}));
+                    EXPECT_EQ(ColumnStream(input, Dialect(), {}, by(1)).names(), names);
+                }
+            }
+        }
+    }
+    EXPECT_TRUE(column_names(*memory(""), Dialect(), true).empty());
+    Dialect faulty;
+    faulty.delimiter = '"';
+    EXPECT_THROW(column_names(*memory("a\n"), faulty, true), std::invalid_argument);
+    EXPECT_THROW(column_names(*memory(std::string("PK\3\4", 4)), Dialect(), true), InputError);
+    const std::string text = sample(10);
+    const Pipe pipe(text, {4096});
+    const auto input = std::make_shared<Input>(Input::open(pipe.path()));
+    ColumnStream stream(input, Dialect(), {}, by(1));
+    EXPECT_THROW(column_names(*input, Dialect(), true), std::invalid_argument);
+    EXPECT_EQ(rows_of(stream).size(), 10U);
 }
 
 TEST(ColumnStream, RefusesBadArguments) {

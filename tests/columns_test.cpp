@@ -343,6 +343,39 @@ TEST(Columns, ReuseTheirMemory) {
     }
 }
 
+// Whether the bytes behind the content are zeros: up to the next multiple of 64, and at least so many.
+template <class T>
+bool has_zeros_behind(std::span<const T> content, std::size_t least) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(content.data());
+    const std::size_t size = content.size_bytes();
+    const std::size_t end = std::max((size + 63) / 64 * 64, size + least);
+    return std::all_of(bytes + size, bytes + end, [](std::uint8_t byte) { return byte == 0; });
+}
+
+// The memory had other values before, and short values are copied with those of their neighbours behind them.
+TEST(Columns, HaveZerosBehindTheirValues) {
+    const std::string secret(100, 's');
+    std::string text;
+    for (std::size_t i = 0; i < 1000; ++i)
+        text += i % 2 == 0 ? "," + secret + "\n" : "\"old \"\" and longer value\"," + secret + '\n';
+    Block large(text, 2);
+    Block small("1," + secret + "\n," + secret + "\n\"a \"\" longer value\"," + secret + "\n3," + secret + '\n', 2);
+    for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {
+        StringColumn column;
+        const ColumnReader reader({}, 2, {layout, true});
+        for (Block* source : {&large, &small}) {
+            const RecordBlock block = source->read();
+            reader.read(block, 0, column);
+            EXPECT_GT(column.null_count(), 0U);
+            EXPECT_GT(column.bytes().size(), 0U);
+            EXPECT_TRUE(has_zeros_behind(column.offsets(), 0));
+            EXPECT_TRUE(has_zeros_behind(column.views(), 0));
+            EXPECT_TRUE(has_zeros_behind(column.bytes(), layout == StringLayout::kOffsets ? 64 : 0));
+            EXPECT_TRUE(has_zeros_behind(column.validity(), 0));
+        }
+    }
+}
+
 // Pages of zeros that are never touched.
 #ifndef __SANITIZE_THREAD__  // the sanitizer needs four times the memory that a test reads
 TEST(Columns, HaveLessThanTwoGigabytes) {
@@ -429,6 +462,23 @@ TEST(Arrow, CopiesTheBlockIfNobodyKeepsIt) {
                        &exported.schema, &exported.array);
     }
     EXPECT_EQ(std::memcmp(exported.array.children[0]->buffers[2], "a value that is long\n", 21), 0);
+}
+
+TEST(Arrow, HasZerosBehindTheCopyOfABlock) {
+    const auto pool = MemoryManager::open("pool:64K");
+    {
+        const Memory old = pool->allocate({.size = 60'000});
+        std::memset(old.data(), 0xAA, old.size());
+    }
+    Block source("a value that is long\n", 1);
+    const ArrowColumn column{0, "a"};
+    ColumnOptions options{StringLayout::kViews};
+    options.memory = pool;
+    Exported exported;
+    export_columns(source.read(), ColumnReader({}, 1, options), {&column, 1}, nullptr, &exported.schema,
+                   &exported.array);
+    const auto* const copy = static_cast<const std::uint8_t*>(exported.array.children[0]->buffers[2]);
+    EXPECT_TRUE(has_zeros_behind(std::span(copy, 21), 0));
 }
 
 TEST(Arrow, RefusesTextThatIsNotUtf8AndLeavesTheStructsAlone) {

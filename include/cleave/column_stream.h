@@ -79,6 +79,10 @@ private:
     std::unique_ptr<State> state_;
 };
 
+// The names that a ColumnStream of all columns has. Reads the head of the input alone, and not while a ColumnStream
+// reads an input that is a stream. Throws as the constructor of ColumnStream.
+std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool has_header);
+
 // Hands a stream on through the Arrow C stream interface. `out` is overwritten; the caller releases it. An error has
 // the message of the exception, and the place if there is one; its code is EINVAL, or that of the system.
 void export_stream(ColumnStream stream, ArrowArrayStream* out);

@@ -40,7 +40,8 @@ struct BinaryView {
 constexpr std::int32_t kBlockBuffer = 0;    // RecordBlock::bytes
 constexpr std::int32_t kDecodedBuffer = 1;  // StringColumn::bytes()
 
-// Memory for columns, at a multiple of 64 bytes. Its bytes are not set.
+// Memory for columns, at a multiple of 64 bytes. Its bytes are not set. It is held at least up to the next multiple of
+// 64 bytes behind the content.
 template <class T>
 class ColumnMemory {
 public:
@@ -53,6 +54,8 @@ public:
     std::size_t held_size() const noexcept { return memory_.size(); }  // bytes
     void resize(std::size_t size);                                     // loses the content; throws MemoryError
     void shrink(std::size_t size) noexcept { size_ = size; }           // to at most size(); keeps the content
+    // Zeroes the 64 bytes behind the content, as far as they are held.
+    void clear_slack() noexcept;
 
 private:
     std::shared_ptr<MemoryManager> manager_;

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t kPart = std::size_t{1} << 20;
 
+// The least that the system reads of a file.
+constexpr std::uint64_t kPage = 4096;
+
 // An input of bytes that an object of Python owns.
 struct HeldInput {
     HeldInput(nb::handle object, const std::string& name)
@@ -76,24 +79,31 @@ Execution File::execution() const {
     return execution;
 }
 
-// Calls work() without the interpreter's lock, one call at a time.
+// Calls work() without the interpreter's lock, one call at a time. Work that is short, and does not wait for a stream,
+// is done by this thread: to start another one, so that this one can ask for signals, takes a tenth of a millisecond.
 template <class Work>
-void File::run(const Work& work) {
+void File::run(const Work& work, Length length) {
     std::unique_lock lock(mutex_, std::defer_lock);
     {
         const nb::gil_scoped_release unlocked;
         lock.lock();
     }
+    const auto checked_work = [&] {
+        const Guarded guarded;
+        try {
+            work();
+            input_->throw_if_changed();
+        } catch (const std::exception&) {
+            input_->rethrow();  // a change of the input may be the cause
+        }
+    };
     try {
-        run_interruptible(*cancellation_, [&] {
-            const Guarded guarded;
-            try {
-                work();
-                input_->throw_if_changed();
-            } catch (const std::exception&) {
-                input_->rethrow();  // a change of the input may be the cause
-            }
-        });
+        if (length == Length::kShort && !input_->is_stream()) {
+            const nb::gil_scoped_release unlocked;
+            checked_work();
+        } else {
+            run_interruptible(*cancellation_, checked_work);
+        }
     } catch (const OpenQuoteError& error) {
         throw PlacedError{error, true, header_records()};
     } catch (const InputError& error) {
@@ -131,10 +141,11 @@ const RecordIndex& File::index() {
 
 std::uint64_t File::size() {
     std::uint64_t size = 0;
-    run([&] {
+    const auto find = [&] {
         need_blob();
         size = input_->blob().size();
-    });
+    };
+    run(find, Length::kShort);
     return size;
 }
 
@@ -197,7 +208,8 @@ nb::bytes File::gather(std::span<const BlobRange> ranges) {
     if (!bytes.is_valid()) throw nb::python_error();
     // Nobody else knows the object yet.
     char* out = PyBytes_AsString(bytes.ptr());
-    run([&] {
+    const bool is_short = length <= kPart && ranges.size() <= kPart / kPage;
+    const auto copy = [&] {
         std::vector<std::uint8_t> buffer;
         for (const BlobRange& range : ranges) {
             for (std::uint64_t done = 0; done < range.size;) {
@@ -208,7 +220,8 @@ nb::bytes File::gather(std::span<const BlobRange> ranges) {
                 done += part;
             }
         }
-    });
+    };
+    run(copy, is_short ? Length::kShort : Length::kLong);
     return bytes;
 }
 
@@ -237,12 +250,11 @@ ColumnStream File::select(const Selection& selection) {
 
 std::vector<std::string> File::names() {
     std::vector<std::string> names;
-    run([&] {
+    const auto find = [&] {
         if (is_read_) need_blob();
-        ColumnStreamOptions options;
-        options.has_header = settings_.has_header;
-        names = ColumnStream(input_, sniffed_.dialect, options, execution()).names();
-    });
+        names = column_names(*input_, sniffed_.dialect, settings_.has_header);
+    };
+    run(find, Length::kShort);
     return names;
 }
 

@@ -53,7 +53,7 @@ struct Selection {
     std::optional<RecordRange> range;  // of a piece; records count from 0 behind the header
 };
 
-// Members are called with the interpreter's lock, by any thread; long ones give it up, and Ctrl-C ends them. They throw
+// Members are called with the interpreter's lock, by any thread, and give it up. Ctrl-C ends long ones. They throw
 // InputChangedError if the input is not what it was when it was opened.
 class File {
 public:
@@ -83,8 +83,10 @@ public:
 private:
     File(std::shared_ptr<Input> input, bool is_memory, const Settings& settings);
 
+    enum class Length { kLong, kShort };
+
     template <class Work>
-    void run(const Work& work);
+    void run(const Work& work, Length length = Length::kLong);
     Execution execution() const;
     void need_blob();
     const RecordIndex& index();

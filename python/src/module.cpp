@@ -10,8 +10,10 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "errors.h"
@@ -234,16 +236,37 @@ void release_schema(void* schema) noexcept {
     delete exported;
 }
 
+// A stream of columns, until it is exported.
+class Exportable {
+public:
+    explicit Exportable(ColumnStream&& stream) : stream_(std::move(stream)) {}
+
+    // Both throw std::invalid_argument once the stream was taken.
+    const ColumnStream& get() const {
+        if (!stream_) throw std::invalid_argument("the stream of columns was exported already");
+        return *stream_;
+    }
+    ColumnStream take() {
+        std::ignore = get();
+        ColumnStream taken = std::move(*stream_);
+        stream_.reset();
+        return taken;
+    }
+
+private:
+    std::optional<ColumnStream> stream_;
+};
+
 // Consumers of a capsule move the struct out of it.
-nb::capsule stream_capsule(ColumnStream& stream) {
+nb::capsule stream_capsule(Exportable& stream) {
     auto exported = std::make_unique<ArrowArrayStream>();
-    export_stream(std::move(stream), exported.get());
+    export_stream(stream.take(), exported.get());
     return {exported.release(), "arrow_array_stream", release_stream};
 }
 
-nb::capsule schema_capsule(const ColumnStream& stream) {
+nb::capsule schema_capsule(const Exportable& stream) {
     auto exported = std::make_unique<ArrowSchema>();
-    stream.schema(exported.get());
+    stream.get().schema(exported.get());
     return {exported.release(), "arrow_schema", release_schema};
 }
 
@@ -285,8 +308,8 @@ NB_MODULE(_native, module) {
         .def("key", &key, "index"_a)
         .def("ranges", &ranges, "index"_a);
 
-    nb::class_<ColumnStream>(module, "ColumnStream")
-        .def_prop_ro("names", [](const ColumnStream& self) { return self.names(); })
+    nb::class_<Exportable>(module, "ColumnStream")
+        .def_prop_ro("names", [](const Exportable& self) { return self.get().names(); })
         .def("export", &stream_capsule)
         .def("schema", &schema_capsule);
 
@@ -350,7 +373,7 @@ NB_MODULE(_native, module) {
                 Selection selection{std::move(columns), std::move(rules), std::move(keys), is_text,
                                     empty_is_null,      missing_is_null,  page_size,       {}};
                 if (range) selection.range = RecordRange{{range->at(0), range->at(2)}, range->at(1)};
-                return self.select(selection);
+                return Exportable(self.select(selection));
             },
             "columns"_a.none(), "rules"_a, "keys"_a.none(), "is_text"_a, "empty_is_null"_a, "missing_is_null"_a,
             "page_size"_a, "range"_a.none());

@@ -81,7 +81,10 @@ RangePlan plan(const std::vector<const RangeSummary*>& summaries, std::uint64_t 
     policy.records = records;
     policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
     RangeFold fold(input_size);
-    for (const RangeSummary* const summary : summaries) fold.add(*summary);
+    for (const RangeSummary* const summary : summaries) {
+        if (summary == nullptr) throw std::invalid_argument("plan: None among the summaries");
+        fold.add(*summary);
+    }
     RangePlan plan = fold.plan(policy);
     if (plan.findings.open_quote && !lenient) {
         const std::uint64_t header_records = has_header ? plan.findings.header_records : 0;

@@ -193,6 +193,32 @@ def test_compressed_files(tmp_path: Path, data: bytes) -> None:
         cleave.open(path.read_bytes())
 
 
+@pytest.mark.parametrize("size", [1, 4093, 4094, 4095, 4096, 4097, 70_000])
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_header_alone_is_read(source: str, size: int, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    name = "x" * (size // 2) + "\n" + "y" * (size - size // 2)
+    for start, end in ((b"", b"\n1,2\n"), (b"\xef\xbb\xbf", b"\n1,2\n"), (b"\n\r\n", b"\n" + b"1,2\n" * 30_000), (b"", b"")):
+        path.write_bytes(start + b'"' + name.encode() + b'",caf\xe9' + end)
+        f = cleave.open(SOURCES[source](path), delimiter=",")
+        assert f.header == [name, "caf\ufffd"]
+        assert f.header == f.select().names
+        assert cleave.open(SOURCES[source](path), delimiter=",", header=False).select().names == ["column_1", "column_2"]
+
+
+def test_the_header_of_a_pipe(data: bytes) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as file:
+        file.write(data[:60_000])
+    f = cleave.open(f"/proc/self/fd/{reader}")
+    os.close(reader)
+    assert f.header == f.header == HEADER
+    columns = f.select("last")
+    with pytest.raises(cleave.UsageError, match="stream"):
+        f.header
+    assert columns.names == ["last"]
+
+
 def test_without_a_header(data: bytes) -> None:
     f = cleave.open(data, header=False)
     assert f.header is None

@@ -17,6 +17,10 @@
 namespace cleave {
 namespace {
 
+// Arrow pads buffers to multiples of this size. What stands there may be anything; here it is zeros, so that nobody
+// sees what stood in the memory before.
+constexpr std::size_t kPadding = 64;
+
 // Takes over the object from the struct, and marks the struct as released.
 template <class Data, class Struct>
 std::unique_ptr<Data> take(Struct* released) {
@@ -170,6 +174,8 @@ void export_columns(const RecordBlock& block, const ColumnReader& reader, std::s
     if (reader.options().layout == StringLayout::kViews && !owner) {
         auto copy = std::make_shared<Memory>(MemoryManager::or_default(memory)->allocate({.size = bytes.size()}));
         if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+        const std::size_t slack = std::min(kPadding, copy->size() - bytes.size());
+        if (slack > 0) std::memset(copy->data() + bytes.size(), 0, slack);
         bytes = {copy->data(), bytes.size()};
         owner = std::move(copy);
     }

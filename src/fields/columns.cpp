@@ -28,7 +28,8 @@ struct Field {
     const std::uint8_t* end;
 };
 
-// Short values are copied this many bytes at a time, past their end.
+// Short values are copied this many bytes at a time, past their end. So behind the last value stand bytes of other
+// columns, until ColumnMemory::clear_slack() zeroes them.
 constexpr std::size_t kSlack = 64;
 
 void copy(std::uint8_t* out, Value value, const std::uint8_t* readable_end) {
@@ -85,6 +86,14 @@ void ColumnMemory<T>::resize(std::size_t size) {
     }
     size_ = size;
 }
+
+template <class T>
+void ColumnMemory<T>::clear_slack() noexcept {
+    const std::size_t used = size_ * sizeof(T);
+    const std::size_t slack = std::min(kSlack, memory_.size() - used);
+    if (slack > 0) std::memset(memory_.data() + used, 0, slack);
+}
+
 template class ColumnMemory<std::uint8_t>;
 template class ColumnMemory<std::int32_t>;
 template class ColumnMemory<BinaryView>;
@@ -302,6 +311,12 @@ void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColu
     } else {
         run.read_views();
     }
+    // Who gets a column is to see no other values behind its own: not those of its neighbours, nor what stood in the
+    // memory before.
+    column.offsets_.clear_slack();
+    column.views_.clear_slack();
+    column.bytes_.clear_slack();
+    column.validity_.clear_slack();
 }
 
 std::vector<StringColumn> read_columns(const RecordBlock& block, const Dialect& dialect, std::size_t fields,

@@ -4,6 +4,10 @@
 //   work   change the records by the rules, find their fields, lay out the columns
 //   emit   put the batch into a queue, from which next() takes it
 //
+// Of a blob without rules, the ends of the runs are guessed: nobody walks the bytes before work() finds their fields. A
+// guess is right if the records of the run end where the run ends. If one is wrong, or a record has a fault, the
+// sequence begins anew behind the last batch that was emitted, and is exact from there on.
+//
 // From the first next() on, a thread beside that of the caller runs all this. When the queue is full, emit() waits, and
 // then no slot is free: so memory is bounded by the slots and the queue. The destructor makes both wake up, and the
 // next emit() ends the sequence.
@@ -32,6 +36,7 @@
 #include "job/input_head.h"
 #include "job/record_blocks.h"
 #include "scan/contract.h"
+#include "scan/guessed_reads.h"
 #include "scan/record_runs.h"
 
 namespace cleave {
@@ -97,6 +102,20 @@ std::string as_text(const std::string& name) {
     return text;
 }
 
+std::string name_of(std::size_t number, const std::vector<std::string>& values, bool has_header) {
+    return has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1);
+}
+
+// What the names and the number of the columns are taken from.
+InputHead head_of(Input& input, const Dialect& dialect, bool has_header, std::uint64_t max_record) {
+    refuse_foreign(input.peek(kSniffSize));
+    return read_head(input, dialect, has_header ? HeaderMode::kDrop : HeaderMode::kNone, max_record);
+}
+
+std::vector<std::string> values_of(const InputHead& head, const Dialect& dialect) {
+    return head.sample.empty() ? std::vector<std::string>() : field_values(head.sample, dialect);
+}
+
 // "#1,#3", as StageOptions::select takes it.
 std::string list_of(const std::vector<std::size_t>& columns) {
     std::string list;
@@ -134,7 +153,10 @@ struct ColumnStream::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
+    RunOptions run_options() const;
     void run();
+    void run_pages();
+    bool run_guessed();
     void put(Batch batch);
     bool take(ArrowArray* array);
 
@@ -153,9 +175,12 @@ struct ColumnStream::State {
     std::vector<std::string> names;
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
-    std::shared_ptr<ColumnPool> pool;  // of columns that were released
-    std::optional<RecordRuns> runs;
-    std::optional<StreamClaim> claim;  // of a stream
+    std::shared_ptr<ColumnPool> pool;     // of columns that were released
+    BlobRange range{};                    // of the records, in a blob
+    Place emitted;                        // where the next record to be emitted begins
+    std::optional<GuessedReads> guessed;  // while no guess was wrong
+    std::optional<RecordRuns> runs;       // else
+    std::optional<StreamClaim> claim;     // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
@@ -190,17 +215,12 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         input_cancellation.emplace(*input, &*cancellation);
         input->set_threads(by.threads);
     }
-    refuse_foreign(input->peek(kSniffSize));
-    const InputHead head = read_head(*input, dialect, options.has_header ? HeaderMode::kDrop : HeaderMode::kNone,
-                                     options.rules.max_record);
+    const InputHead head = head_of(*input, dialect, options.has_header, options.rules.max_record);
     header_records = head.records;
-    std::vector<std::string> values;
-    if (!head.sample.empty()) values = field_values(head.sample, dialect);
+    const std::vector<std::string> values = values_of(head, dialect);
     fields = staged_fields = values.size();
     const std::vector<std::size_t> wanted = wanted_columns(options, fields);
-    for (const std::size_t number : wanted) {
-        names.push_back(options.has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1));
-    }
+    for (const std::size_t number : wanted) names.push_back(name_of(number, values, options.has_header));
     const bool has_rules = !options.rules.is_empty();
     if (has_rules && fields > 0) {
         options.rules.select = RuleText{list_of(wanted), "columns"};
@@ -215,20 +235,32 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
     pool = std::make_shared<ColumnPool>(columns.size(), batches * kKeptOfPage * options.page_size);
 
-    const std::uint64_t longest = has_rules ? options.rules.max_record : kMaxRecordLimit;
-    const RunOptions run_options{options.page_size, longest, nullptr, memory, options.reads_mapping};
-    const Place body{head.bytes.size(), head.records};
+    emitted = {head.bytes.size(), head.records};
+    if (input->is_stream()) {
+        runs.emplace(*input, emitted, dialect, kernel, run_options());
+        return;
+    }
+    const std::uint64_t size = input->blob().size();
+    range = {emitted.offset, size - emitted.offset};
     if (options.range) {
-        const RecordRange& range = *options.range;
-        const std::uint64_t size = input->blob().size();
-        if (range.begin.offset < body.offset || range.begin.offset > size || range.size > size - range.begin.offset) {
+        const RecordRange& wanted_range = *options.range;
+        const std::uint64_t begin = wanted_range.begin.offset;
+        if (begin < emitted.offset || begin > size || wanted_range.size > size - begin) {
             throw std::invalid_argument("columns: a range that is not in the input, or not behind its header");
         }
-        runs.emplace(*input, BlobRange{range.begin.offset, range.size}, range.begin.record, dialect, kernel,
-                     run_options);
-    } else {
-        runs.emplace(*input, body, dialect, kernel, run_options);
+        emitted = wanted_range.begin;
+        range = {begin, wanted_range.size};
     }
+    if (has_rules) {
+        runs.emplace(*input, range, emitted.record, dialect, kernel, run_options());
+    } else {
+        guessed.emplace(*input, range, dialect, kernel, run_options());
+    }
+}
+
+RunOptions ColumnStream::State::run_options() const {
+    const std::uint64_t longest = options.rules.is_empty() ? kMaxRecordLimit : options.rules.max_record;
+    return {options.page_size, longest, nullptr, memory, options.reads_mapping};
 }
 
 ColumnStream::State::~State() {
@@ -254,7 +286,7 @@ public:
     bool pull();
     bool is_large() const { return run_.bytes.size() > 2 * state_.options.page_size; }
     void work();
-    void emit() { state_.put(std::move(batch_)); }
+    void emit();
 
 private:
     void change();
@@ -270,8 +302,10 @@ private:
 
 bool ColumnStream::State::Slot::pull() {
     if (state_.columns.empty()) return false;
-    if (state_.runs->next(run_) && !run_.bytes.empty()) return true;
-    const std::optional<Place> open = state_.runs->open_quote();
+    const bool is_found = state_.guessed ? state_.guessed->next(run_) : state_.runs->next(run_);
+    if (is_found && !run_.bytes.empty()) return true;
+    std::optional<Place> open;
+    if (state_.runs) open = state_.runs->open_quote();
     state_.input->throw_if_changed();
     if (open && !state_.options.accepts_open_quote) throw OpenQuoteError(*open);
     return false;
@@ -292,6 +326,12 @@ void ColumnStream::State::Slot::work() {
     if (is_large()) run_.copy.release();
 }
 
+void ColumnStream::State::Slot::emit() {
+    Place& place = state_.emitted;
+    place = {place.offset + run_.bytes.size(), place.record + static_cast<std::uint64_t>(batch_.get()->length)};
+    state_.put(std::move(batch_));
+}
+
 void ColumnStream::State::Slot::change() {
     worker_->clear();
     for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(),
@@ -299,7 +339,8 @@ void ColumnStream::State::Slot::change() {
 }
 
 void ColumnStream::State::Slot::lay_out(std::span<const std::uint8_t> bytes) {
-    const RecordBlock block = fields_.read(bytes, run_.place, true);
+    const RecordBlock block = fields_.read(bytes, run_.place, !state_.guessed);
+    if (block.bytes.size() != bytes.size()) throw InputError("the end of a run was guessed wrong");
     ArrowSchema schema{};
     export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, batch_.get());
     schema.release(&schema);
@@ -315,14 +356,34 @@ Place ColumnStream::State::Slot::begin_of(std::uint64_t record) {
     return begin;
 }
 
+void ColumnStream::State::run_pages() {
+    std::vector<Slot> slots;
+    const std::size_t count = threads * kSlotsOfThread;
+    slots.reserve(count);
+    while (slots.size() < count) slots.emplace_back(*this);
+    run_in_order(std::span(slots), static_cast<unsigned>(threads));
+}
+
+// Returns false if the records from `emitted` on are to be read exactly. What is thrown is thrown of the first run that
+// is not sound, and that one begins with a record.
+bool ColumnStream::State::run_guessed() {
+    try {
+        run_pages();
+        return true;
+    } catch (const InputError&) {  // without the number of the record
+        return false;
+    }
+}
+
 void ColumnStream::State::run() {
     std::exception_ptr thrown;
     try {
-        std::vector<Slot> slots;
-        const std::size_t count = threads * kSlotsOfThread;
-        slots.reserve(count);
-        while (slots.size() < count) slots.emplace_back(*this);
-        run_in_order(std::span(slots), static_cast<unsigned>(threads));
+        if (guessed && !run_guessed()) {
+            guessed.reset();
+            const BlobRange rest{emitted.offset, range.offset + range.size - emitted.offset};
+            runs.emplace(*input, rest, emitted.record, dialect, kernel, run_options());
+        }
+        if (runs) run_pages();
     } catch (...) {  // rethrown by next()
         thrown = std::current_exception();
     }
@@ -380,6 +441,16 @@ void ColumnStream::schema(ArrowSchema* schema) const {
 }
 
 bool ColumnStream::next(ArrowArray* array) { return state_->take(array); }
+
+std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool has_header) {
+    std::optional<StreamClaim> claim;
+    if (input.is_stream()) claim.emplace(input);
+    const InputHead head = head_of(input, checked(dialect), has_header, StageOptions().max_record);
+    const std::vector<std::string> values = values_of(head, dialect);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < values.size(); ++i) names.push_back(name_of(i, values, has_header));
+    return names;
+}
 
 namespace {
 

@@ -12,6 +12,9 @@
 namespace cleave {
 namespace {
 
+// Most first records are in so many bytes. If not, twice as many are looked at, and so on.
+constexpr std::size_t kFirstLook = 4096;
+
 struct FirstRecord {
     std::uint64_t begin;  // a byte order mark left out
     std::uint64_t end;
@@ -40,7 +43,7 @@ std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, con
 }  // namespace
 
 InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::uint64_t max_record) {
-    for (std::size_t wanted = kSniffSize;; wanted *= 2) {
+    for (std::size_t wanted = kFirstLook;; wanted *= 2) {
         const auto bytes = input.peek(wanted);
         const bool is_all = bytes.size() < wanted;
         const std::uint64_t bom = bom_size(bytes);
