@@ -303,7 +303,7 @@ TEST(ColumnStream, IsTheSameWhateverThePages) {
             const std::string path = directory.write("in.csv", text);
             for (const std::size_t page : {1 + random.below(4), 5 + random.below(60), 60 + random.below(600)}) {
                 options.page_size = page;
-                const unsigned threads = static_cast<unsigned>(1 + random.below(3));
+                const auto threads = static_cast<unsigned>(1 + random.below(3));
                 for (const auto& input :
                      {memory(text), std::make_shared<Input>(Input::open(path, nullptr, Access::kRead))}) {
                     const Outcome paged = outcome_of(input, dialect, options, threads);

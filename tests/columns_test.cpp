@@ -357,7 +357,7 @@ TEST(Columns, HaveZerosBehindTheirValues) {
     const std::string secret(100, 's');
     std::string text;
     for (std::size_t i = 0; i < 1000; ++i)
-        text += i % 2 == 0 ? "," + secret + "\n" : "\"old \"\" and longer value\"," + secret + '\n';
+        text += i % 2 == 0 ? "," + secret + "\n" : R"("old "" and longer value",)" + secret + '\n';
     Block large(text, 2);
     Block small("1," + secret + "\n," + secret + "\n\"a \"\" longer value\"," + secret + "\n3," + secret + '\n', 2);
     for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {

@@ -63,7 +63,7 @@ def test_an_object_without_content_raises(kind: Any, use: Callable[[Any], Any]) 
 
 def test_an_object_is_filled_once() -> None:
     summary = cleave.scan(b"a\n1\n", 0, delimiter=",", terminator="lf")
-    text = summary.__getstate__()  # type: ignore[operator]
+    text = summary.__getstate__()
     with pytest.raises((TypeError, RuntimeError)), pytest.warns(RuntimeWarning):
         summary.__setstate__(text)  # type: ignore[attr-defined]
     settings = _native.Settings()
@@ -102,6 +102,7 @@ def test_pieces_outlive_their_file() -> None:
     gc.collect()
     assert len(pieces.starts) > 1
     assert all(pieces.key(i) is not None for i in range(len(pieces.starts)))
-    assert sum(int(size) for _, size in pieces.ranges(0).tolist()) == pieces.lengths[0]
+    ranges: Any = pieces.ranges(0)  # the stub of memoryview knows one dimension
+    assert sum(size for _, size in ranges.tolist()) == pieces.lengths[0]
     with pytest.raises(cleave.UsageError, match="not in the input"):
         other.gather(pieces, 0)

@@ -448,6 +448,7 @@ std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool
     const InputHead head = head_of(input, checked(dialect), has_header, StageOptions().max_record);
     const std::vector<std::string> values = values_of(head, dialect);
     std::vector<std::string> names;
+    names.reserve(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) names.push_back(name_of(i, values, has_header));
     return names;
 }
