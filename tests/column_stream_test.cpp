@@ -5,6 +5,8 @@
 
 #include <condition_variable>
 #include <deque>
+#include <fstream>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -217,6 +219,25 @@ TEST(ColumnStream, AFaultComesAfterTheRecordsBeforeIt) {
     const Rows all = rows_of(lenient);
     ASSERT_EQ(all.size(), 2001);
     EXPECT_EQ(all[1000], (Row{"1", "2", std::nullopt, std::nullopt}));
+}
+
+TEST(ColumnStream, AFaultOfAFileThatHasChangedIsTheChange) {
+    const TemporaryDirectory directory;
+    const std::string text = sample(5000);
+    const std::string path = directory.write("in.csv", text);
+    ColumnStreamOptions options;
+    options.page_size = 1000;
+    ColumnStream stream(std::make_shared<Input>(Input::open(path)), Dialect(), options, by(1));
+    ArrowArray array;
+    ASSERT_TRUE(stream.next(&array));
+    array.release(&array);
+    std::fstream file(path);
+    file.seekp(static_cast<std::streamoff>(text.size() - 500));
+    file << "\n1,2\n" << std::string(1000, '\n') << std::flush;
+    const auto read_on = [&] {
+        while (stream.next(&array)) array.release(&array);
+    };
+    EXPECT_THROW(read_on(), InputChangedError);
 }
 
 TEST(ColumnStream, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {

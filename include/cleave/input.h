@@ -90,8 +90,8 @@ public:
     void set_cancellation(const Cancellation* cancellation) noexcept;
 
     // How many threads may decompress a stream, that of the reader among them. 1 at first. They help where a file
-    // consists of parts that can be decompressed alone: blocks of BGZF, or frames of zstd of at most 8 MiB. The bytes
-    // are the same. The functions that take an Execution set this to its threads. Does nothing for other inputs.
+    // consists of parts that can be decompressed alone: blocks of BGZF. The bytes are the same. The functions that take
+    // an Execution set this to its threads. Does nothing for other inputs.
     void set_threads(unsigned threads) noexcept;
 
     // For a reader that needs the input for itself. claim() returns false if another one has it. Any thread.

@@ -83,6 +83,7 @@ enum class LastRecord : std::uint8_t {
 // What an input may begin with besides records.
 enum class FirstBytes : std::uint8_t {
     kExamined,  // a byte order mark, which is no data; a text that is no CSV in UTF-8 is refused
+    kMarked,    // a byte order mark
     kData,      // nothing
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "base/parallel.h"
 
@@ -15,32 +14,24 @@ constexpr std::size_t kInOrder = std::size_t{64} << 10;
 // One thread reads what these decode, and could not keep up with more. This also bounds the memory.
 constexpr unsigned kMaxThreads = 16;
 
-// For each thread. Members of BGZF have at most 64 KiB, and frames of zstd 8 MiB.
-struct Batch {
-    std::size_t read;
-    std::size_t room;
-};
-constexpr Batch kBatchOfMembers = {std::size_t{512} << 10, std::size_t{2} << 20};
-constexpr Batch kBatchOfFrames = {std::size_t{2} << 20, std::size_t{8} << 20};
-
-constexpr const Batch& batch_of(Compression format) {
-    return format == Compression::kGzip ? kBatchOfMembers : kBatchOfFrames;
-}
+// For each thread, compressed and not.
+constexpr std::size_t kRead = std::size_t{512} << 10;
+constexpr std::size_t kRoom = std::size_t{2} << 20;
 
 // A thread that does less than this takes longer to start than to work.
 constexpr std::size_t kLeastShare = std::size_t{128} << 10;
 
 }  // namespace
 
-void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::min(threads, kMaxThreads); }
+void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::clamp(threads, 1U, kMaxThreads); }
 
-std::size_t ParallelDecoder::read_size() const { return has_parts_ ? batch_of(format_).read * threads_ : kInOrder; }
+std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
 
 std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8_t>& from, bool has_more) {
-    if (threads_ > 1 && is_sound_ && decoder_->is_between()) {
+    if (format_ == Compression::kGzip && threads_ > 1 && is_sound_ && decoder_->is_between()) {
         const bool is_cut = find_parts(from);
         has_parts_ = has_parts_ || !parts_.empty();
-        const bool is_little = full_parts_ < threads_ && from.size() < batch_of(format_).room * threads_;
+        const bool is_little = full_parts_ < threads_ && from.size() < kRoom * threads_;
         if (is_cut && has_more && is_little) return {};
         if (parts_.size() > 1) {
             if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
@@ -52,12 +43,12 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
 
 // Lists the parts that are whole, as far as there is room for them. Returns whether more bytes might show more parts.
 bool ParallelDecoder::find_parts(std::span<const std::uint8_t> bytes) {
-    const std::size_t most = batch_of(format_).room * threads_;
+    const std::size_t most = kRoom * threads_;
     parts_.clear();
     full_parts_ = 0;
     room_ = 0;
     for (;;) {
-        const StreamPart part = find_part(format_, bytes);
+        const StreamPart part = find_part(bytes);
         if (part.kind != StreamPart::Kind::kWhole) return part.kind == StreamPart::Kind::kCut;
         if (part.room > most - room_) return false;
         parts_.push_back({bytes.first(part.size), room_, part.room});
@@ -71,16 +62,13 @@ bool ParallelDecoder::find_parts(std::span<const std::uint8_t> bytes) {
 // one that is not, so all parts before it are decoded.
 std::size_t ParallelDecoder::decode_parts(std::span<std::uint8_t> room) {
     const std::size_t count = std::min({std::size_t{threads_}, parts_.size(), 1 + room_ / kLeastShare});
-    while (workers_.size() < count) workers_.push_back(make_part_decoder(format_));
+    while (workers_.size() < count) workers_.push_back(std::make_unique<PartDecoder>());
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> end{parts_.size()};
     parallel_for(count, threads_, [&](std::size_t worker) {
         for (std::size_t i = next.fetch_add(1); i < end.load(); i = next.fetch_add(1)) {
-            Part& part = parts_[i];
-            if (const auto size = workers_[worker]->decode(part.bytes, room.subspan(part.offset, part.size))) {
-                part.size = *size;
-                continue;
-            }
+            const Part& part = parts_[i];
+            if (workers_[worker]->decode(part.bytes, room.subspan(part.offset, part.size))) continue;
             std::size_t before = end.load();
             while (i < before && !end.compare_exchange_weak(before, i)) {
             }
@@ -97,7 +85,6 @@ std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::u
     decoder_->pass_over();
     std::size_t size = 0;
     for (const Part& part : std::span(parts_).first(count)) {
-        if (part.offset != size) std::memmove(room.data() + size, room.data() + part.offset, part.size);
         size += part.size;
         from = from.subspan(part.bytes.size());
     }

@@ -3,11 +3,11 @@
 //
 //     bytes given   | part | part | part | part | par     find where they end and what room they need
 //                      |  \       \      \              threads take parts, each with its own room
-//     room          |   part   |  part  | part |  part |  what is between them is closed, and they are one text
+//     room          |   part   |  part  | part |  part |  what they become, one text
 //
 // What the parts are is taken from what they say of themselves, and believed once they are decoded: sizes and checksums
-// must agree. From a part for which they do not, and for all that is not made of small parts, a Decoder goes on in
-// order. So the bytes and the errors are those of the Decoder, by construction.
+// must agree. From a part for which they do not, and for all that has no such parts, a Decoder goes on in order. So the
+// bytes and the errors are those of the Decoder.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ private:
     struct Part {
         std::span<const std::uint8_t> bytes;
         std::size_t offset;  // in buffer_
-        std::size_t size;    // of its room, and once it is decoded, of what it has become
+        std::size_t size;    // of what it becomes
     };
 
     bool find_parts(std::span<const std::uint8_t> bytes);
@@ -60,7 +60,7 @@ private:
     bool has_parts_ = false;  // there were some
     bool is_sound_ = true;    // parts are as they say
     std::vector<Part> parts_;
-    std::size_t full_parts_ = 0;  // those of parts_ that are not empty, as frames that are skipped are
+    std::size_t full_parts_ = 0;  // those of parts_ that are not empty, as the last one of BGZF is
     std::size_t room_ = 0;        // for parts_
     std::vector<std::unique_ptr<PartDecoder>> workers_;
     UnfilledBuffer buffer_;

@@ -44,7 +44,7 @@ ByValue::ByValue(Input& input, const Dialect& dialect, const Policy& policy, con
         Execution quiet = execution;
         quiet.meter = nullptr;
         // A value that the rules put first may look like a byte order mark.
-        const auto first = staging->has_mark() ? FirstBytes::kExamined : FirstBytes::kData;
+        const auto first = staging->has_mark() ? FirstBytes::kMarked : FirstBytes::kData;
         index.emplace(changed.blob(), dialect, quiet, input.cancellation(), LastRecord::kKept, first);
     } else {
         index.emplace(index_records(input, dialect, execution));

@@ -384,8 +384,12 @@ void ColumnStream::State::run() {
             runs.emplace(*input, rest, emitted.record, dialect, kernel, run_options());
         }
         if (runs) run_pages();
-    } catch (...) {  // rethrown by next()
-        thrown = std::current_exception();
+    } catch (...) {
+        try {
+            input->rethrow();
+        } catch (...) {  // rethrown by next()
+            thrown = std::current_exception();
+        }
     }
     pool->close();  // no batch is made any more
     {

@@ -44,11 +44,11 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
       block_size_(execution.block_size),
       threads_(execution.threads),
       cancellation_(cancellation) {
-    if (first == FirstBytes::kExamined) {
+    if (first != FirstBytes::kData) {
         std::vector<std::uint8_t> buffer;
         const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
         bom_ = bom_size(head);
-        refuse_foreign(head);
+        if (first == FirstBytes::kExamined) refuse_foreign(head);
     }
     std::vector<BlockReport> blocks(block_count());
     summarise(0, blocks, execution, cancellation);
