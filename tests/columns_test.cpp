@@ -343,7 +343,7 @@ TEST(Columns, ReuseTheirMemory) {
     }
 }
 
-// Whether the bytes behind the content are zeros: up to the next multiple of 64, and at least so many.
+// Whether the bytes behind the content are zeros: up to the next multiple of 64, and at least `least` of them.
 template <class T>
 bool has_zeros_behind(std::span<const T> content, std::size_t least) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(content.data());

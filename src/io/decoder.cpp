@@ -48,8 +48,8 @@ public:
     }
 
     bool is_whole() const override { return is_between_ && !is_first_; }
-    bool is_between() const override { return is_between_ && !is_padded_; }
-    void pass_over() override { is_first_ = false; }
+    bool takes_parts() const override { return is_between_ && !is_padded_; }
+    void pass_over_parts() override { is_first_ = false; }
 
 private:
     // False if no member begins here. Zeros after the last member may fill up a block of a tape.
@@ -93,13 +93,10 @@ public:
         from = from.subspan(in.pos);
         if (::ZSTD_isError(result) != 0) throw InputError(describe(::ZSTD_getErrorCode(result)));
         is_between_ = result == 0;
-        is_first_ = false;
         return out.pos;
     }
 
-    bool is_whole() const override { return is_between_ && !is_first_; }
-    bool is_between() const override { return is_between_; }
-    void pass_over() override { is_first_ = false; }
+    bool is_whole() const override { return is_between_; }
 
 private:
     static const char* describe(ZSTD_ErrorCode code) {
@@ -111,8 +108,7 @@ private:
     }
 
     std::unique_ptr<ZSTD_DCtx, FreeDecompressor> context_;
-    bool is_first_ = true;
-    bool is_between_ = true;  // frames
+    bool is_between_ = false;  // frames
 };
 
 }  // namespace

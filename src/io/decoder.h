@@ -25,11 +25,10 @@ public:
     // The bytes taken so far are a whole stream: it may end here.
     virtual bool is_whole() const = 0;
 
-    // A member or frame may begin with the next byte.
-    virtual bool is_between() const = 0;
-    // Whole members or frames were decoded elsewhere, and the next bytes are those that follow them. Only if
-    // is_between().
-    virtual void pass_over() = 0;
+    // The next byte may begin a part of the stream that can be decoded elsewhere; see io/stream_parts.h.
+    virtual bool takes_parts() const { return false; }
+    // Parts were decoded elsewhere, and the next bytes are those that follow them. Only if takes_parts().
+    virtual void pass_over_parts() {}
 };
 
 // Not for kNone.

@@ -28,7 +28,7 @@ void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::c
 std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
 
 std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8_t>& from, bool has_more) {
-    if (format_ == Compression::kGzip && threads_ > 1 && is_sound_ && decoder_->is_between()) {
+    if (threads_ > 1 && is_sound_ && decoder_->takes_parts()) {
         const bool is_cut = find_parts(from);
         has_parts_ = has_parts_ || !parts_.empty();
         const bool is_little = full_parts_ < threads_ && from.size() < kRoom * threads_;
@@ -82,7 +82,7 @@ std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::u
     const std::size_t count = decode_parts(room);
     is_sound_ = count == parts_.size();
     if (count == 0) return {};
-    decoder_->pass_over();
+    decoder_->pass_over_parts();
     std::size_t size = 0;
     for (const Part& part : std::span(parts_).first(count)) {
         size += part.size;

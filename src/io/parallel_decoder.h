@@ -27,7 +27,7 @@ namespace cleave {
 class ParallelDecoder {
 public:
     // Not for kNone. Throws std::bad_alloc.
-    explicit ParallelDecoder(Compression format) : format_(format), decoder_(make_decoder(format)) {}
+    explicit ParallelDecoder(Compression format) : decoder_(make_decoder(format)) {}
 
     // How many threads may decode, this one among them, of which no more than 16 are used. 1 at first.
     void set_threads(unsigned threads) noexcept;
@@ -54,7 +54,6 @@ private:
     std::size_t decode_parts(std::span<std::uint8_t> room);
     std::span<const std::uint8_t> take_parts(std::span<const std::uint8_t>& from);
 
-    Compression format_;
     std::unique_ptr<Decoder> decoder_;
     unsigned threads_ = 1;
     bool has_parts_ = false;  // there were some

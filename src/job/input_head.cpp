@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-// Most first records are in so many bytes. If not, twice as many are looked at, and so on.
+// Most first records end within this many bytes. For a longer one the number is doubled until the record ends.
 constexpr std::size_t kFirstLook = 4096;
 
 struct FirstRecord {

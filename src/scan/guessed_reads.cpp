@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-// In so many bytes a record mostly starts.
+// A record starts within this many bytes of most files.
 constexpr std::size_t kTail = std::size_t{16} << 10;
 
 }  // namespace

@@ -18,9 +18,9 @@ inline unsigned threads_within(unsigned threads, std::uint64_t descriptors) {
 }
 
 // Making small pieces is mostly work on their directory, which the system lets one thread do at a time: more threads
-// only wait for each other. So each thread needs so many bytes of a piece to work on. Two threads took 1.2 times as
-// long as one for pieces of 1 KB, 1.05 for 4 KB and 0.7 for 10 to 50 KB in a tmpfs; 0.4 to 0.6 for all of these on ext4
-// (Zen 4, Linux 6.18, 2026-11).
+// only wait for each other. So each thread must have kLeastOfThread bytes of a piece to work on. Two threads took 1.2
+// times as long as one for pieces of 1 KB, 1.05 for 4 KB and 0.7 for 10 to 50 KB in a tmpfs; 0.4 to 0.6 for all of
+// these on ext4 (Zen 4, Linux 6.18, 2026-11).
 inline unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
     constexpr std::uint64_t kLeastOfThread = std::uint64_t{4} << 10;
     constexpr std::uint64_t kLarge = std::uint64_t{64} << 10;
