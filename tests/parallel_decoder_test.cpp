@@ -340,7 +340,7 @@ TEST(Input, OfManyPartsIsReadBySeveralThreads) {
     for (const Compression format : {Compression::kGzip, Compression::kZstd}) {
         Random random(3);
         Stream stream;
-        for (int i = 0; i < 300; ++i) {
+        for (unsigned i = 0; i < rounds(300); ++i) {
             const std::string text = some_text(random, random.below(65'000));
             stream.text += text;
             stream.bytes += format == Compression::kGzip ? block(text) : frame(text, i % 3 == 0);
@@ -360,14 +360,14 @@ TEST(Input, OfManyPartsIsReadBySeveralThreads) {
             return format == Compression::kGzip ? error : error.substr(0, error.find(" (compressed byte"));
         };
         unsigned faults = 0;
-        for (int round = 0; round < 20; ++round) {
+        for (unsigned round = 0; round < rounds(20); ++round) {
             std::string bytes = stream.bytes;
             damage(bytes, random);
             const std::string damaged = directory.write("damaged", bytes);
             EXPECT_EQ(error_of(damaged, 3), error_of(damaged, 1)) << round;
             faults += error_of(damaged, 1).empty() ? 0U : 1U;
         }
-        EXPECT_GT(faults, 5U);
+        EXPECT_GT(faults, rounds(5));
     }
 }
 

@@ -3,13 +3,15 @@
 
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 
-With --rounds N there are N times as many pieces, and so calls. The table at the end says how often each call failed,
+With --rounds N there are N times as many pieces, and so calls. With --rounds 1 and a binary that has a sanitizer, each
+call fails the first three times and then at about every second of the following ones. The table at the end says how often each call failed,
 and how the runs ended: whole, clean, in the loader (clean, and before main), or with a rest where removing failed.
 """
 import collections
 import concurrent.futures
 import gzip
 import os
+import random
 import re
 import sys
 
@@ -196,11 +198,19 @@ def calls_made(subject):
     return [call for call in subject.calls if call in made]
 
 
-def fail_each(subject, call, error, outcomes, failures):
-    place = subject.new_place()
+def counts_to_fail(bench, call):
+    """1, 2, 3 and so on, or a sample of them."""
+    is_sample = bench.sanitized and bench.scale == 1
+    chance = random.Random("%d %s" % (bench.seed, call))
     nth = 0
     while True:
-        nth += 1
+        nth += chance.randint(1, 3) if is_sample and nth >= 3 else 1
+        yield nth
+
+
+def fail_each(bench, subject, call, error, outcomes, failures):
+    place = subject.new_place()
+    for nth in counts_to_fail(bench, call):
         inject = "inject=%s:error=%s:when=%d" % (call, error, nth)
         before = subject.prepare(place)
         try:
@@ -223,7 +233,7 @@ def fail_all(bench, subject):
     calls = [call for call in calls_made(subject) if not (bench.sanitized and call in RUNTIME_CALLS)]
     work = [(call, error) for call in calls for error in CALLS[call][:1 if bench.sanitized else None]]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for job in [pool.submit(fail_each, subject, *item, outcomes, failures) for item in work]:
+        for job in [pool.submit(fail_each, bench, subject, *item, outcomes, failures) for item in work]:
             job.result()
     for call, counted in outcomes.items():
         bench.outcomes.setdefault(call, collections.Counter()).update(counted)

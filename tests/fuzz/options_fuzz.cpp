@@ -31,13 +31,15 @@ void expect_policy(const Arguments& arguments) {
         EXPECT_NE(limit, 0U);
     }
     EXPECT_FALSE(policy.pieces && (policy.records || policy.size));
-    const bool must_cut = arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets;
+    const bool has_plan = !arguments.plan.empty();
+    const bool must_cut =
+        arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets || arguments.verb == Verb::kPlan;
     const bool may_cut = must_cut || arguments.verb == Verb::kCat;
-    const bool cuts = policy.pieces || policy.records || policy.size;
+    const bool cuts = policy.pieces || policy.records || policy.size || policy.by || has_plan;
     EXPECT_TRUE(cuts ? may_cut : !must_cut);
     if (arguments.verb == Verb::kCat) {
-        EXPECT_EQ(policy.pieces.has_value(), arguments.cat_piece > 0);
-        EXPECT_LE(arguments.cat_piece, policy.pieces.value_or(0));
+        EXPECT_EQ(policy.pieces || has_plan, arguments.cat_piece > 0);
+        EXPECT_LE(arguments.cat_piece, policy.pieces.value_or(has_plan ? UINT64_MAX : 0));  // the plan has their count
     }
     EXPECT_EQ(policy.alignment != 0, arguments.clone.value_or(CloneMode::kNever) != CloneMode::kNever);
 }
