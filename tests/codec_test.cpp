@@ -1,9 +1,15 @@
 // Compressed streams: what the encoders make the decoders and other programs read, and nothing else passes for whole.
 #include <gtest/gtest.h>
 
-#include <random>
-#include <string>
+#include <zlib.h>
 
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/helpers.h"
 #include "cleave/compression.h"
 #include "cleave/error.h"
 #include "io/decoder.h"
@@ -16,10 +22,11 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-std::string encode(const std::string& text, const CompressionOptions& wanted, std::size_t part) {
+std::string encode(const std::string& text, const CompressionOptions& wanted, std::size_t part,
+                   Helpers* helpers = nullptr) {
     std::string stream;
     const auto take = [&](std::span<const std::uint8_t> bytes) { stream.append(bytes.begin(), bytes.end()); };
-    const auto encoder = make_encoder(wanted);
+    const auto encoder = make_encoder(wanted, helpers);
     for (std::size_t i = 0; i < text.size(); i += part)
         encoder->encode(bytes_of(text).subspan(i, std::min(part, text.size() - i)), take);
     encoder->finish(take);
@@ -128,6 +135,81 @@ TEST_P(CodecTest, GarbageAfterTheEndIsAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, CodecTest, testing::Values(Compression::kGzip, Compression::kZstd));
+
+// zlib's, made in one go.
+std::string deflated_at_once(const std::string& text, int level) {
+    z_stream stream{};
+    EXPECT_EQ(::deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string result(::deflateBound(&stream, text.size()), '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef*>(result.data());
+    stream.avail_out = static_cast<uInt>(result.size());
+    EXPECT_EQ(::deflate(&stream, Z_FINISH), Z_STREAM_END);
+    result.resize(stream.total_out);
+    ::deflateEnd(&stream);
+    return result;
+}
+
+constexpr std::size_t kBlockOfMember = std::size_t{1} << 20;
+
+TEST(GzipEncoder, AMemberOfOneBlockIsThatOfZlib) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, kBlockOfMember}) {
+        const std::string text = some_text(size);
+        for (const int level : {1, 6, 9}) {
+            EXPECT_EQ(encode(text, {Compression::kGzip, level}, 10'000), deflated_at_once(text, level)) << size;
+        }
+    }
+}
+
+TEST(GzipEncoder, TheMemberDoesNotDependOnThePartsNorOnTheHelpers) {
+    for (const std::size_t size : {kBlockOfMember + 1, 3 * kBlockOfMember, 3 * kBlockOfMember + 40'000}) {
+        const std::string text = some_text(size);
+        const std::string wanted = encode(text, {Compression::kGzip, 1}, size);
+        const Decoded decoded = decode(wanted, Compression::kGzip, 1 << 16, 1 << 16);
+        EXPECT_TRUE(decoded.is_whole);
+        EXPECT_TRUE(decoded.text == text) << size;
+        EXPECT_LT(wanted.size() * 100, deflated_at_once(text, 1).size() * 101);
+        for (const unsigned threads : {1U, 2U, 3U, 16U}) {
+            for (const std::size_t part : {std::size_t{10'007}, 2 * kBlockOfMember}) {
+                Helpers helpers(threads);
+                EXPECT_TRUE(encode(text, {Compression::kGzip, 1}, part, &helpers) == wanted) << threads << ' ' << part;
+            }
+        }
+    }
+}
+
+// Several encoders have the same helpers, as the pieces of one run have.
+TEST(GzipEncoder, EncodersShareHelpers) {
+    const std::string text = some_text(2 * kBlockOfMember + 5000);
+    const std::string wanted = encode(text, {Compression::kGzip, 1}, text.size());
+    Helpers helpers(3);
+    std::vector<std::string> results(4);
+    {
+        std::vector<std::jthread> threads;
+        for (std::string& result : results) {
+            threads.emplace_back([&] { result = encode(text, {Compression::kGzip, 1}, 65'536, &helpers); });
+        }
+    }
+    for (const std::string& result : results) EXPECT_TRUE(result == wanted);
+}
+
+// One that is not finished leaves its helpers to others.
+TEST(GzipEncoder, MayBeDropped) {
+    const std::string text = some_text(3 * kBlockOfMember);
+    Helpers helpers(2);
+    make_encoder({Compression::kGzip, 1}, &helpers)->encode(bytes_of(text), [](std::span<const std::uint8_t>) {});
+    const auto refuse = [](std::span<const std::uint8_t>) { throw std::length_error("full"); };
+    const auto refused = make_encoder({Compression::kGzip, 1}, &helpers);
+    EXPECT_THROW(
+        {
+            refused->encode(bytes_of(text), refuse);
+            refused->finish(refuse);
+        },
+        std::length_error);
+    EXPECT_TRUE(encode(text, {Compression::kGzip, 1}, text.size(), &helpers) ==
+                encode(text, {Compression::kGzip, 1}, text.size()));
+}
 
 TEST(Codec, ZerosMayFillUpATapeAfterGzip) {
     const std::string stream = encode("h\n1\n", {Compression::kGzip, 1}, 100);

@@ -1,62 +1,17 @@
 #include "io/encoder.h"
 
-#include <zlib.h>
 #include <zstd.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <limits>
 #include <new>
 #include <stdexcept>
 #include <vector>
 
+#include "io/gzip_encoder.h"
+
 namespace cleave {
 namespace {
-
-// Bytes passed to `take` at a time.
-constexpr std::size_t kBufferSize = std::size_t{128} << 10;
-
-class GzipEncoder : public Encoder {
-public:
-    explicit GzipEncoder(int level) : buffer_(kBufferSize) {
-        constexpr int kGzipWindow = MAX_WBITS + 16;  // zlib.h: a gzip header, without name and time
-        constexpr int kMemoryLevel = 8;              // zlib's default
-        if (::deflateInit2(&stream_, level, Z_DEFLATED, kGzipWindow, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) {
-            throw std::bad_alloc();
-        }
-    }
-    GzipEncoder(const GzipEncoder&) = delete;
-    GzipEncoder& operator=(const GzipEncoder&) = delete;
-    ~GzipEncoder() override { ::deflateEnd(&stream_); }
-
-    void encode(std::span<const std::uint8_t> bytes, const Take& take) override {
-        constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-        while (!bytes.empty()) {
-            const auto part = bytes.first(std::min(bytes.size(), kMost));
-            run(part, Z_NO_FLUSH, take);
-            bytes = bytes.subspan(part.size());
-        }
-    }
-
-    void finish(const Take& take) override { run({}, Z_FINISH, take); }
-
-private:
-    void run(std::span<const std::uint8_t> bytes, int flush, const Take& take) {
-        stream_.next_in = const_cast<std::uint8_t*>(bytes.data());  // zlib only reads it
-        stream_.avail_in = static_cast<uInt>(bytes.size());
-        do {
-            stream_.next_out = buffer_.data();
-            stream_.avail_out = static_cast<uInt>(buffer_.size());
-            ::deflate(&stream_, flush);  // cannot fail: the stream is sound and there is room
-            const std::size_t size = buffer_.size() - stream_.avail_out;
-            if (size > 0) take(std::span(buffer_).first(size));
-        } while (stream_.avail_out == 0);
-    }
-
-    z_stream stream_{};
-    std::vector<std::uint8_t> buffer_;
-};
 
 struct FreeCompressor {
     void operator()(ZSTD_CCtx* context) const { ::ZSTD_freeCCtx(context); }
@@ -96,9 +51,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted) {
+std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers) {
     switch (wanted.format) {
-        case Compression::kGzip: return std::make_unique<GzipEncoder>(wanted.level);
+        case Compression::kGzip: return make_gzip_encoder(wanted.level, helpers);
         case Compression::kZstd: return std::make_unique<ZstdEncoder>(wanted.level);
         case Compression::kNone: break;
     }

@@ -10,8 +10,10 @@
 
 namespace cleave {
 
+class Helpers;
+
 // One stream: a gzip member or a zstd frame with a checksum. The same bytes make the same stream, however they are
-// divided into calls. For one thread at a time.
+// divided into calls and whoever helps. For one thread at a time.
 class Encoder {
 public:
     using Take = std::function<void(std::span<const std::uint8_t>)>;
@@ -27,7 +29,8 @@ public:
     virtual void finish(const Take& take) = 0;
 };
 
-// Not for kNone. Throws std::bad_alloc.
-std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted);
+// Not for kNone. For gzip, the thread that encodes counts as a worker of `helpers`, and they help it; they must outlive
+// the encoder. A zstd frame is made by one thread. Throws std::bad_alloc.
+std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers = nullptr);
 
 }  // namespace cleave

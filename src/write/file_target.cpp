@@ -19,13 +19,13 @@ class FileOutput : public PieceOutput {
 public:
     // If `is_present`, an existing file may be the piece already.
     FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner,
-               const CompressionOptions& compression, const Cancellation* cancellation)
+               const CompressionOptions& compression, Helpers& helpers, const Cancellation* cancellation)
         : store_(store),
           is_present_(is_present),
           cloner_(cloner),
           cancellation_(cancellation),
           file_(store.create(path)) {
-        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression);
+        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression, &helpers);
     }
 
     void write(std::span<const std::uint8_t> bytes) override {
@@ -76,7 +76,7 @@ private:
 }  // namespace
 
 FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads)
-    : input_(input), options_(options), threads_(threads), store_(input, namer, options) {
+    : input_(input), options_(options), threads_(threads), helpers_(threads), store_(input, namer, options) {
     if (!input.is_stream() && options.compression.format == Compression::kNone) {
         cloner_ = std::make_unique<Cloner>(input, options.clone);
     }
@@ -137,7 +137,7 @@ std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::str
     if (what != nullptr) throw OutputError(path, "is also the name of the " + std::string(what));
     const bool may_be_there = is_planned ? may_be_there_[piece.number - 1] != 0 : store_.check(path);
     auto output = std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
-                                               input_.cancellation());
+                                               helpers_, input_.cancellation());
     if (options_.checksum) return with_checksum(std::move(output));
     return output;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/helpers.h"
 #include "cleave/names.h"
 #include "cleave/output.h"
 #include "write/clone.h"
@@ -16,8 +17,8 @@ namespace cleave {
 
 class FileTarget : public PieceTarget {
 public:
-    // At most `threads` threads compare existing files with pieces. What the arguments refer to must outlive the
-    // target.
+    // At most `threads` threads compare existing files with pieces, and as many compress. What the arguments refer to
+    // must outlive the target.
     FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads);
 
     // Throws what prepare() throws about the pieces, but writes nothing. Returns 1 for each name that an existing file
@@ -44,6 +45,7 @@ private:
     const Input& input_;
     const OutputOptions& options_;
     unsigned threads_;
+    Helpers helpers_;  // of the threads that compress pieces
     PieceStore store_;
     std::unique_ptr<Cloner> cloner_;  // for a blob, if the pieces are not compressed
     std::vector<char> may_be_there_;  // by piece, if all are known beforehand

@@ -1,0 +1,63 @@
+#include "base/helpers.h"
+
+#include <system_error>
+#include <utility>
+
+namespace cleave {
+
+Helpers::~Helpers() {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_ended_ = true;
+    }
+    changed_.notify_all();
+    for (std::jthread& helper : helpers_) helper.join();
+}
+
+Helpers::Worker::Worker(Helpers& helpers) : helpers_(helpers) {
+    const std::scoped_lock lock(helpers_.mutex_);
+    ++helpers_.workers_;
+}
+
+Helpers::Worker::~Worker() {
+    const std::scoped_lock lock(helpers_.mutex_);
+    --helpers_.workers_;
+}
+
+bool Helpers::try_run(std::function<void()> task) {
+    const std::scoped_lock lock(mutex_);
+    if (workers_ + busy_ >= threads_) return false;
+    tasks_.push_back(std::move(task));
+    if (busy_ == helpers_.size()) {  // none is idle
+        try {
+            helpers_.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
+            tasks_.pop_back();
+            return false;
+        } catch (...) {
+            tasks_.pop_back();
+            throw;
+        }
+    }
+    ++busy_;
+    changed_.notify_one();
+    return true;
+}
+
+void Helpers::work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [&] { return !tasks_.empty() || is_ended_; });
+        if (tasks_.empty()) return;
+        {
+            const std::function<void()> task = std::move(tasks_.back());
+            tasks_.pop_back();
+            lock.unlock();
+            task();
+        }
+        lock.lock();
+        --busy_;
+    }
+}
+
+}  // namespace cleave

@@ -1,0 +1,62 @@
+// Threads that take tasks from working threads, as long as there are cores for them.
+//
+// A task that must wait for a thread is better done by the one that has it. So nothing is queued: try_run() either
+// finds a helper at once or refuses. A worker counts itself, so that with as many workers as cores no helper runs
+// beside them.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cleave {
+
+// For any number of threads at a time.
+class Helpers {
+public:
+    // At most `threads` threads work at a time, workers and helpers together. No thread is started before a task needs
+    // it.
+    explicit Helpers(unsigned threads) : threads_(threads) {}
+    Helpers(const Helpers&) = delete;
+    Helpers& operator=(const Helpers&) = delete;
+    // Waits for the tasks that run.
+    ~Helpers();
+
+    // Counts a thread as a worker.
+    class Worker {
+    public:
+        explicit Worker(Helpers& helpers);
+        Worker(const Worker&) = delete;
+        Worker& operator=(const Worker&) = delete;
+        ~Worker();
+
+    private:
+        Helpers& helpers_;
+    };
+
+    // Whether a helper may run now. Another worker may be faster to take it.
+    bool has_room() {
+        const std::scoped_lock lock(mutex_);
+        return workers_ + busy_ < threads_;
+    }
+
+    // Runs the task on another thread, or returns false if enough threads work or the system refuses one. The task must
+    // not throw. Throws std::bad_alloc; then the task does not run.
+    bool try_run(std::function<void()> task);
+
+private:
+    void work();
+
+    const unsigned threads_;
+    std::mutex mutex_;  // guards the members below
+    std::condition_variable changed_;
+    unsigned workers_ = 0;
+    unsigned busy_ = 0;                         // helpers that have a task, or for which one waits in tasks_
+    std::vector<std::function<void()>> tasks_;  // each for a helper that is idle
+    bool is_ended_ = false;
+    std::vector<std::jthread> helpers_;
+};
+
+}  // namespace cleave
