@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/helpers.h"
+#include "cleave/cancel.h"
 #include "cleave/compression.h"
 #include "cleave/error.h"
 #include "io/decoder.h"
@@ -151,7 +152,7 @@ std::string deflated_at_once(const std::string& text, int level) {
     return result;
 }
 
-constexpr std::size_t kBlockOfMember = std::size_t{1} << 20;
+constexpr std::size_t kBlockOfMember = std::size_t{2} << 20;
 
 TEST(GzipEncoder, AMemberOfOneBlockIsThatOfZlib) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, kBlockOfMember}) {
@@ -179,6 +180,45 @@ TEST(GzipEncoder, TheMemberDoesNotDependOnThePartsNorOnTheHelpers) {
     }
 }
 
+// The bytes of a block up to its end marker, when it is deflated without a dictionary.
+std::size_t deflated_size(const std::string& block, int level) {
+    z_stream stream{};
+    EXPECT_EQ(::deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string result(2 * block.size(), '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(block.data()));
+    stream.avail_in = static_cast<uInt>(block.size());
+    stream.next_out = reinterpret_cast<Bytef*>(result.data());
+    stream.avail_out = static_cast<uInt>(result.size());
+    EXPECT_EQ(::deflate(&stream, Z_SYNC_FLUSH), Z_OK);
+    ::deflateEnd(&stream);
+    return stream.total_out;
+}
+
+// zlib.h: a marker that does not fit into the room is written once more when there is room again.
+TEST(GzipEncoder, BlocksThatFillABufferHaveOneMarker) {
+    constexpr std::size_t kBuffer = std::size_t{128} << 10;
+    std::mt19937 random(3);  // NOLINT(bugprone-random-generator-seed): the same in every run
+    std::string noise(kBlockOfMember, '\0');
+    for (char& byte : noise) byte = static_cast<char>(random());
+    // Each byte of noise adds about one to the size.
+    const auto block_of = [&](std::size_t noisy) {
+        return noise.substr(0, noisy) + std::string(kBlockOfMember - noisy, 'a');
+    };
+    std::size_t noisy = 3 * kBuffer;
+    for (int i = 0; i < 5; ++i) noisy = noisy + 3 * kBuffer - deflated_size(block_of(noisy), 1);
+    unsigned met = 0;
+    for (std::size_t n = noisy - 5; n <= noisy + 5; ++n) {
+        const std::string block = block_of(n);
+        if (deflated_size(block, 1) % kBuffer < 5) ++met;
+        const std::string text = block + block + "end";
+        Helpers helpers(3);
+        const std::string stream = encode(text, {Compression::kGzip, 1}, text.size(), &helpers);
+        EXPECT_TRUE(stream == encode(text, {Compression::kGzip, 1}, text.size())) << n;
+        EXPECT_TRUE(decode(stream, Compression::kGzip, 1 << 20, 1 << 20).text == text) << n;
+    }
+    EXPECT_GT(met, 2U);
+}
+
 // Several encoders have the same helpers, as the pieces of one run have.
 TEST(GzipEncoder, EncodersShareHelpers) {
     const std::string text = some_text(2 * kBlockOfMember + 5000);
@@ -187,6 +227,7 @@ TEST(GzipEncoder, EncodersShareHelpers) {
     std::vector<std::string> results(4);
     {
         std::vector<std::jthread> threads;
+        threads.reserve(results.size());
         for (std::string& result : results) {
             threads.emplace_back([&] { result = encode(text, {Compression::kGzip, 1}, 65'536, &helpers); });
         }
@@ -209,6 +250,25 @@ TEST(GzipEncoder, MayBeDropped) {
         std::length_error);
     EXPECT_TRUE(encode(text, {Compression::kGzip, 1}, text.size(), &helpers) ==
                 encode(text, {Compression::kGzip, 1}, text.size()));
+}
+
+// Also while a helper has a block: what it makes is waited for at the end.
+TEST(GzipEncoder, IsCancelledWithinABlock) {
+    const std::string text = some_text(2 * kBlockOfMember + 1000);
+    const auto ignore = [](std::span<const std::uint8_t>) {};
+    for (const unsigned threads : {1U, 3U}) {
+        Helpers helpers(threads);
+        Cancellation cancellation;
+        const auto encoder = make_encoder({Compression::kGzip, 9}, &helpers, &cancellation);
+        encoder->encode(bytes_of(text).first(kBlockOfMember + 10), ignore);
+        cancellation.request();
+        EXPECT_THROW(
+            {
+                encoder->encode(bytes_of(text).subspan(kBlockOfMember + 10), ignore);
+                encoder->finish(ignore);
+            },
+            Cancelled);
+    }
 }
 
 TEST(Codec, ZerosMayFillUpATapeAfterGzip) {

@@ -1,5 +1,6 @@
 #include "base/helpers.h"
 
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -27,18 +28,15 @@ Helpers::Worker::~Worker() {
 bool Helpers::try_run(std::function<void()> task) {
     const std::scoped_lock lock(mutex_);
     if (workers_ + busy_ >= threads_) return false;
-    tasks_.push_back(std::move(task));
-    if (busy_ == helpers_.size()) {  // none is idle
-        try {
-            helpers_.emplace_back([this] { work(); });
-        } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
-            tasks_.pop_back();
-            return false;
-        } catch (...) {
-            tasks_.pop_back();
-            throw;
-        }
+    try {
+        tasks_.reserve(busy_ + 1);
+        if (busy_ == helpers_.size()) helpers_.emplace_back([this] { work(); });  // none is idle
+    } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
+        return false;
+    } catch (const std::bad_alloc&) {  // nor is too little memory for one more
+        return false;
     }
+    tasks_.push_back(std::move(task));
     ++busy_;
     changed_.notify_one();
     return true;

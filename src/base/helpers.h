@@ -24,7 +24,9 @@ public:
     // Waits for the tasks that run.
     ~Helpers();
 
-    // Counts a thread as a worker.
+    unsigned threads() const noexcept { return threads_; }
+
+    // Counts a thread as a worker. One that comes while helpers run makes the number too large until a task ends.
     class Worker {
     public:
         explicit Worker(Helpers& helpers);
@@ -42,8 +44,8 @@ public:
         return workers_ + busy_ < threads_;
     }
 
-    // Runs the task on another thread, or returns false if enough threads work or the system refuses one. The task must
-    // not throw. Throws std::bad_alloc; then the task does not run.
+    // Runs the task on another thread, or returns false if enough threads work, the system refuses one or memory lacks.
+    // The task must not throw.
     bool try_run(std::function<void()> task);
 
 private:

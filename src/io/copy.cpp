@@ -47,7 +47,7 @@ bool is_remote(int descriptor) {
 }
 
 // Where the next bytes go; 0 if the descriptor is not of a file.
-std::uint64_t end_of(int descriptor) {
+std::uint64_t position_of(int descriptor) {
     const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
     return end < 0 ? 0 : static_cast<std::uint64_t>(end);
 }
@@ -121,7 +121,7 @@ void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::st
     std::vector<std::uint8_t> buffer;
     std::uint64_t done = 0;
     std::uint64_t part = kWriteSize;
-    if (range.size > kPartEnd) part = kPartEnd - end_of(descriptor) % kPartEnd;
+    if (range.size > kPartEnd) part = kPartEnd - position_of(descriptor) % kPartEnd;
     while (done < range.size) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         part = std::min(part, range.size - done);

@@ -51,9 +51,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers) {
+std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers,
+                                      const Cancellation* cancellation) {
     switch (wanted.format) {
-        case Compression::kGzip: return make_gzip_encoder(wanted.level, helpers);
+        case Compression::kGzip: return make_gzip_encoder(wanted.level, helpers, cancellation);
         case Compression::kZstd: return std::make_unique<ZstdEncoder>(wanted.level);
         case Compression::kNone: break;
     }

@@ -25,7 +25,7 @@ public:
           cloner_(cloner),
           cancellation_(cancellation),
           file_(store.create(path)) {
-        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression, &helpers);
+        if (compression.format != Compression::kNone) encoder_ = make_encoder(compression, &helpers, cancellation);
     }
 
     void write(std::span<const std::uint8_t> bytes) override {

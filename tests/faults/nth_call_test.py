@@ -4,8 +4,9 @@
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 
 With --rounds N there are N times as many pieces, and so calls. With --rounds 1 and a binary that has a sanitizer, each
-call fails the first three times and then at about every second of the following ones. The table at the end says how often each call failed,
-and how the runs ended: whole, clean, in the loader (clean, and before main), or with a rest where removing failed.
+call fails the first three times and then at about every second of the following ones. The table at the end says how
+often each call failed, and how the runs ended: whole, clean, in the loader (clean, and before main), or with a rest
+where removing failed.
 """
 import collections
 import concurrent.futures
