@@ -20,12 +20,6 @@ namespace {
 // Bytes written in one call, and between two checks of the cancellation.
 constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 
-// The parts of a copy end at multiples of this in the file. The page cache of a file system with large folios then
-// takes large ones for a part; for one that ends anywhere it takes several small ones, too. 500 MB in ten pieces took
-// 0.97 of the time by two threads and 0.95 by one (ext4, Zen 4, Linux 6.18, 2026-11). Multiples of 2 MiB: 0.98
-// and 1.06.
-constexpr std::uint64_t kPartEnd = std::uint64_t{512} << 10;
-
 // Bytes that the system copies in one call. A server can do much in one.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
@@ -44,12 +38,6 @@ bool is_remote(int descriptor) {
     if (::fstatfs(descriptor, &status) != 0) return false;
     const auto type = static_cast<unsigned>(status.f_type);
     return type == NFS_SUPER_MAGIC || type == kCephMagic || type == kCifsMagic || type == kSmb2Magic;
-}
-
-// Where the next bytes go; 0 if the descriptor is not of a file.
-std::uint64_t position_of(int descriptor) {
-    const off_t end = ::lseek(descriptor, 0, SEEK_CUR);
-    return end < 0 ? 0 : static_cast<std::uint64_t>(end);
 }
 
 }  // namespace
@@ -118,18 +106,12 @@ void copy_range(const Blob& blob, BlobRange range, int descriptor, const std::st
         range = {range.offset + copied, range.size - copied};
     }
     ReadAhead ahead(blob, range.offset, range.offset + range.size);
-    std::vector<std::uint8_t> buffer;
     std::uint64_t done = 0;
-    std::uint64_t part = kWriteSize;
-    if (range.size > kPartEnd) part = kPartEnd - position_of(descriptor) % kPartEnd;
-    while (done < range.size) {
-        if (cancellation != nullptr) cancellation->throw_if_requested();
-        part = std::min(part, range.size - done);
-        ahead.wait_for(done + part);
-        write_all(descriptor, blob.lend(range.offset + done, part, buffer), name, cancellation);
-        done += part;
-        part = kWriteSize;
-    }
+    for_each_part(blob, range, cancellation, [&](std::span<const std::uint8_t> bytes) {
+        done += bytes.size();
+        ahead.wait_for(done);
+        write_all(descriptor, bytes, name, cancellation);
+    });
 }
 
 bool has_blocks(const Blob& blob, std::uint64_t block_size) noexcept {
