@@ -180,10 +180,13 @@ TEST(GzipEncoder, TheMemberDoesNotDependOnThePartsNorOnTheHelpers) {
     }
 }
 
-// The bytes of a block up to its end marker, when it is deflated without a dictionary.
+// The bytes of a block after one with the same end, up to its end marker.
 std::size_t deflated_size(const std::string& block, int level) {
     z_stream stream{};
     EXPECT_EQ(::deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    constexpr std::size_t kDictionary = std::size_t{32} << 10;
+    const auto* end = reinterpret_cast<const Bytef*>(block.data()) + block.size();
+    EXPECT_EQ(::deflateSetDictionary(&stream, end - kDictionary, kDictionary), Z_OK);
     std::string result(2 * block.size(), '\0');
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(block.data()));
     stream.avail_in = static_cast<uInt>(block.size());

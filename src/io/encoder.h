@@ -24,8 +24,8 @@ public:
     Encoder& operator=(const Encoder&) = delete;
     virtual ~Encoder() = default;
 
-    // Calls `take` with the bytes of the stream that are ready. Throws what `take` throws, std::bad_alloc, and
-    // Cancelled if the cancellation asks for it.
+    // Calls `take` with the bytes of the stream that are ready. Throws what `take` throws, std::bad_alloc, and,
+    // for gzip, Cancelled if the cancellation asks for it.
     virtual void encode(std::span<const std::uint8_t> bytes, const Take& take) = 0;
     // The same for the rest of the stream. encode() must not be called after this.
     virtual void finish(const Take& take) = 0;
