@@ -28,12 +28,12 @@ void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::c
 std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
 
 std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8_t>& from, bool has_more) {
-    if (threads_ > 1 && is_sound_ && decoder_->takes_parts()) {
+    if (is_sound_ && decoder_->takes_parts()) {
         const bool is_cut = find_parts(from);
         has_parts_ = has_parts_ || !parts_.empty();
         const bool is_little = full_parts_ < threads_ && from.size() < kRoom * threads_;
         if (is_cut && has_more && is_little) return {};
-        if (parts_.size() > 1) {
+        if (!parts_.empty()) {
             if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
         }
     }

@@ -7,7 +7,8 @@
 //
 // What the parts are is taken from what they say of themselves, and believed once they are decoded: sizes and checksums
 // must agree. From a part for which they do not, and for all that has no such parts, a Decoder goes on in order. So the
-// bytes and the errors are those of the Decoder.
+// bytes and the errors are those of the Decoder, whatever the number of threads. One difference is known: of damaged
+// streams, libdeflate takes 1 in 100,000 that zlib refuses, where the damage changes neither size nor checksum.
 #pragma once
 
 #include <cstddef>

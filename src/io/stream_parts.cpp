@@ -40,14 +40,14 @@ std::size_t member_size(Bytes extra) {
 
 StreamPart find_part(std::span<const std::uint8_t> bytes) noexcept {
     constexpr std::array<std::uint8_t, 3> kMagic = {0x1F, 0x8B, 8};
-    constexpr std::uint8_t kHasExtra = 4;
-    constexpr std::size_t kHeader = 12;  // with the size of the extra field
+    constexpr std::uint8_t kHasExtra = 4;  // and no checksum of the header, at which libdeflate does not look
+    constexpr std::size_t kHeader = 12;    // with the size of the extra field
     constexpr std::size_t kTrailer = 8;
     constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
 
     const std::size_t seen = std::min(bytes.size(), kMagic.size());
     if (!std::equal(kMagic.begin(), kMagic.begin() + seen, bytes.begin())) return {};
-    if (bytes.size() > kMagic.size() && (bytes[3] & kHasExtra) == 0) return {};
+    if (bytes.size() > kMagic.size() && bytes[3] != kHasExtra) return {};
     if (bytes.size() < kHeader) return {Kind::kCut};
     const auto extra = static_cast<std::size_t>(number_in(bytes.subspan(kHeader - 2, 2)));
     if (bytes.size() < kHeader + extra) return {Kind::kCut};
@@ -59,22 +59,16 @@ StreamPart find_part(std::span<const std::uint8_t> bytes) noexcept {
     return {Kind::kWhole, size, static_cast<std::size_t>(room)};
 }
 
-PartDecoder::PartDecoder() {
-    constexpr int kGzipWindow = MAX_WBITS + 16;  // as zlib.h says "gzip, and nothing else"
-    if (::inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
+PartDecoder::PartDecoder() : decompressor_(::libdeflate_alloc_decompressor()) {
+    if (!decompressor_) throw std::bad_alloc();
 }
 
-PartDecoder::~PartDecoder() { ::inflateEnd(&stream_); }
-
-bool PartDecoder::decode(std::span<const std::uint8_t> from, std::span<std::uint8_t> into) {
-    ::inflateReset(&stream_);
-    stream_.next_in = const_cast<std::uint8_t*>(from.data());  // zlib only reads it
-    stream_.avail_in = static_cast<uInt>(from.size());
-    stream_.next_out = into.data();
-    stream_.avail_out = static_cast<uInt>(into.size());
-    const int result = ::inflate(&stream_, Z_FINISH);
-    if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    return result == Z_STREAM_END && stream_.avail_in == 0 && stream_.avail_out == 0;
+bool PartDecoder::decode(std::span<const std::uint8_t> from, std::span<std::uint8_t> into) noexcept {
+    std::size_t taken = 0;
+    std::size_t made = 0;
+    const auto result = ::libdeflate_gzip_decompress_ex(decompressor_.get(), from.data(), from.size(), into.data(),
+                                                        into.size(), &taken, &made);
+    return result == LIBDEFLATE_SUCCESS && taken == from.size() && made == into.size();
 }
 
 }  // namespace cleave
