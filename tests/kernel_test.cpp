@@ -1,6 +1,9 @@
 // Every kernel, against the byte-at-a-time reference and against the others.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
+
 #include "guarded_memory.h"
 #include "inputs.h"
 #include "kernel_check.h"
@@ -250,6 +253,20 @@ TEST_P(KernelTest, ReadsLongBlocks) {
         }
     }
 }
+
+#if defined(__x86_64__)
+TEST(Kernels, AreAvailableWhereTheCompilersLibrarySaysSo) {
+    std::set<std::string_view> names;
+    for (const Kernel* kernel : available_kernels()) names.insert(kernel_name(*kernel));
+    const bool has_bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                          __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
+    const bool has_avx512 = has_bits && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    EXPECT_EQ(names.contains("avx2"), has_bits && __builtin_cpu_supports("avx2"));
+    EXPECT_EQ(names.contains("avx512"), has_avx512);
+    EXPECT_EQ(names.contains("avx512vbmi2"), has_avx512 && __builtin_cpu_supports("avx512vbmi2"));
+    EXPECT_TRUE(names.contains("sse2"));
+}
+#endif
 
 TEST(Kernels, HaveNames) {
     for (const Kernel* kernel : available_kernels()) EXPECT_EQ(&kernel_by_name(kernel_name(*kernel)), kernel);

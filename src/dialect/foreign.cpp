@@ -96,9 +96,11 @@ constexpr std::size_t kControlReach = 4096;  // a signature counts only with a c
 constexpr std::size_t kLeastWideSize = 64;   // fewer bytes do not show an encoding
 
 bool has_control(std::string_view text) {
-    return std::ranges::any_of(text.substr(0, kControlReach), [](char c) {
-        return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n';
-    });
+    bool has_one = false;
+    for (const char c : text.substr(0, kControlReach)) {  // without an early end: vectors do it
+        has_one |= static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n';
+    }
+    return has_one;
 }
 
 bool has(std::string_view text, const Signature& signature) {

@@ -1,6 +1,7 @@
 // Sniffs what the user left open, from the first bytes of the data.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 
 #include "cleave/dialect.h"
@@ -98,6 +99,10 @@ void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std
         Dialect dialect = sniffed.dialect;
         dialect.delimiter = candidate;
         if (dialect_fault(dialect)) continue;
+        // A byte that the head has not got leaves each record with one field. So it is not better than a byte under
+        // which no quote is misplaced.
+        const bool is_there = !head.empty() && std::memchr(head.data(), candidate, head.size()) != nullptr;
+        if (!is_there && best && best->misplaced_quotes == 0) continue;
         const DelimiterFit fit = fit_of(dialect, head, head_is_all);
         if (best && !better(fit, *best)) continue;
         best = fit;

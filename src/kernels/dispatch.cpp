@@ -6,6 +6,35 @@
 #include "cleave/kernel.h"
 #include "kernels/kernel.h"
 
+// CLEAVE_CPU_HAS(flag): whether the processor and the system have what "-m" and that flag let the compiler use. The C
+// library knows, as it asked the processor (CPUID) when the program was loaded. In a virtual machine each such question
+// takes microseconds: those of __builtin_cpu_supports() were a twentieth of a run on a small file.
+#if __has_include(<sys/platform/x86.h>)  // glibc 2.33
+#include <sys/platform/x86.h>
+
+namespace cleave {
+namespace {
+
+consteval unsigned feature_of(std::string_view flag) {
+    if (flag == "avx2") return x86_cpu_AVX2;
+    if (flag == "avx512f") return x86_cpu_AVX512F;
+    if (flag == "avx512bw") return x86_cpu_AVX512BW;
+    if (flag == "avx512vbmi2") return x86_cpu_AVX512_VBMI2;
+    if (flag == "bmi") return x86_cpu_BMI1;
+    if (flag == "bmi2") return x86_cpu_BMI2;
+    if (flag == "pclmul") return x86_cpu_PCLMULQDQ;
+    if (flag == "popcnt") return x86_cpu_POPCNT;
+    throw std::invalid_argument("a flag that is not in this list");
+}
+
+}  // namespace
+}  // namespace cleave
+
+#define CLEAVE_CPU_HAS(flag) x86_cpu_active(feature_of(flag))
+#else
+#define CLEAVE_CPU_HAS(flag) __builtin_cpu_supports(flag)
+#endif
+
 namespace cleave {
 
 // One row a kernel, the one to prefer first: CLEAVE_KERNEL(symbol, whether it runs here).

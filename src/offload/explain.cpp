@@ -1,18 +1,18 @@
 #include "offload/explain.h"
 
-#include <array>
-#include <charconv>
+#include <cstdint>
 
 namespace cleave::offload {
 namespace {
 
-// With three digits.
+// With three digits; at least 0. By integers: std::to_chars() would make every program load the mathematics library.
 std::string text_of(double number) {
-    std::array<char, 32> text{};
-    const int precision = number >= 100 ? 0 : number >= 10 ? 1 : 2;
-    const auto [end, error] =
-        std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed, precision);
-    return error == std::errc() ? std::string(text.data(), end) : "?";
+    const std::size_t decimals = number >= 100 ? 0 : number >= 10 ? 1 : 2;
+    const double scale = number >= 100 ? 1 : number >= 10 ? 10 : 100;
+    std::string digits = std::to_string(static_cast<std::uint64_t>(number * scale + 0.5));
+    if (decimals == 0) return digits;
+    if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
+    return digits.insert(digits.size() - decimals, ".");
 }
 
 }  // namespace

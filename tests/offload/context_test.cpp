@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "column.h"
+#include "offload/explain.h"
 
 namespace cleave {
 namespace {
@@ -380,6 +381,17 @@ TEST_F(ContextTest, AVeryDeepGraphNeedsNoStack) {
     for (int i = 0; i < 50000; ++i) y = next(y);
     const Lazy<int> dropped = next(y);
     EXPECT_EQ(context->get(y), 50000);
+}
+
+TEST(Texts, OfNumbersHaveThreeDigits) {
+    EXPECT_EQ(offload::text_of_seconds(0), "0.00 us");
+    EXPECT_EQ(offload::text_of_seconds(0.04e-6), "0.04 us");
+    EXPECT_EQ(offload::text_of_seconds(1.25e-3), "1.25 ms");
+    EXPECT_EQ(offload::text_of_seconds(9.999), "10.00 s");
+    EXPECT_EQ(offload::text_of_seconds(12.34), "12.3 s");
+    EXPECT_EQ(offload::text_of_seconds(123.6), "124 s");
+    EXPECT_EQ(offload::text_of_bytes(1023), "1023 B");
+    EXPECT_EQ(offload::text_of_bytes(std::uint64_t{7} << 19), "3.50 MiB");
 }
 
 }  // namespace
