@@ -217,13 +217,22 @@ TemporaryFile PieceStore::create(const std::string& path) {
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
     const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
     const bool is_kept = is_present && judge_present(present.has_value(), file.path(), designation(piece));
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (is_kept) {
         note_kept(*present);
         return;
     }
     if (options_.sync) note_device(file.identity(), std::string(folder_of(file.name())));
-    publish_in_turn(std::move(file));
+    if (options_.replace) {
+        replace(std::move(file));
+        return;
+    }
+    // The system lets one thread at a time into the directory anyway. A thread that waits for this lock would sleep,
+    // and waking it takes longer than giving a file its name.
+    lock.unlock();
+    PublishedFile published = file.publish();
+    lock.lock();
+    published_.push_back(std::move(published));
 }
 
 void PieceStore::seal(const std::string& report, const std::string& manifest) {
@@ -245,7 +254,11 @@ void PieceStore::seal(const std::string& report, const std::string& manifest) {
     // If the run is killed from here on, nothing is put back: only the report and the manifest are missing.
     if (options_.replace) marker_->note_success(options_.sync);
     for (auto& [side, file] : files) {
-        publish_in_turn(std::move(file));
+        if (options_.replace) {
+            replace(std::move(file));
+        } else {
+            published_.push_back(file.publish());
+        }
         if (options_.sync) sync(*side);
     }
 }
@@ -328,12 +341,9 @@ TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissi
     return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);
 }
 
-// Under options.replace two paths may lead to one file. A file that this run has published is never replaced.
-void PieceStore::publish_in_turn(TemporaryFile file) {
-    if (!options_.replace) {
-        published_.push_back(file.publish());
-        return;
-    }
+// Publishes under options.replace. Two paths may lead to one file then. A file that this run has published is never
+// replaced.
+void PieceStore::replace(TemporaryFile file) {
     const FileIdentity identity = file.identity();
     const std::string& name = file.name();
     struct stat taken;

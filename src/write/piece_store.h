@@ -108,7 +108,7 @@ private:
                                                 mode_t permissions) const;
     TemporaryFile create_hidden(const std::string& name, mode_t permissions);
     void note_kept(const FileIdentity& file);
-    void publish_in_turn(TemporaryFile file);
+    void replace(TemporaryFile file);
     void note_device(const FileIdentity& file, const std::string& folder);
     void sync() const;
     // A file beside the pieces: the report or the manifest.
