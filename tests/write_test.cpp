@@ -338,17 +338,16 @@ TEST(CopyBySystem, AppendsTheRange) {
     }
 }
 
-TEST(Threads, AreAsManyAsThePiecesAreLarge) {
-    const auto threads_for_size = [](std::uint64_t size, unsigned threads) {
-        return threads_for(std::vector<Piece>{{1, 0, size}, {2, size, size}}, threads);
+TEST(Threads, AreAsManyAsHaveWork) {
+    const auto threads_for_files = [](std::size_t count, std::uint64_t size, unsigned threads) {
+        return threads_for(std::vector<Piece>(count, {1, 0, size}), threads);
     };
     EXPECT_EQ(threads_for({}, 8), 1U);
-    EXPECT_EQ(threads_for_size(0, 8), 1U);
-    EXPECT_EQ(threads_for_size(8191, 8), 1U);
-    EXPECT_EQ(threads_for_size(8192, 8), 2U);
-    EXPECT_EQ(threads_for_size(20'000, 3), 3U);
-    EXPECT_EQ(threads_for_size(20'000, 8), 4U);
-    EXPECT_EQ(threads_for_size(1 << 16, 40), 40U);
+    EXPECT_EQ(threads_for_files(2, 0, 8), 1U);
+    EXPECT_EQ(threads_for_files(16, 0, 8), 2U);
+    EXPECT_EQ(threads_for_files(1000, 1, 8), 8U);
+    EXPECT_EQ(threads_for_files(2, std::uint64_t{1} << 30, 3), 3U);
+    EXPECT_EQ(threads_for_files(3, 1 << 18, 8), 3U);
 }
 
 }  // namespace
