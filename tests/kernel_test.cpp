@@ -260,10 +260,12 @@ TEST(Kernels, AreAvailableWhereTheCompilersLibrarySaysSo) {
     for (const Kernel* kernel : available_kernels()) names.insert(kernel_name(*kernel));
     const bool has_bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
                           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
-    const bool has_avx512 = has_bits && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    const bool has_avx512 = has_bits && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512vl");
     EXPECT_EQ(names.contains("avx2"), has_bits && __builtin_cpu_supports("avx2"));
     EXPECT_EQ(names.contains("avx512"), has_avx512);
-    EXPECT_EQ(names.contains("avx512vbmi2"), has_avx512 && __builtin_cpu_supports("avx512vbmi2"));
+    EXPECT_EQ(names.contains("avx512vbmi2"),
+              has_avx512 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq"));
     EXPECT_TRUE(names.contains("sse2"));
 }
 #endif

@@ -1,5 +1,6 @@
-// As avx512.cpp, for machines that can move chosen bytes of a register to its front (from Ice Lake and Zen 4 on): the
-// positions of all bits of a step in one instruction. Compiled with the flags of avx512.cpp and -mavx512vbmi2.
+// As avx512.cpp, for machines that can move chosen bytes of a register to its front, and count the bits of each element
+// (from Ice Lake and Zen 4 on): the positions of all bits of a step, and the counts of all lanes, by one instruction.
+// Compiled with the flags of avx512.cpp, -mavx512vbmi2 and -mavx512vpopcntdq.
 #include "kernels/avx512.h"
 
 namespace cleave {
@@ -15,6 +16,11 @@ struct Positions {
 constexpr Positions kPositions;
 
 struct Avx512Vbmi2 : Avx512 {
+    static constexpr bool kCountsLanes = true;
+    static Lanes popcounts(Lanes words) {
+        return reinterpret_cast<Lanes>(_mm256_popcnt_epi64(reinterpret_cast<__m256i>(words)));
+    }
+
     static void store_positions(std::uint64_t bits, std::uint64_t count, std::uint32_t base, std::uint32_t* out) {
         const __m512i bases = _mm512_set1_epi32(static_cast<int>(base));
         alignas(kStepSize) __m128i found[4];

@@ -63,6 +63,8 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
     Scanner<Isa, Lanes, kHasQuote, kAnyTerminator, kEscape> scanner(side_by_side(outside));
     std::uint64_t ends[kLaneCount] = {};
     std::uint64_t ends_outside[kLaneCount] = {};
+    Lanes counted{};  // the same, of an ISA that counts all lanes at once
+    Lanes counted_outside{};
     Lanes suspect_outside{};
     Lanes suspect_inside{};
     for (std::size_t offset = 0; offset < lane_size; offset += kLaneUnit) {
@@ -86,7 +88,12 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
             terminators_outside[step] = terminators[step] & ~masks.inside;
             suspect_outside |= masks.candidates & ~masks.before();
             suspect_inside |= masks.candidates & masks.before();
+            if constexpr (Isa::kCountsLanes) {
+                counted += Isa::popcounts(terminators[step]);
+                counted_outside += Isa::popcounts(terminators_outside[step]);
+            }
         }
+        if constexpr (Isa::kCountsLanes) continue;
         asm volatile("" : : : "memory");  // or the compiler extracts elements
         for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
             for (std::size_t step = 0; step < kSteps; ++step) {
@@ -96,8 +103,9 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
         }
     }
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
-        out[lane] = summary_of(ends[lane], ends_outside[lane], suspect_outside[lane], suspect_inside[lane],
-                               outside[lane], carry_of(in_lane(scanner.passed(), lane)));
+        out[lane] =
+            summary_of(ends[lane] + counted[lane], ends_outside[lane] + counted_outside[lane], suspect_outside[lane],
+                       suspect_inside[lane], outside[lane], carry_of(in_lane(scanner.passed(), lane)));
     }
 }
 

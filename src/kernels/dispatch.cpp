@@ -20,6 +20,8 @@ consteval unsigned feature_of(std::string_view flag) {
     if (flag == "avx512f") return x86_cpu_AVX512F;
     if (flag == "avx512bw") return x86_cpu_AVX512BW;
     if (flag == "avx512vbmi2") return x86_cpu_AVX512_VBMI2;
+    if (flag == "avx512vl") return x86_cpu_AVX512VL;
+    if (flag == "avx512vpopcntdq") return x86_cpu_AVX512_VPOPCNTDQ;
     if (flag == "bmi") return x86_cpu_BMI1;
     if (flag == "bmi2") return x86_cpu_BMI2;
     if (flag == "pclmul") return x86_cpu_PCLMULQDQ;

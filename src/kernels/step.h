@@ -64,6 +64,9 @@ struct AnyIsa {
     // Whether a register holds a LongMask.
     static constexpr bool kHoldsLongMasks = false;
 
+    // Whether it has popcounts(), the popcount of each element.
+    static constexpr bool kCountsLanes = false;
+
     // Stores the positions of the `count` bits, each plus `base`. Writes up to 64 words, whatever their number. Here
     // they are stored eight at a time, so that the branch is predictable; after Langdale and Lemire (see below),
     // section 3.2.
