@@ -254,7 +254,7 @@ TEST_P(KernelTest, ReadsLongBlocks) {
     }
 }
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 TEST(Kernels, AreAvailableWhereTheCompilersLibrarySaysSo) {
     std::set<std::string_view> names;
     for (const Kernel* kernel : available_kernels()) names.insert(kernel_name(*kernel));

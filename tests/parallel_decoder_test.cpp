@@ -43,10 +43,10 @@ std::string deflated(std::string_view text, int level) {
     return out;
 }
 
-// A member of gzip. With `before`, other fields that stand before its size, it is one of BGZF.
-std::string member(std::string_view text, const std::optional<std::string>& before, int level = 1) {
+// A member of gzip: `data`, which becomes the text. With `before`, other fields that stand before its size, it is one
+// of BGZF.
+std::string member_of(const std::string& data, std::string_view text, const std::optional<std::string>& before) {
     using namespace std::string_literals;
-    const std::string data = deflated(text, level);
     const auto bytes = bytes_of(text);
     const std::string end =
         little_endian(::crc32(0, bytes.data(), static_cast<uInt>(bytes.size())), 4) + little_endian(text.size(), 4);
@@ -55,6 +55,10 @@ std::string member(std::string_view text, const std::optional<std::string>& befo
     const std::size_t size = 12 + extra + data.size() + end.size();
     return "\x1F\x8B\x08\4\0\0\0\0\0\xFF"s + little_endian(extra, 2) + *before + "BC\2\0"s +
            little_endian(size - 1, 2) + data + end;
+}
+
+std::string member(std::string_view text, const std::optional<std::string>& before, int level = 1) {
+    return member_of(deflated(text, level), text, before);
 }
 
 std::string block(std::string_view text, int level = 1) { return member(text, "", level); }
@@ -151,9 +155,9 @@ Result decoded_in_order(const std::string& bytes, Compression format, std::size_
     return result;
 }
 
-// `step()` bytes at a time are added to those that the decoder has left.
+// `step()` bytes at a time are added to those that the decoder has left. `more` follows all but the last.
 template <class Step>
-Result decoded_by(unsigned threads, const std::string& bytes, Compression format, bool tells_of_more, Step step) {
+Result decoded_by(unsigned threads, const std::string& bytes, Compression format, Following more, Step step) {
     ParallelDecoder decoder(format);
     decoder.set_threads(threads);
     Result result;
@@ -162,14 +166,14 @@ Result decoded_by(unsigned threads, const std::string& bytes, Compression format
     try {
         for (bool is_end = bytes.empty(); !is_end;) {
             is_end = given == bytes.size();
-            const std::size_t more = std::min<std::size_t>(step(), bytes.size() - given);
-            given += more;
-            from = bytes_of(bytes).subspan(given - more - from.size(), from.size() + more);
-            for (auto text = decoder.decode(from, tells_of_more && !is_end); !text.empty();
-                 text = decoder.decode(from, tells_of_more && !is_end)) {
+            const std::size_t size = std::min<std::size_t>(step(), bytes.size() - given);
+            given += size;
+            from = bytes_of(bytes).subspan(given - size - from.size(), from.size() + size);
+            const Following following = is_end ? Following::kNothing : more;
+            for (auto text = decoder.decode(from, following); !text.empty(); text = decoder.decode(from, following)) {
                 result.text.append(text.begin(), text.end());
             }
-            if (!tells_of_more || is_end) {
+            if (is_end) {
                 EXPECT_TRUE(from.empty());
             }
         }
@@ -189,8 +193,8 @@ TEST_P(ParallelDecoderTest, GivesWhatWasEncoded) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         const Stream stream = some_stream(random, GetParam());
         for (const unsigned threads : {1U, 2U, 5U}) {
-            for (const bool tells_of_more : {false, true}) {
-                const Result result = decoded_by(threads, stream.bytes, GetParam(), tells_of_more,
+            for (const Following more : {Following::kLater, Following::kReady}) {
+                const Result result = decoded_by(threads, stream.bytes, GetParam(), more,
                                                  [&] { return 1 + random.below(random.chance(50) ? 40 : 90'000); });
                 EXPECT_EQ(result.error, "");
                 EXPECT_TRUE(result.is_whole);
@@ -209,11 +213,12 @@ TEST_P(ParallelDecoderTest, FindsTheSameFaultsAsOneThread) {
         damage(bytes, random);
         if (random.chance(30)) damage(bytes, random);
         const Result at_once = decoded_in_order(bytes, GetParam(), kInOrder);
-        EXPECT_TRUE(decoded_by(3, bytes, GetParam(), false, [&] { return bytes.size(); }) == at_once);
+        EXPECT_TRUE(decoded_by(3, bytes, GetParam(), Following::kLater, [&] { return bytes.size(); }) == at_once);
 
         // In parts, a fault may be seen when fewer bytes before it were returned.
-        const Result result =
-            decoded_by(2, bytes, GetParam(), random.chance(50), [&] { return 1 + random.below(3000); });
+        const Following more = random.chance(50) ? Following::kLater : Following::kReady;
+        const auto threads = static_cast<unsigned>(1 + random.below(2));
+        const Result result = decoded_by(threads, bytes, GetParam(), more, [&] { return 1 + random.below(3000); });
         EXPECT_EQ(result.error, at_once.error);
         EXPECT_EQ(result.is_whole, at_once.is_whole);
         const std::string all = decoded_in_order(bytes, GetParam(), 1).text;  // but for one byte
@@ -239,7 +244,7 @@ TEST(ParallelDecoder, TakesManyPartsTogether) {
     const std::size_t small = decoder.read_size();
     decoder.set_threads(4);
     auto from = bytes_of(stream.bytes);
-    const auto bytes = decoder.decode(from, false);
+    const auto bytes = decoder.decode(from, Following::kNothing);
     EXPECT_TRUE(std::string(bytes.begin(), bytes.end()) == stream.text);
     EXPECT_TRUE(from.empty());
     EXPECT_TRUE(decoder.is_whole());
@@ -254,13 +259,61 @@ TEST(ParallelDecoder, WaitsForMoreOnlyWhereThereIsMore) {
     decoder.set_threads(2);
     const std::string bytes = part + part;
     auto from = bytes_of(bytes).first(bytes.size() - 1);
-    EXPECT_TRUE(decoder.decode(from, true).empty());
+    EXPECT_TRUE(decoder.decode(from, Following::kReady).empty());
     EXPECT_EQ(from.size(), bytes.size() - 1);
-    EXPECT_EQ(decoder.decode(from, false).size(), 4U);
-    EXPECT_FALSE(decoder.decode(from, false).empty());
-    EXPECT_TRUE(decoder.decode(from, false).empty());
+    EXPECT_EQ(decoder.decode(from, Following::kNothing).size(), 4U);
+    EXPECT_FALSE(decoder.decode(from, Following::kNothing).empty());
+    EXPECT_TRUE(decoder.decode(from, Following::kNothing).empty());
     EXPECT_TRUE(from.empty());
     EXPECT_FALSE(decoder.is_whole());
+}
+
+// "aaa" as a block of deflate with codes for 287 literals and lengths, one more than there are (RFC 1951,
+// section 3.2.7). libdeflate takes it, zlib does not.
+std::string deflated_with_too_many_codes() {
+    std::string bytes;
+    unsigned used = 0;  // bits
+    const auto put = [&](unsigned number, unsigned bits) {
+        for (; bits > 0; --bits, number >>= 1, ++used) {
+            if (used % 8 == 0) bytes += '\0';
+            bytes.back() = static_cast<char>(bytes.back() | static_cast<char>((number & 1) << used % 8));
+        }
+    };
+    const auto put_zeros = [&](unsigned count) {  // lengths of codes: 11 to 138 are 0
+        put(1, 1);
+        put(count - 11, 7);
+    };
+    put(1, 1);   // the last block
+    put(2, 2);   // with codes of its own
+    put(30, 5);  // for 287 literals and lengths
+    put(0, 5);   // and one distance
+    put(14, 4);  // whose lengths have codes, of 18 lengths: 1 bit for a run of zeros, and 1 bit for 1
+    for (unsigned i = 0; i < 18; ++i) put(i == 2 || i == 17 ? 1 : 0, 3);
+    put_zeros('a');
+    put(0, 1);  // 'a' has a code of 1 bit
+    put_zeros(138);
+    put_zeros(256 - 'a' - 1 - 138);
+    put(0, 1);  // and so has the end
+    put_zeros(30);
+    put(0, 1);  // and the distance
+    put(0, 3);  // "aaa"
+    put(1, 1);
+    return bytes;
+}
+
+TEST(ParallelDecoder, JudgesAPartAloneWhateverComesWithIt) {
+    const std::string odd = member_of(deflated_with_too_many_codes(), "aaa", "");
+    EXPECT_NE(decoded_in_order(odd, Compression::kGzip, kInOrder).error, "");
+    const std::string stream = block("a,b\n") + block("") + odd + block("c,d\n") + odd;
+    const Result expected = decoded_by(1, stream, Compression::kGzip, Following::kLater, [&] { return stream.size(); });
+    EXPECT_EQ(expected.error, "");
+    for (const unsigned threads : {1U, 3U}) {
+        for (const Following more : {Following::kLater, Following::kReady}) {
+            for (std::size_t step = 1; step < stream.size(); ++step) {
+                EXPECT_TRUE(decoded_by(threads, stream, Compression::kGzip, more, [&] { return step; }) == expected);
+            }
+        }
+    }
 }
 
 TEST(StreamParts, NeedRoom) {
@@ -302,7 +355,7 @@ TEST(StreamParts, AMemberThatSaysItIsTwoIsOne) {
     EXPECT_EQ(find_part(bytes_of(bytes)).size, bytes.size());
     std::vector<std::uint8_t> into(4);
     EXPECT_FALSE(PartDecoder().decode(bytes_of(bytes), into));
-    EXPECT_EQ(decoded_by(2, bytes + bytes, Compression::kGzip, false, [] { return 1000; }).text,
+    EXPECT_EQ(decoded_by(2, bytes + bytes, Compression::kGzip, Following::kLater, [] { return 1000; }).text,
               "a,b\nc,d\na,b\nc,d\n");
 }
 

@@ -48,7 +48,6 @@ public:
     }
 
     bool is_whole() const override { return is_between_ && !is_first_; }
-    bool takes_parts() const override { return is_between_ && !is_padded_; }
     void pass_over_parts() override { is_first_ = false; }
 
 private:

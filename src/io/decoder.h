@@ -25,9 +25,7 @@ public:
     // The bytes taken so far are a whole stream: it may end here.
     virtual bool is_whole() const = 0;
 
-    // The next byte may begin a part of the stream that can be decoded elsewhere; see io/stream_parts.h.
-    virtual bool takes_parts() const { return false; }
-    // Parts were decoded elsewhere, and the next bytes are those that follow them. Only if takes_parts().
+    // Members before those that follow were decoded elsewhere; see io/stream_parts.h. Only before the first decode().
     virtual void pass_over_parts() {}
 };
 

@@ -75,7 +75,7 @@ void FileStream::find_compression() {
     decoder_.emplace(compression_);
     decoder_->set_threads(threads_);
     compressed_ = bytes;
-    has_more_ = S_ISREG(source_.status.st_mode);
+    following_ = S_ISREG(source_.status.st_mode) ? Following::kReady : Following::kLater;
 }
 
 std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
@@ -95,11 +95,11 @@ std::span<const std::uint8_t> FileStream::read_next() {
 std::span<const std::uint8_t> FileStream::decode_next() {
     try {
         for (;;) {
-            const auto bytes = decoder_->decode(compressed_, has_more_);
+            const auto bytes = decoder_->decode(compressed_, following_);
             if (!bytes.empty()) return bytes;
             if (read_compressed()) continue;
             // The decoder may have waited for more to decode what it has.
-            if (std::exchange(has_more_, false) && !compressed_.empty()) continue;
+            if (std::exchange(following_, Following::kNothing) != Following::kNothing && !compressed_.empty()) continue;
             if (decoder_->is_whole()) return {};
             throw InputError(std::string(compression_name(compression_)) + " data that ends too early");
         }

@@ -54,8 +54,8 @@ private:
     bool is_known_ = false;                  // find_compression() was called; it sets these:
     Compression compression_ = Compression::kNone;
     std::optional<ParallelDecoder> decoder_;
-    std::span<const std::uint8_t> compressed_;  // bytes that the decoder has not taken yet
-    bool has_more_ = false;                     // the bytes that follow them can be read without waiting
+    std::span<const std::uint8_t> compressed_;   // bytes that the decoder has not taken yet
+    Following following_ = Following::kNothing;  // what comes after these
 };
 
 }  // namespace cleave

@@ -27,15 +27,16 @@ void ParallelDecoder::set_threads(unsigned threads) noexcept { threads_ = std::c
 
 std::size_t ParallelDecoder::read_size() const { return has_parts_ ? kRead * threads_ : kInOrder; }
 
-std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8_t>& from, bool has_more) {
-    if (is_sound_ && decoder_->takes_parts()) {
+std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8_t>& from, Following following) {
+    while (takes_parts_ && !from.empty()) {
         const bool is_cut = find_parts(from);
-        has_parts_ = has_parts_ || !parts_.empty();
         const bool is_little = full_parts_ < threads_ && from.size() < kRoom * threads_;
-        if (is_cut && has_more && is_little) return {};
-        if (!parts_.empty()) {
-            if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
-        }
+        const bool wants_more = following == Following::kReady ? is_little : parts_.empty();
+        if (is_cut && wants_more && following != Following::kNothing) return {};
+        takes_parts_ = !parts_.empty();
+        has_parts_ = has_parts_ || takes_parts_;
+        if (!takes_parts_) break;
+        if (const auto bytes = take_parts(from); !bytes.empty()) return bytes;
     }
     const auto into = buffer_.grow(kInOrder).first(kInOrder);
     return into.first(decoder_->decode(from, into));
@@ -80,7 +81,7 @@ std::size_t ParallelDecoder::decode_parts(std::span<std::uint8_t> room) {
 std::span<const std::uint8_t> ParallelDecoder::take_parts(std::span<const std::uint8_t>& from) {
     const auto room = buffer_.grow(std::max(room_, kInOrder));
     const std::size_t count = decode_parts(room);
-    is_sound_ = count == parts_.size();
+    takes_parts_ = count == parts_.size();
     if (count == 0) return {};
     decoder_->pass_over_parts();
     std::size_t size = 0;

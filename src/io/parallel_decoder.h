@@ -6,9 +6,12 @@
 //     room          |   part   |  part  | part |  part |  what they become, one text
 //
 // What the parts are is taken from what they say of themselves, and believed once they are decoded: sizes and checksums
-// must agree. From a part for which they do not, and for all that has no such parts, a Decoder goes on in order. So the
-// bytes and the errors are those of the Decoder, whatever the number of threads. One difference is known: of damaged
-// streams, libdeflate takes 1 in 100,000 that zlib refuses, where the damage changes neither size nor checksum.
+// must agree. From the first part for which they do not, or the first member that is no part, a Decoder goes on in
+// order. A part waits until it is whole. So the bytes and the errors depend neither on the number of threads nor on the
+// pieces in which the bytes come.
+//
+// They are those of the Decoder, but for one case: of damaged parts, libdeflate takes 1 in 100,000 that zlib refuses,
+// where the damage changes neither size nor checksum.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +27,27 @@
 
 namespace cleave {
 
+// What follows the bytes that a decoder is given.
+enum class Following : std::uint8_t {
+    kNothing,
+    kLater,  // bytes that may take time to come
+    kReady,  // bytes that can be had without waiting
+};
+
 // For one thread at a time.
 class ParallelDecoder {
 public:
     // Not for kNone. Throws std::bad_alloc.
-    explicit ParallelDecoder(Compression format) : decoder_(make_decoder(format)) {}
+    explicit ParallelDecoder(Compression format)
+        : decoder_(make_decoder(format)), takes_parts_(format == Compression::kGzip) {}
 
     // How many threads may decode, this one among them, of which no more than 16 are used. 1 at first.
     void set_threads(unsigned threads) noexcept;
 
     // Takes bytes from the front of `from`, and returns what they become. Valid until the next call. Nothing only if
-    // all of `from` was taken; or, if `has_more`, if the rest should be given again with bytes that follow it.
+    // all of `from` was taken; or, unless kNothing follows, if the rest should be given again with bytes that follow.
     // Throws as Decoder::decode().
-    std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from, bool has_more);
+    std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from, Following following);
 
     // How many bytes to add to those that decode() left.
     std::size_t read_size() const;
@@ -57,8 +68,8 @@ private:
 
     std::unique_ptr<Decoder> decoder_;
     unsigned threads_ = 1;
+    bool takes_parts_;        // all members so far were sound parts
     bool has_parts_ = false;  // there were some
-    bool is_sound_ = true;    // parts are as they say
     std::vector<Part> parts_;
     std::size_t full_parts_ = 0;  // those of parts_ that are not empty, as the last one of BGZF is
     std::size_t room_ = 0;        // for parts_

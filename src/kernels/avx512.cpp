@@ -1,4 +1,4 @@
-// Compiled with -mavx512f -mavx512bw -mbmi -mbmi2 -mpopcnt -mpclmul.
+// Compiled with -mavx512f -mavx512bw -mavx512vl -mbmi -mbmi2 -mpopcnt -mpclmul.
 #include "kernels/avx512.h"
 
 namespace cleave {

@@ -9,8 +9,10 @@
 // CLEAVE_CPU_HAS(flag): whether the processor and the system have what "-m" and that flag let the compiler use. The C
 // library knows, as it asked the processor (CPUID) when the program was loaded. In a virtual machine each such question
 // takes microseconds: those of __builtin_cpu_supports() were a twentieth of a run on a small file.
-#if __has_include(<sys/platform/x86.h>)  // glibc 2.33
+#if __has_include(<sys/platform/x86.h>) && !defined(__clang__)  // Clang knows no _Bool, which the header has
 #include <sys/platform/x86.h>
+#endif
+#ifdef CPU_FEATURE_ACTIVE  // glibc 2.34
 
 namespace cleave {
 namespace {
@@ -34,6 +36,7 @@ consteval unsigned feature_of(std::string_view flag) {
 
 #define CLEAVE_CPU_HAS(flag) x86_cpu_active(feature_of(flag))
 #else
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): the builtin takes literals only
 #define CLEAVE_CPU_HAS(flag) __builtin_cpu_supports(flag)
 #endif
 

@@ -1,5 +1,6 @@
 #include "offload/explain.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace cleave::offload {
@@ -9,7 +10,8 @@ namespace {
 std::string text_of(double number) {
     const std::size_t decimals = number >= 100 ? 0 : number >= 10 ? 1 : 2;
     const double scale = number >= 100 ? 1 : number >= 10 ? 10 : 100;
-    std::string digits = std::to_string(static_cast<std::uint64_t>(number * scale + 0.5));
+    constexpr double kMost = 1e19;  // fits an integer
+    std::string digits = std::to_string(static_cast<std::uint64_t>(std::clamp(number * scale + 0.5, 0.0, kMost)));
     if (decimals == 0) return digits;
     if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
     return digits.insert(digits.size() - decimals, ".");

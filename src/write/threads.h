@@ -23,9 +23,11 @@ inline unsigned threads_within(unsigned threads, std::uint64_t descriptors) {
 inline unsigned threads_for(std::span<const Piece> pieces, unsigned threads) {
     constexpr std::uint64_t kLeastOfThread = std::uint64_t{256} << 10;
     constexpr std::uint64_t kOfFile = std::uint64_t{32} << 10;
+    constexpr std::uint64_t kDescriptors = 2;  // of the new file, and of one that may be the same already
     std::uint64_t work = pieces.size() * kOfFile;
     for (const Piece& piece : pieces) work += piece.length;
-    return threads_within(static_cast<unsigned>(std::clamp<std::uint64_t>(work / kLeastOfThread, 1, threads)), 1);
+    const auto wanted = static_cast<unsigned>(std::clamp<std::uint64_t>(work / kLeastOfThread, 1, threads));
+    return threads_within(wanted, kDescriptors);
 }
 
 }  // namespace cleave
