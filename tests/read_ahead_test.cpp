@@ -42,6 +42,14 @@ protected:
     }
 
     void drop() { ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED); }
+    // Pages that the disk is still reading are not dropped: reads the whole file first, which waits for them.
+    void read_and_drop() {
+        std::vector<std::uint8_t> part(kMiB);
+        for (std::uint64_t offset = 0; offset < kSize; offset += part.size()) {
+            ASSERT_GT(::pread(file_.get(), part.data(), part.size(), static_cast<off_t>(offset)), 0);
+        }
+        drop();
+    }
     // Where files live in the page cache alone, there is nothing to drop.
     bool can_be_cold() { return !is_cached(file_.get(), kSize / 2); }
 
@@ -112,12 +120,16 @@ TEST_F(ReadAheadTest, OneThreadOfThoseAskedForReadsAColdFile) {
     EXPECT_EQ(ahead.readers(1), 1U);
 }
 
+// To look at a page of a cold file starts the read of it. So the file is made cold again before each look.
 TEST_F(ReadAheadTest, AColdFileIsBetterReadOnceByFewThreads) {
     ASSERT_TRUE(blob_);
     drop();
     if (!can_be_cold()) GTEST_SKIP() << "the files of this directory cannot be dropped from the page cache";
+    read_and_drop();
     EXPECT_TRUE(is_better_read_once(*blob_, 1));
+    read_and_drop();
     EXPECT_TRUE(is_better_read_once(*blob_, 4));
+    read_and_drop();
     EXPECT_FALSE(is_better_read_once(*blob_, 5));
     ReadAhead(*blob_, 0, kSize).wait_for(kSize);
     EXPECT_FALSE(is_better_read_once(*blob_, 1));
