@@ -402,7 +402,7 @@ def ended(bench):
         before = snapshot(site.out)
         with midway(site, way, data, extras) as process:
             time.sleep(chance.uniform(0, 0.03))
-            process.send_signal(sent)
+            bench.signal(process, sent)
             process.rest = b""
             process.wait(20)
             run = end(site, process)

@@ -15,8 +15,8 @@ import sys
 import threading
 import time
 
-from harness import (TIMEOUT_S, Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden,
-                     main, make_input, need, snapshot, under_rules, write)
+from harness import (Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden, main,
+                     make_input, need, snapshot, under_rules, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -77,14 +77,9 @@ class Struck:
 
     def finish(self, rest=False):
         """Feeds what is left of the input, if so wished, and waits for the end."""
-        if self.process.stdin is not None:
-            if rest:
-                drip(self.process, self.place.job.data[self.fed:], [64 << 10])
-            elif self.bench.thread_sanitized:
-                # The signal may have been lost: see Bench.signal(). To a run that never gets it, the part is the whole.
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(TIMEOUT_S)
-        self.run = finish(self.process)
+        if rest and self.process.stdin is not None:
+            drip(self.process, self.place.job.data[self.fed:], [64 << 10])
+        self.run = self.bench.finish_signalled(self.process)
         return self.run
 
     def in_midst(self):
@@ -141,8 +136,8 @@ def pipeline_ended(bench):
             process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
             drip(process, place.job.data[:len(place.job.data) // 2], [64 << 10], keep_open=True)
             time.sleep(0.01)
-            process.send_signal(signal.SIGINT)
-            run = finish(process)   # closes the pipe at once
+            bench.signal(process, signal.SIGINT)
+            run = bench.finish_signalled(process)   # closes the pipe at once
             need(run.code == -signal.SIGINT, "half of the input is taken for the whole: %s" % run)
             need(os.listdir(place.out) == [], "something is left")
 
