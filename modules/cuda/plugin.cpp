@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <tuple>
 
 #include "cleave/memory_manager.h"
 #include "cuda/managers.h"
@@ -15,7 +16,7 @@ extern "C" __attribute__((visibility("default"))) int cleave_memory_manager_open
         *manager = &cleave::cuda::make_manager(config[0] != '\0' ? config : "cuda");
         return 0;
     } catch (const std::exception& error) {
-        std::snprintf(message, message_size, "%s", error.what());
+        std::ignore = std::snprintf(message, message_size, "%s", error.what());
         return EINVAL;
     }
 }
