@@ -4,8 +4,7 @@
   by_names_test.py --cleave PATH
 
 One is the file system of temporary files. The others do not tell upper from lower case; they are images that are
-mounted. What this machine has no programs for, or will not mount, is skipped; if none of them is left, the exit code is
-77.
+mounted. What this machine has no programs for, or will not mount, is skipped.
 """
 import argparse
 import contextlib
@@ -17,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults"))
-from harness import SKIPPED, Failure, Skip, need, read, write  # noqa: E402
+from harness import Skip, Tally, need, need_tool, read, write  # noqa: E402
 
 IMAGE_SIZE = 64 << 20
 # By kind: how it is made, and how the image is mounted on the directory.
@@ -56,8 +55,7 @@ def mounted(kind, root):
     make, mount = KINDS[kind]
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     for program in (make.split()[0], mount.split()[0]):
-        if shutil.which(program, path=path) is None:
-            raise Skip("there is no " + program)
+        need_tool(program)
     image, directory = os.path.join(root, kind + ".image"), os.path.join(root, kind)
     with open(image, "wb") as file:
         file.truncate(IMAGE_SIZE)
@@ -196,30 +194,21 @@ def main():
     cleave = os.path.abspath(parser.parse_args().cleave)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
 
-    passed = failed = 0
+    tally = Tally()
     with tempfile.TemporaryDirectory(prefix="by_names.") as root, contextlib.ExitStack() as stack:
         plain = os.path.join(root, "plain")
         os.mkdir(plain)
         tests, directories = Tests(cleave, root), {"plain": plain}
         for kind in KINDS:
-            try:
-                directories[kind] = stack.enter_context(mounted(kind, root))
-            except Skip as reason:
-                print("skip %s: %s" % (kind, reason))
+            tally.run("%s: mounted" % kind, lambda kind=kind: directories.update(
+                {kind: stack.enter_context(mounted(kind, root))}))
         for kind, parent in directories.items():
             for test in (tests.hostile, tests.bare, tests.numbered, tests.folders, tests.equal_folders,
                          tests.equal_names, tests.again):
                 # A folder inherits how case is taken. It stays: lowntfs-3g fails if a new one takes its inode.
                 directory = tempfile.mkdtemp(dir=parent)
-                try:
-                    test(directory)
-                    passed += 1
-                    print("ok   %s: %s" % (kind, test.__doc__))
-                except Failure as failure:
-                    failed += 1
-                    print("FAIL %s: %s: %s" % (kind, test.__doc__, failure))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0 if len(directories) > 1 else SKIPPED
+                tally.run("%s: %s" % (kind, test.__doc__), lambda: test(directory))
+    return tally.close()
 
 
 if __name__ == "__main__":

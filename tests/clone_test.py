@@ -4,7 +4,7 @@
   clone_test.py --cleave PATH
 
 Makes images of XFS, btrfs and ext4 in a temporary directory and mounts them. What this machine has no mkfs for, or will
-not mount, is skipped; if neither XFS nor btrfs is left, the exit code is 77.
+not mount, is skipped.
 """
 import argparse
 import contextlib
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults"))
-from harness import SKIPPED, Failure, Skip, need  # noqa: E402
+from harness import Skip, Tally, need, need_tool  # noqa: E402
 
 BLOCK = 4096
 INPUT_SIZE = 64 << 20
@@ -33,9 +33,7 @@ MODES = ["repeat", "first", "drop", "none"]
 @contextlib.contextmanager
 def mounted(kind, root):
     """The directory of a fresh file system."""
-    mkfs = shutil.which("mkfs." + kind, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-    if mkfs is None:
-        raise Skip("there is no mkfs." + kind)
+    mkfs = need_tool("mkfs." + kind)
     image, directory = os.path.join(root, kind + ".image"), os.path.join(root, kind)
     with open(image, "wb") as file:
         file.truncate(IMAGE_SIZES[kind])
@@ -261,34 +259,24 @@ def main():
     cleave = os.path.abspath(parser.parse_args().cleave)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
 
-    passed = failed = shared = 0
+    tally = Tally()
     with tempfile.TemporaryDirectory(prefix="clone.") as root, contextlib.ExitStack() as stack:
         tests, directories = Tests(cleave, root), {}
         for kind in IMAGE_SIZES:
-            try:
-                directories[kind] = stack.enter_context(mounted(kind, root))
-            except Skip as reason:
-                print("skip %s: %s" % (kind, reason))
+            tally.run("%s: mounted" % kind, lambda kind=kind: directories.update(
+                {kind: stack.enter_context(mounted(kind, root))}))
         ext4 = directories.pop("ext4", None)
         todo = [(tests.not_sharing, "ext4", [ext4])] if ext4 else []
         for kind, directory in directories.items():
-            shared += 1
             todo += [(test, kind, [directory]) for test in (tests.sharing, tests.standard_input, tests.remark)]
             todo += [(tests.between, kind, [directory, ext4])] if ext4 else []
         for test, kind, arguments in todo:
-            try:
-                test(*arguments)
-                passed += 1
-                print("ok   %s: %s" % (kind, test.__name__))
-            except Failure as failure:
-                failed += 1
-                print("FAIL %s: %s: %s" % (kind, test.__name__, failure))
-                for directory in arguments:
-                    for name in os.listdir(directory):   # the next test finds it empty
-                        path = os.path.join(directory, name)
-                        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0 if shared else SKIPPED
+            tally.run("%s: %s" % (kind, test.__name__), lambda: test(*arguments))
+            for directory in arguments:
+                for name in os.listdir(directory):   # where it failed; the next test finds it empty
+                    path = os.path.join(directory, name)
+                    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
+from verdicts import INCONCLUSIVE
+
 TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "dpkg-parsechangelog", "dpkg-architecture",
          "file", "pkg-config", "mandoc"]
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
@@ -167,12 +168,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=os.path.realpath)
     parser.add_argument("--cxx", required=True)
-    parser.add_argument("--sanitized", action="store_true")
     arguments = parser.parse_args()
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
-    if arguments.sanitized or missing:
-        print("skipped:", "instrumented code is not for others" if arguments.sanitized else "no " + ", ".join(missing))
-        sys.exit(SKIPPED)
+    if missing:
+        print("open packages: there is no " + ", ".join(missing))
+        sys.exit(INCONCLUSIVE)
     with tempfile.TemporaryDirectory() as folder:
         root = os.path.join(folder, "root")
         os.mkdir(root)

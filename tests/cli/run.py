@@ -322,7 +322,7 @@ def main():
     for title, n in collections.Counter(c.title for c in cases).items():
         if n > 1:
             sys.exit("%d cases have the title '%s'" % (n, title))
-    passed = failed = 0
+    passed = failed = skipped = 0
     for case in cases:
         if args.only not in case.title and args.only not in case.where:
             continue
@@ -330,7 +330,8 @@ def main():
         try:
             wrong = list(run_case(case, os.path.abspath(args.cleave), root))
         except Skip as e:
-            print("skip %s: %s (%s)" % (case.where, case.title, e))
+            skipped += 1
+            print("skip %s: %s" % (case.title, e))
             continue
         except BadCase as e:
             sys.exit("%s: %s" % (case.where, e))
@@ -341,7 +342,7 @@ def main():
             print("FAIL %s: %s\n%s" % (case.where, case.title, "\n".join(wrong)))
         elif args.v:
             print("ok   %s: %s" % (case.where, case.title))
-    print("%d passed, %d failed" % (passed, failed))
+    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
     return 1 if failed or not passed else 0
 
 

@@ -1,6 +1,6 @@
 """What the tests under faults share: splits whose outcome is known beforehand, and judges of what a run has left.
 
-A check is a function that takes a Bench; its first line of documentation is its name. It raises Failure or Skip.
+A check is a function that takes a Bench; its first line of documentation is its name. What it may raise: verdicts.py.
 """
 import argparse
 import contextlib
@@ -17,29 +17,16 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
 import pieces as stage_pieces  # noqa: E402
 from fields import make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
+from verdicts import Failure, Inconclusive, Skip, Tally, need, need_tool  # noqa: E402
 
-SKIPPED = 77
-TIMEOUT_S = 20
-
-
-class Failure(Exception):
-    pass
-
-
-class Skip(Exception):
-    """The check cannot be done here; says why."""
-
-
-def need(condition, text):
-    if not condition:
-        raise Failure(text)
+TIMEOUT_S = 120   # of a run that takes a second at most: what lasts longer hangs, however busy the machine is
 
 
 def read(path):
@@ -448,11 +435,7 @@ class Bench:
         if os.geteuid() != 0:
             raise Skip("only root can do that")
 
-    def need_tool(self, name):
-        path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-        if path is None:
-            raise Skip("there is no " + name)
-        return path
+    need_tool = staticmethod(need_tool)
 
     def environment(self, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("CLEAVE", "SHIM_"))}
@@ -497,7 +480,7 @@ class Bench:
         if source not in self.libraries:
             compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
             if compiler is None:
-                raise Skip("there is no C compiler")
+                raise Inconclusive("there is no C compiler", retry=False)
             library = os.path.join(self.root, source + ".so")
             subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, os.path.join(HERE, source), "-ldl"],
                            check=True)
@@ -558,30 +541,17 @@ def main(description, checks, closing=lambda bench: None):
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
-    passed = failed = skipped = 0
+    tally = Tally(args.v)
     with tempfile.TemporaryDirectory(prefix="faults.", dir=work_directory()) as root:
         bench = Bench(args.cleave, args.rounds, args.seed, args.v, root)
+
+        def tried(check):
+            bench.notes = []
+            check(bench)
+
         for check in checks:
             name = check.__doc__.strip().splitlines()[0].rstrip(".")
-            if args.only not in name:
-                continue
-            began, bench.notes = time.monotonic(), []
-            try:
-                check(bench)
-                passed, word, why = passed + 1, "ok  ", ""
-            except Skip as reason:
-                skipped, word, why = skipped + 1, "skip", ": %s" % reason
-            except Failure as failure:
-                failed, word, why = failed + 1, "FAIL", ": %s" % failure
-                if args.v:
-                    traceback.print_exc(file=sys.stdout)
-            except Exception as error:   # the next checks are not to blame
-                failed, word, why = failed + 1, "FAIL", ": the check itself is wrong: %r" % error
-                traceback.print_exc(file=sys.stdout)
-            print("%s %s%s (%.1f s)" % (word, name, why, time.monotonic() - began))
-            for note in bench.notes:
-                print("     " + note)
-            sys.stdout.flush()
+            if args.only in name:
+                tally.run(name, lambda check=check: tried(check), lambda: bench.notes)
         closing(bench)
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0 if passed else SKIPPED
+    return tally.close()

@@ -4,7 +4,7 @@
   input_test.py --cleave PATH [--only SUBSTRING] [--rounds N]
 
 Each function of CHECKS is a check; --only runs those with that in their names. --rounds is how many times those that
-depend on the moment try. What this machine or user cannot do is skipped; if nothing is left, the exit code is 77.
+depend on the moment try. What this machine or user cannot do is skipped.
 """
 import argparse
 import contextlib
@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 
-from harness import SKIPPED, Failure, Skip, need, read
+from harness import Failure, Skip, Tally, need, need_tool, read
 
 MIB = 1 << 20
 SIZE = 64 * MIB    # of an input that others change
@@ -430,9 +430,9 @@ class Tests:
     # The medium fails.
 
     def medium_fails(self):
-        mkfs = shutil.which("mkfs.ext4", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-        if os.geteuid() != 0 or mkfs is None:
-            raise Skip("needs root and mkfs.ext4")
+        mkfs = need_tool("mkfs.ext4")
+        if os.geteuid() != 0:
+            raise Skip("only root can do that")
         memory, disk = self.path("memory"), self.path("disk")
         image = os.path.join(memory, "image")
         os.makedirs(memory, exist_ok=True)
@@ -537,27 +537,21 @@ def main():
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
 
-    passed = failed = skipped = 0
-    for check in CHECKS:
-        name = check.__name__.replace("_", " ")
-        if arguments.only not in name and arguments.only not in check.__name__:
-            continue
+    tally, notes = Tally(), []
+
+    def tried(check):
         with tempfile.TemporaryDirectory(prefix="input.") as directory:
             tests = Tests(os.path.abspath(arguments.cleave), directory, arguments.rounds)
-            began = time.monotonic()
             try:
                 check(tests)
-                passed += 1
-                said = "ok   %s" % name
-            except Skip as reason:
-                skipped += 1
-                said = "skip %s: %s" % (name, reason)
-            except Failure as failure:
-                failed += 1
-                said = "FAIL %s: %s" % (name, failure)
-            print("%s (%.1f s%s)" % (said, time.monotonic() - began, tests.notes and "; " + tests.notes), flush=True)
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0 if passed else SKIPPED
+            finally:
+                notes[:] = [tests.notes] if tests.notes else []
+
+    for check in CHECKS:
+        name = check.__name__.replace("_", " ")
+        if arguments.only in name or arguments.only in check.__name__:
+            tally.run(name, lambda check=check: tried(check), lambda: notes)
+    return tally.close()
 
 
 if __name__ == "__main__":

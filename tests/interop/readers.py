@@ -14,7 +14,7 @@ import subprocess
 
 import postgres
 from common import module
-from harness import Skip, read
+from harness import Inconclusive, read
 
 
 class Refused(Exception):
@@ -278,7 +278,7 @@ class Miller(Reader):
     @contextlib.contextmanager
     def ready(self):
         if shutil.which("mlr") is None:
-            raise Skip("there is no Miller")
+            raise Inconclusive("there is no Miller", retry=False)
         yield
 
 

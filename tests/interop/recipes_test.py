@@ -505,7 +505,7 @@ def missing_input(bench):
                 bench.need_tool(program)
             for name in MODULES.get(heading, ()):
                 common.module(name)
-        except common.harness.Skip as reason:
+        except (common.harness.Skip, common.harness.Inconclusive) as reason:
             bench.note("%s: not judged: %s" % (heading, reason))
             continue
         with kitchen(bench, heading) as at:

@@ -60,11 +60,11 @@ ODD = {
 
 
 def module(name):
-    """The module of that name, or Skip."""
+    """The module of that name."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise harness.Skip("there is no Python module %s: %s" % (name, error)) from None
+        raise harness.Inconclusive("there is no Python module %s: %s" % (name, error), retry=False) from None
 
 
 def random_file(chance):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import common
-from harness import Skip, need, write
+from harness import Inconclusive, need, write
 
 PROGRAM = os.environ.get("CLEAVE_FOLD_SIMULATION") or os.path.join(common.HERE, "..", "..", "build", "release",
                                                                   "tests", "fold_simulation")
@@ -22,7 +22,7 @@ FIGURES = re.compile(r"(\d+) summaries of .*\nfold ([\d.e+-]+) ms, with JSON ([\
 
 def simulate(bench, path, size, count, pieces):
     if not os.path.exists(PROGRAM):
-        raise Skip("the program is not built")
+        raise Inconclusive("the program is not built", retry=False)
     done = subprocess.run([PROGRAM, path, str(size), str(count), str(pieces)], capture_output=True, text=True,
                           timeout=600)
     need(done.returncode == 0, done.stderr)

@@ -11,7 +11,7 @@ import time
 
 import common
 import sparks
-from harness import Skip, need, write
+from harness import Inconclusive, need, write
 
 
 def every_record(bench):
@@ -92,7 +92,7 @@ def killed_worker(bench):
     thread.start()
     found = frame.collect()
     if not killed:
-        raise Skip("the job ended before an executor could be killed")
+        raise Inconclusive("the job ended before an executor could be killed")
     bench.note("process %d was killed after %d of 40 tasks" % killed[0])
     need(found == wanted, "the rows differ")
 
