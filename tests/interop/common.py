@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "faults"))
 import harness  # noqa: E402
 
-HEAVY = {"chdb", "pyspark"}   # installed by ./dev prove only
+HEAVY = {"chdb", "pyspark", "ray"}   # too large to install for each change
 
 
 def module(name):
@@ -16,7 +16,7 @@ def module(name):
         return importlib.import_module(name)
     except ImportError as error:
         if name.split(".")[0] in HEAVY:
-            raise harness.Skip("./dev prove installs " + name) from None
+            raise harness.Skip("%s is installed by ./dev prove" % name) from None
         raise harness.Inconclusive("there is no Python module %s: %s" % (name, error), retry=False) from None
 
 
