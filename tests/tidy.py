@@ -2,9 +2,15 @@
 """Runs clang-tidy over each source of the repository that a build folder would compile.
 
 A file that several targets compile is checked once, as the first of them compiles it. Generated files are left out, and
-those of C: the checks are for C++. With --sample N, files that the commits of the last six hours changed are checked, and
-one in N of the others. The commit of HEAD decides which.
-Shows every finding once and closes with "N files, M with findings". Exits with 1 if there is one.
+those of C: the checks are for C++. With --changed COMMIT, only sources are checked that have changed since that commit
+or include a header that has. What a source includes is read from the dependency files of build/release; the compiler is
+asked about sources that were not built there.
+
+A file without a finding is not checked again until something that decides the outcome is different: its bytes, those of
+a header, the command, .clang-tidy, or clang-tidy itself. What passed is remembered in the user's cache, by a digest of
+all that.
+
+Shows every finding once and closes with "N files, M with findings, K known". Exits with 1 if there is one.
 """
 import argparse
 import concurrent.futures
@@ -15,40 +21,52 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import dependencies
+from dependencies import ROOT
+
 FINDING = re.compile(r"^(?=\S+:\d+:\d+: (?:error|warning): )", re.MULTILINE)
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cleave", "tidy")
 
 
 def commands_of(build, folders):
     """The first entry of each file in the build folder's database."""
-    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        database = json.load(file)
     wanted = tuple(os.path.abspath(folder) + os.sep for folder in folders)
     generated = os.path.join(ROOT, "build") + os.sep
     commands = {}
-    for entry in database:
+    for entry in dependencies.compile_commands(build):
         is_ours = entry["file"].startswith(wanted) and not entry["file"].startswith(generated)
         if is_ours and entry["file"].endswith(".cpp"):
             commands.setdefault(entry["file"], entry)
     return commands
 
 
-def git(*arguments):
-    done = subprocess.run(["git", "-C", ROOT, *arguments], stdout=subprocess.PIPE, text=True, check=True)
-    return done.stdout
+def touched_by(changed, commands, known):
+    """The entries of the sources that are among these paths or include one of them."""
+    changed = {os.path.join(ROOT, path) for path in changed}
+    if os.path.join(ROOT, ".clang-tidy") in changed:
+        return commands
+    return {path: entry for path, entry in commands.items() if path in changed or changed & known[path]}
 
 
-def sample_of(commands, one_in):
-    """The entries of files that changed within six hours before the last commit, and of one in `one_in` others."""
-    head, time = git("log", "-1", "--format=%H %ct").split()
-    changed = git("log", "--since=%d" % (int(time) - 6 * 3600), "--format=", "--name-only").split()
-    recent = {os.path.join(ROOT, name) for name in changed}
+class Passed:
+    """What had no finding, by digest."""
 
-    def is_drawn(path):
-        digest = hashlib.sha256((head + os.path.relpath(path, ROOT)).encode()).digest()
-        return int.from_bytes(digest[:8], "big") % one_in == 0
+    def __init__(self, common):
+        self.common = common
+        os.makedirs(CACHE, exist_ok=True)
 
-    return {path: entry for path, entry in commands.items() if path in recent or is_drawn(path)}
+    def path(self, entry, included):
+        digest = hashlib.sha256(self.common)
+        digest.update(entry["command"].replace(ROOT, ".").encode())
+        for path in sorted(included | {entry["file"]}):
+            if path.startswith(ROOT + os.sep):
+                with open(path, "rb") as file:
+                    content = hashlib.sha256(file.read()).digest()
+            else:
+                status = os.stat(path)   # of a package
+                content = b"%d %d" % (status.st_size, status.st_mtime_ns)
+            digest.update(os.path.relpath(path, ROOT).encode() + b"\0" + content)
+        return os.path.join(CACHE, digest.hexdigest())
 
 
 def main():
@@ -56,31 +74,49 @@ def main():
     parser.add_argument("--clang-tidy", default="clang-tidy", metavar="PATH", help="the program [clang-tidy]")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "lint"), metavar="FOLDER",
                         help="it has compile_commands.json [build/lint]")
-    parser.add_argument("--checks", metavar="GLOBS", help="are put after those of .clang-tidy")
+    parser.add_argument("--checks", default="", metavar="GLOBS", help="are put after those of .clang-tidy")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
                         help="files at a time [as many as there are processors]")
-    parser.add_argument("--sample", type=int, metavar="N", help="check one in N of the files that have not changed lately")
+    parser.add_argument("--changed", metavar="COMMIT", help="check what has changed since that commit")
     parser.add_argument("folder", nargs="*", default=[ROOT], help="check the files in it [the repository]")
     args = parser.parse_args()
 
-    # clang-tidy checks a file once for each of its entries in a database. In this one it has one.
     commands = commands_of(args.build, args.folder)
-    if args.sample:
-        commands = sample_of(commands, args.sample)
-    database = os.path.join(args.build, "tidy", "compile_commands.json")
-    os.makedirs(os.path.dirname(database), exist_ok=True)
-    with open(database, "w", encoding="utf-8") as file:
-        json.dump(list(commands.values()), file, indent=1)
-    command = [args.clang_tidy, "--quiet", "--warnings-as-errors=*", "-p", os.path.dirname(database)]
-    if args.checks:
-        command.append("--checks=" + args.checks)
-
-    def check(path):
-        return subprocess.run([*command, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    bad, shown = 0, set()
+    built = dependencies.dependencies(os.path.join(ROOT, "build", "release"))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        unknown = [entry for path, entry in commands.items() if path not in built]
+        known = {path: built[path] for path in commands if path in built}
+        known.update(zip((entry["file"] for entry in unknown), pool.map(dependencies.ask_compiler, unknown)))
+        if args.changed:
+            commands = touched_by(dependencies.changed_since(args.changed), commands, known)
+
+        # clang-tidy checks a file once for each of its entries in a database. In this one it has one.
+        database = os.path.join(args.build, "tidy", "compile_commands.json")
+        os.makedirs(os.path.dirname(database), exist_ok=True)
+        with open(database, "w", encoding="utf-8") as file:
+            json.dump(list(commands.values()), file, indent=1)
+        command = [args.clang_tidy, "--quiet", "--warnings-as-errors=*", "-p", os.path.dirname(database)]
+        if args.checks:
+            command.append("--checks=" + args.checks)
+        version = subprocess.run([args.clang_tidy, "--version"], stdout=subprocess.PIPE, check=True).stdout
+        with open(os.path.join(ROOT, ".clang-tidy"), "rb") as file:
+            passed = Passed(version + args.checks.encode() + file.read())
+
+        def check(path):
+            """None if the file is known to pass."""
+            mark = passed.path(commands[path], known[path])
+            if os.path.exists(mark):
+                return None
+            done = subprocess.run([*command, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            if done.returncode == 0:
+                open(mark, "w").close()
+            return done
+
+        bad, familiar, shown = 0, 0, set()
         for done in pool.map(check, commands):
+            if done is None:
+                familiar += 1
+                continue
             if done.returncode == 0:
                 continue
             bad += 1
@@ -91,8 +127,8 @@ def main():
                     print(finding, end="", flush=True)
             if not done.stdout:
                 print(done.stderr, end="", flush=True)
-    print("%d files, %d with findings" % (len(commands), bad))
-    return 0 if commands and bad == 0 else 1
+    print("%d files, %d with findings, %d known" % (len(commands), bad, familiar))
+    return 0 if bad == 0 and (commands or args.changed) else 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""The gate: judges a change by the steps that its paths call for, and is red only for a fault.
+
+  gate.py [STEP...]    these steps [those that steps.tsv gives for the change; all of them where CI_ALL=1]
+
+The change is what differs from the commit in .ci/base, the newest one that has landed. If that file cannot be trusted,
+the change is the whole tree. steps.tsv maps paths to steps; a path that it does not know calls for all of them.
+
+What a step prints is read line by line (see tests/verdicts.py, GoogleTest, pytest), and CTest's own report for tests:
+  passed        counted
+  failed        named at the end; the gate fails. Nothing that failed is tried again.
+  skipped       named in skips.tsv, otherwise the gate fails. It does not count as passed.
+  inconclusive  the check could not look, even when it was tried again. Listed in the ledger, with those that another
+                try settled. More than two in a run fail the gate.
+Closes with "N passed, N failed, N skipped".
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+from typing import Callable, NamedTuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+SHARED = os.path.join(ROOT, "..", "shared")
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"   # Git's name for a tree without files
+INCONCLUSIVE = 75
+MOST_INCONCLUSIVE = 2
+
+
+# Reading what programs print.
+
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?(?:, (\d+) inconclusive)?$", re.MULTILINE)
+VERDICT = re.compile(r"^(FAIL|skip|open) (.*)$")
+GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.MULTILINE)
+GTEST = re.compile(r"^\[  (FAILED |SKIPPED) \] ([\w/<>: ,]+?\.[^\s,]+)")
+PYTEST = re.compile(r"^(FAILED|ERROR|SKIPPED) (?:\[\d+\] )?(.*)$")
+
+
+class Result:
+    """What a step, or one test of it, came to. `opened` has a line for each try of a check that could not look."""
+
+    def __init__(self, passed=0):
+        self.passed, self.inconclusive = passed, 0
+        self.failed, self.skipped, self.opened = [], [], []
+
+    def add(self, other, prefix=""):
+        self.passed += other.passed
+        self.inconclusive += other.inconclusive
+        for mine, theirs in ((self.failed, other.failed), (self.skipped, other.skipped), (self.opened, other.opened)):
+            mine += [prefix + name for name in theirs]
+
+
+def read_output(text, status):
+    """The Result of a program with that exit status."""
+    result = Result()
+    for line in dict.fromkeys(text.splitlines()):   # GoogleTest names a test twice
+        if match := VERDICT.match(line):
+            {"FAIL": result.failed, "skip": result.skipped, "open": result.opened}[match.group(1)].append(match.group(2))
+        elif match := GTEST.match(line):
+            names = result.failed if match.group(1) == "FAILED " else result.skipped
+            if match.group(2) not in names:
+                names.append(match.group(2))
+        elif match := PYTEST.match(line):
+            (result.skipped if match.group(1) == "SKIPPED" else result.failed).append(match.group(2))
+    closing = CLOSING.findall(text)
+    passed = GTEST_PASSED.findall(text)
+    if closing:
+        result.passed = int(closing[-1][0])
+    elif passed:
+        result.passed = sum(map(int, passed))
+    elif status == 0 and not result.skipped:
+        result.passed = 1
+    if status == INCONCLUSIVE and not result.failed:
+        result.inconclusive = int(closing[-1][3] or 1) if closing else 1
+        if not result.opened:
+            result.opened.append("exit status %d, and nothing says why" % status)
+    elif status != 0 and not result.failed:
+        result.failed.append("exit status %d" % status)
+    elif status == 0 and result.failed:
+        result.failed.append("exit status 0, although that failed")
+    return result
+
+
+def read_test(test):
+    """The Result of one test in CTest's report."""
+    values = {item.get("name"): item.findtext("Value") or "" for item in test.iter("NamedMeasurement")}
+    output = test.findtext("Results/Measurement/Value") or ""
+    ended = values.get("Completion Status", "")
+    if test.get("Status") == "passed":
+        return read_output(output, 0)
+    if test.get("Status") == "notrun":
+        result = Result()
+        if ended.startswith("SKIP_"):
+            result.skipped = read_output(output, 0).skipped or ["all of it"]
+        else:
+            result.failed.append("not run: " + ended)
+        return result
+    if ended == "Completed" and values.get("Exit Code") == "Failed":
+        return read_output(output, int(values["Exit Value"]))
+    result = read_output(output, 1)   # a signal, or no end in time
+    result.failed.append(values.get("Exit Code") or ended)
+    return result
+
+
+def read_ctest(build, text, status):
+    """The Result of CTest in that build folder."""
+    reports = glob.glob(os.path.join(build, "Testing", "*", "Test.xml"))
+    if len(reports) != 1:
+        return read_output(text, status or 1)   # it did not come so far
+    result = Result()
+    for test in xml.etree.ElementTree.parse(reports[0]).iter("Test"):
+        if test.get("Status"):   # not an entry of the list of names
+            result.add(read_test(test), test.findtext("Name") + ": ")
+    if not (result.passed or result.failed or result.inconclusive):
+        result.failed.append("no test was run")
+    return result
+
+
+# Steps.
+
+class Step(NamedTuple):
+    """`commands` may depend on the commit that the change is measured from."""
+    commands: Callable
+    build: str = ""   # of CTest's report
+
+
+def ctest(preset):
+    report = "-T Test --no-compress-output --test-output-size-passed 1000000 --test-output-size-failed 1000000".split()
+    return Step(lambda base: [["./dev", "test", preset, *report]], os.path.join(ROOT, "build", preset))
+
+
+def acceptance(_):
+    program = os.path.join(SHARED, "acceptance", "accept.py")
+    if not os.path.exists(program):
+        return []
+    plain, sanitized = os.path.join("build", "release", "cleave"), os.path.join("build", "asan", "cleave")
+    return [[sys.executable, program, "--cleave", plain, "--seed", "1"],
+            [sys.executable, program, "--cleave", plain, "--seed", "2"],
+            [sys.executable, program, "--cleave", sanitized, "--seed", "3", "--quick"]]
+
+
+STEPS = {   # in this order
+    "release": ctest("release"),
+    "lint": Step(lambda base: [["./dev", "lint", "--changed", base]]),
+    "asan": ctest("asan"),
+    "tsan": ctest("tsan"),
+    "gpu": Step(lambda base: [["env", "CLEAVE_CUDA_ARCHITECTURES=90", "./dev", "gpu"]]),
+    "fuzz": Step(lambda base: [["./dev", "fuzz-changed", base]]),
+    "python": Step(lambda base: [["./dev", "python-test", "3.11"]]),
+    "interop": Step(lambda base: [["./dev", "interop"]]),
+    "acceptance": Step(acceptance),
+}
+NEEDS = {"fuzz": ["asan"], "acceptance": ["release", "asan"]}   # what they use of other steps
+
+
+def read_table(name):
+    """The rows of a file of this folder, less comments: lists of fields."""
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+
+
+def read_map():
+    """{path, or beginning of one that ends in a slash: steps}"""
+    return {path: list(STEPS) if steps == "all" else steps.split() for path, steps in read_table("steps.tsv")}
+
+
+def steps_for(paths, table):
+    """The steps that a change of these paths calls for, in the order of STEPS. The longest row that fits a path counts."""
+    wanted = set()
+    for path in paths:
+        rows = [row for row in table if path == row or row.endswith("/") and path.startswith(row)]
+        wanted.update(table[max(rows, key=len)] if rows else STEPS)
+    for step in list(wanted):
+        wanted.update(NEEDS.get(step, []))
+    return [step for step in STEPS if step in wanted]
+
+
+# The change.
+
+def git(*words):
+    done = subprocess.run(["git", "-C", ROOT, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def find_base():
+    """The commit in .ci/base, and None; or the empty tree, and why the file is not believed.
+
+    The commit that has last changed the file must be the child of the one that it names. Otherwise commits between the two
+    would never be judged."""
+    try:
+        with open(os.path.join(HERE, "base"), encoding="ascii") as file:
+            named = git("rev-parse", "--verify", "--quiet", file.read().strip() + "^{commit}")
+    except OSError:
+        return EMPTY_TREE, "there is no .ci/base"
+    if not named:
+        return EMPTY_TREE, ".ci/base names no commit of this repository"
+    if git("merge-base", "--is-ancestor", named, "HEAD") is None:
+        return EMPTY_TREE, "HEAD does not come after the commit in .ci/base"
+    if git("rev-parse", "HEAD") != named:
+        changed_by = git("log", "-1", "--format=%H", "--", ".ci/base")
+        if not changed_by or git("rev-parse", changed_by + "^") != named:
+            return EMPTY_TREE, "commits lie between the one in .ci/base and the one that wrote it there"
+    return named, None
+
+
+def changed_paths(base):
+    """As in tests/dependencies.py."""
+    sys.path.insert(0, os.path.join(ROOT, "tests"))
+    import dependencies
+    return dependencies.changed_since(base)
+
+
+# The run.
+
+def run_command(command):
+    """What it printed, which is shown as it comes, and its exit status."""
+    parts = []
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as process:
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            parts.append(line)
+    return "".join(parts), process.returncode
+
+
+def run_step(name, base):
+    step, result = STEPS[name], Result()
+    for report in glob.glob(os.path.join(step.build, "Testing", "*", "Test.xml")) if step.build else []:
+        os.unlink(report)
+    for command in step.commands(base):
+        text, status = run_command(command)
+        result.add(read_ctest(step.build, text, status) if step.build else read_output(text, status))
+    return result
+
+
+def unlisted(step, skipped, table):
+    """Those that skips.tsv does not name for this step."""
+    known = [pattern for of, pattern, _ in table if step in of.split()]
+    return [name for name in skipped if not any(re.match(pattern, name) for pattern in known)]
+
+
+def judge(results, skips):
+    """Prints what has to be known of these {step: Result}. Returns whether all is well."""
+    total = Result()
+    for step, result in results.items():
+        result.failed += ["a skip that .ci/skips.tsv does not list: " + name
+                          for name in unlisted(step, result.skipped, skips)]
+        total.add(result, step + ": ")
+    if total.opened:
+        print("== ledger: checks that could not look, try by try")
+        print(*total.opened, sep="\n")
+    if total.inconclusive > MOST_INCONCLUSIVE:
+        total.failed.append("%d checks could not look; at most %d may" % (total.inconclusive, MOST_INCONCLUSIVE))
+    if total.failed:
+        print("== failed")
+        print(*total.failed, sep="\n")
+    print("%d checks stayed inconclusive" % total.inconclusive)
+    print("%d passed, %d failed, %d skipped" % (total.passed, len(total.failed), len(total.skipped)))
+    return total.passed > 0 and not total.failed
+
+
+def main():
+    base, doubt = find_base()
+    if doubt:
+        print("the whole tree counts as changed: " + doubt)
+    unknown = set(sys.argv[1:]) - STEPS.keys()
+    if unknown:
+        sys.exit("there is no step %s, but %s" % (", ".join(unknown), ", ".join(STEPS)))
+    if sys.argv[1:]:
+        steps = [step for step in STEPS if step in sys.argv[1:]]
+    elif os.environ.get("CI_ALL") == "1":
+        steps = list(STEPS)
+    else:
+        steps = steps_for(changed_paths(base), read_map())
+    print("steps since %s: %s" % (base[:12], " ".join(steps)))
+    results, minutes = {}, {}
+    for step in steps:
+        began = time.monotonic()
+        print("== " + step, flush=True)
+        results[step] = run_step(step, base)
+        minutes[step] = (time.monotonic() - began) / 60
+    print("== minutes: " + ", ".join("%s %.1f" % item for item in minutes.items()) + "; %.1f in all" % sum(minutes.values()))
+    return 0 if judge(results, read_table("skips.tsv")) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
