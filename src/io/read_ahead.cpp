@@ -15,8 +15,6 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kChunk = std::uint64_t{8} << 20;
-constexpr std::uint64_t kWindow = std::uint64_t{32} << 20;
 // How often the thread looks whether the readers have come nearer: at 10 GB/s they read 1 MB in that time.
 constexpr std::chrono::microseconds kPause{100};
 
@@ -64,6 +62,7 @@ void ReadAhead::run(const std::stop_token& stop) {
             kept = reached - kWindow;
         }
         if (chunk >= reached + kWindow) {
+            idle_at_ = reached;
             std::this_thread::sleep_for(kPause);
         } else if (read(chunk)) {
             chunk += kChunk;

@@ -33,8 +33,11 @@ namespace cleave {
 
 class ReadAhead {
 public:
+    static constexpr std::uint64_t kChunk = std::uint64_t{8} << 20;
+    static constexpr std::uint64_t kWindow = std::uint64_t{32} << 20;
+
     // The bytes [begin, end) of `blob` are about to be lent in ascending order; it must outlive this object. Only a
-    // range of a mapped file is read ahead, and only if it is larger than 8 MiB. Throws std::bad_alloc. Where the
+    // range of a mapped file is read ahead, and only if it is larger than kChunk. Throws std::bad_alloc. Where the
     // system refuses a thread, nothing is read ahead.
     ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end);
 
@@ -51,6 +54,11 @@ public:
         if (there_.load(std::memory_order_relaxed) < bytes_.size()) wait(end);
     }
 
+    // How many bytes from `begin` on need no wait.
+    std::uint64_t there() const noexcept { return there_.load(); }
+    // Whether nothing more is read until wait_for() is called with a larger `end` than before. Any thread.
+    bool is_idle() const noexcept { return there_.load() >= bytes_.size() || idle_at_.load() == reached_.load(); }
+
 private:
     bool is_chunk_cached(std::uint64_t chunk) const noexcept;
     bool read(std::uint64_t chunk) const noexcept;
@@ -61,8 +69,9 @@ private:
 
     std::span<const std::uint8_t> bytes_;
     FileBehind file_;
-    std::atomic<std::uint64_t> reached_{0};  // the furthest `end` that was waited for
-    std::atomic<std::uint64_t> there_{0};    // up to here there is nothing to wait for
+    std::atomic<std::uint64_t> reached_{0};           // the furthest `end` that was waited for
+    std::atomic<std::uint64_t> there_{0};             // up to here there is nothing to wait for
+    std::atomic<std::uint64_t> idle_at_{UINT64_MAX};  // the reached_ for which the whole window has been read
     std::mutex mutex_;
     std::condition_variable moved_;  // there_ has changed
     std::jthread thread_;            // last: it uses the other members
