@@ -14,6 +14,7 @@ What a step prints is read line by line (see tests/verdicts.py, GoogleTest, pyte
                 try settled. More than two in a run fail the gate.
 Closes with "N passed, N failed, N skipped".
 """
+import concurrent.futures
 import glob
 import os
 import re
@@ -120,17 +121,23 @@ def read_ctest(build, text, status):
     return result
 
 
-# Steps.
+# Steps. Two run at a time: one that compiles beside one whose tests mostly wait.
 
 class Step(NamedTuple):
     """`commands` may depend on the commit that the change is measured from."""
     commands: Callable
-    build: str = ""   # of CTest's report
+    after: tuple = ()   # steps whose outcome it uses
+    build: str = ""     # of CTest's report
+
+
+def build(preset):
+    return Step(lambda base: [["./dev", "build-tests", preset]])
 
 
 def ctest(preset):
     report = "-T Test --no-compress-output --test-output-size-passed 1000000 --test-output-size-failed 1000000".split()
-    return Step(lambda base: [["./dev", "test", preset, *report]], os.path.join(ROOT, "build", preset))
+    return Step(lambda base: [["./dev", "test", preset, *report]], ("build-" + preset,),
+                os.path.join(ROOT, "build", preset))
 
 
 def acceptance(_):
@@ -143,18 +150,21 @@ def acceptance(_):
             [sys.executable, program, "--cleave", sanitized, "--seed", "3", "--quick"]]
 
 
-STEPS = {   # in this order
+STEPS = {   # in the order in which they begin
+    "build-release": build("release"),
     "release": ctest("release"),
-    "lint": Step(lambda base: [["./dev", "lint", "--changed", base]]),
+    "build-asan": build("asan"),
     "asan": ctest("asan"),
+    "build-tsan": build("tsan"),
+    "lint": Step(lambda base: [["./dev", "lint", "--changed", base]], ("build-release",)),
     "tsan": ctest("tsan"),
+    "fuzz": Step(lambda base: [["./dev", "fuzz-changed", base]], ("build-asan",)),
     "gpu": Step(lambda base: [["env", "CLEAVE_CUDA_ARCHITECTURES=90", "./dev", "gpu"]]),
-    "fuzz": Step(lambda base: [["./dev", "fuzz-changed", base]]),
+    "acceptance": Step(acceptance, ("build-release", "build-asan")),
     "python": Step(lambda base: [["./dev", "python-test", "3.11"]]),
-    "interop": Step(lambda base: [["./dev", "interop"]]),
-    "acceptance": Step(acceptance),
+    "interop": Step(lambda base: [["./dev", "interop"]], ("build-release", "python")),   # one makes the environment
 }
-NEEDS = {"fuzz": ["asan"], "acceptance": ["release", "asan"]}   # what they use of other steps
+AT_ONCE = 2
 
 
 def read_table(name):
@@ -169,14 +179,18 @@ def read_map():
 
 
 def steps_for(paths, table):
-    """The steps that a change of these paths calls for, in the order of STEPS. The longest row that fits a path counts."""
+    """The steps that a change of these paths calls for. The longest row that fits a path counts."""
     wanted = set()
     for path in paths:
         rows = [row for row in table if path == row or row.endswith("/") and path.startswith(row)]
         wanted.update(table[max(rows, key=len)] if rows else STEPS)
-    for step in list(wanted):
-        wanted.update(NEEDS.get(step, []))
-    return [step for step in STEPS if step in wanted]
+    return with_builds(wanted)
+
+
+def with_builds(wanted):
+    """These steps and the builds that they need, in the order of STEPS."""
+    builds = {other for step in wanted for other in STEPS[step].after if other.startswith("build-")}
+    return [step for step in STEPS if step in builds | set(wanted)]
 
 
 # The change.
@@ -216,26 +230,46 @@ def changed_paths(base):
 
 # The run.
 
-def run_command(command):
-    """What it printed, which is shown as it comes, and its exit status."""
-    parts = []
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace") as process:
-        for line in process.stdout:
-            sys.stdout.write(line)
-            sys.stdout.flush()
-            parts.append(line)
-    return "".join(parts), process.returncode
-
-
 def run_step(name, base):
-    step, result = STEPS[name], Result()
+    """Its Result, and what it printed."""
+    step, result, texts = STEPS[name], Result(), []
     for report in glob.glob(os.path.join(step.build, "Testing", "*", "Test.xml")) if step.build else []:
         os.unlink(report)
     for command in step.commands(base):
-        text, status = run_command(command)
-        result.add(read_ctest(step.build, text, status) if step.build else read_output(text, status))
-    return result
+        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        texts.append(done.stdout)
+        if step.build:
+            result.add(read_ctest(step.build, done.stdout, done.returncode))
+        else:
+            result.add(read_output(done.stdout, done.returncode))
+    return result, "".join(texts)
+
+
+def run_steps(steps, base):
+    """{step: Result}. Prints what each has printed when it ends. A step whose build has failed is not run."""
+    results, minutes, running, waiting = {}, {}, {}, list(steps)
+    began = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        while waiting or running:
+            for name in list(waiting):
+                before = [other for other in STEPS[name].after if other in steps]
+                if len(running) < AT_ONCE and all(other in results for other in before):
+                    waiting.remove(name)
+                    if any(results[other].failed for other in before if other.startswith("build-")):
+                        results[name] = Result()
+                        continue
+                    print("== %s begins after %.1f min" % (name, (time.monotonic() - began) / 60), flush=True)
+                    minutes[name] = time.monotonic()
+                    running[pool.submit(run_step, name, base)] = name
+            for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                name = running.pop(done)
+                results[name], text = done.result()
+                minutes[name] = (time.monotonic() - minutes[name]) / 60
+                print("%s== %s ends after %.1f min" % (text, name, minutes[name]), flush=True)
+    print("== minutes: " + ", ".join("%s %.1f" % item for item in minutes.items())
+          + "; in all %.1f" % ((time.monotonic() - began) / 60))
+    return results
 
 
 def unlisted(step, skipped, table):
@@ -272,20 +306,13 @@ def main():
     if unknown:
         sys.exit("there is no step %s, but %s" % (", ".join(unknown), ", ".join(STEPS)))
     if sys.argv[1:]:
-        steps = [step for step in STEPS if step in sys.argv[1:]]
+        steps = with_builds(sys.argv[1:])
     elif os.environ.get("CI_ALL") == "1":
         steps = list(STEPS)
     else:
         steps = steps_for(changed_paths(base), read_map())
     print("steps since %s: %s" % (base[:12], " ".join(steps)))
-    results, minutes = {}, {}
-    for step in steps:
-        began = time.monotonic()
-        print("== " + step, flush=True)
-        results[step] = run_step(step, base)
-        minutes[step] = (time.monotonic() - began) / 60
-    print("== minutes: " + ", ".join("%s %.1f" % item for item in minutes.items()) + "; %.1f in all" % sum(minutes.values()))
-    return 0 if judge(results, read_table("skips.tsv")) else 1
+    return 0 if judge(run_steps(steps, base), read_table("skips.tsv")) else 1
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ def steps_follow_the_paths(_):
     """A change calls for the steps of its paths, an unknown path for all of them"""
     def steps(*paths):
         return gate.steps_for(paths, gate.read_map())
-    same(steps("python/cleave/dask.py"), ["release", "lint", "python"])
-    same(steps("README.md"), ["release", "interop"])
+    same(steps("python/cleave/dask.py"), ["build-release", "release", "lint", "python"])
+    same(steps("README.md"), ["build-release", "release", "interop"])
     same(steps("no/such/path"), list(gate.STEPS))
     same(steps("python/cleave/dask.py", "new"), list(gate.STEPS))
     same(steps(".ci/steps.tsv"), list(gate.STEPS))
@@ -74,13 +74,13 @@ def steps_follow_the_paths(_):
 
 
 def the_longest_row_counts(_):
-    """The longest row that fits a path counts, and a step brings those that it needs"""
+    """The longest row that fits a path counts, and a step brings the builds that it needs"""
     table = {"a/": ["release"], "a/b/": ["lint"], "a/b/c": ["acceptance"], "a/d": ["fuzz"]}
-    same(gate.steps_for(["a/x"], table), ["release"])
-    same(gate.steps_for(["a/b/x"], table), ["lint"])
-    same(gate.steps_for(["a/b/c"], table), ["release", "asan", "acceptance"])
-    same(gate.steps_for(["a/d"], table), ["asan", "fuzz"])
-    same(gate.steps_for(["a/dd"], table), ["release"])
+    same(gate.steps_for(["a/x"], table), ["build-release", "release"])
+    same(gate.steps_for(["a/b/x"], table), ["build-release", "lint"])
+    same(gate.steps_for(["a/b/c"], table), ["build-release", "build-asan", "acceptance"])
+    same(gate.steps_for(["a/d"], table), ["build-asan", "fuzz"])
+    same(gate.steps_for(["a/dd"], table), ["build-release", "release"])
 
 
 def the_base_must_be_the_parent(_):

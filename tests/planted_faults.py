@@ -47,7 +47,7 @@ FAULTS = [
           "    if (piece.number % 200 == 0) return;\n    std::unique_lock lock(mutex_);\n    if (is_kept) {",
           "release", "^(faults.signals|faults.output)$", "faults.signals: "),
     Fault("value in a message: the forbidden address itself", "src/stage/worker.cpp",
-          'throw InputError(what + " in column "', 'throw InputError(what + " " + std::string(found) + " in column "',
+          'throw InputError(what + " in column "', 'throw InputError(what + " " + std::string(reinterpret_cast<const char*>(found.data), found.size) + " in column "',
           "release", "^(cli|faults.secrets)$", "cli: "),
     Fault("wrong exit status: 3 for an input that has changed", "src/cli/main.cpp",
           "constexpr int kChanged = 4;", "constexpr int kChanged = 3;",
