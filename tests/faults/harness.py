@@ -3,7 +3,9 @@
 A check is a function that takes a Bench; its first line of documentation is its name. What it may raise: verdicts.py.
 """
 import argparse
+import array
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -15,6 +17,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 
@@ -24,7 +27,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
 import pieces as stage_pieces  # noqa: E402
 from fields import make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
-from verdicts import Failure, Inconclusive, Skip, Tally, need, need_tool  # noqa: E402
+from verdicts import Failure, Inconclusive, Skip, Tally, need, need_sight, need_tool  # noqa: E402
 
 TIMEOUT_S = 120   # of a run that takes a second at most: what lasts longer hangs, however busy the machine is
 
@@ -329,6 +332,37 @@ def finish(process, timeout=TIMEOUT_S, data=None):
         process.communicate()
         raise Failure("it hangs: no end after %d s" % timeout) from None
     return Run(process.returncode, stdout, stderr)
+
+
+def wait_until(condition, what, timeout_s=TIMEOUT_S):
+    """Waits for what must happen, however busy the machine is: `what` is a fault if it does not."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        need(time.monotonic() < end, "%s: not within %d s" % (what, timeout_s))
+        time.sleep(0.01)
+
+
+def bytes_in_pipe(descriptor):
+    """How many bytes nobody has read yet; either end of the pipe will do."""
+    count = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, count)
+    return count[0]
+
+
+def wait_until_read(process, descriptor=None):
+    """Waits until the process has read all that is in its standard input, or in that pipe, or has ended."""
+    pipe = process.stdin.fileno() if descriptor is None else descriptor
+    wait_until(lambda: process.poll() is not None or bytes_in_pipe(pipe) == 0, "it does not read")
+
+
+def has_open(process, path):
+    """Whether the process has that file open."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc/%d/fd" % process.pid):
+            with contextlib.suppress(OSError):
+                if os.readlink("/proc/%d/fd/%s" % (process.pid, name)) == path:
+                    return True
+    return False
 
 
 def repeat_signal(process, number, pause_s=3):
