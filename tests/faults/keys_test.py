@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from harness import finish, kill_group, main, need, read, write
+from harness import (bytes_in_pipe, finish, has_open, kill_group, main, need, need_sight, read, wait_until, write)
 from planted import FILE, PIPE, WORDS, Site, Table, need_code
 
 SPLIT, CAT, CHECK = ["split", "-l", "7"], ["cat"], ["check"]
@@ -32,7 +32,7 @@ class KeySite(Site):
         words = WORDS + [word for key in keys for word in ("--key", key)]
         return self.words(("", head, PIPE), words, extras)
 
-    def run_unread(self, head, where, extras=(), wrap=(), during=None, timeout=20, **more):
+    def run_unread(self, head, where, extras=(), wrap=(), during=None, **more):
         """Runs it on a pipe that holds the input, and asserts that all of it is still in the pipe."""
         reader, writer = os.pipe()
         try:
@@ -42,7 +42,7 @@ class KeySite(Site):
             try:
                 if during:
                     during(process)
-                run = finish(process, timeout)
+                run = finish(process)
             finally:
                 kill_group(process)
             left = 0
@@ -152,6 +152,14 @@ def words(bench):
     site.remove()
 
 
+PATIENCE_S = 5   # of a command that waits for a key
+
+
+def wait_for_opening(process, path):
+    """Waits until the process has opened the pipe, and so waits for what comes from it; or until it has ended."""
+    wait_until(lambda: process.poll() is not None or has_open(process, path), "it does not open the key")
+
+
 def pipes(bench):
     """A named pipe that nobody writes to, or whose writer is silent or leaves: it ends in about five seconds, or TERM
     ends it"""
@@ -159,34 +167,50 @@ def pipes(bench):
     path = site.path("fifo")
     os.mkfifo(path, 0o600)
 
-    def timed(low, high, text, **more):
+    def expect_timeout():
         began = time.monotonic()
-        site.expect_refused("pii=file:" + path, text, heads=(SPLIT,), **more)
+        site.expect_refused("pii=file:" + path, "timed out", heads=(SPLIT,))
         took = time.monotonic() - began
-        need(low <= took <= high, "it took %.1f s" % took)
+        need(took >= PATIENCE_S - 1, "it took %.1f s" % took)
 
-    timed(4, 8, "timed out")
+    expect_timeout()
     writer = os.open(path, os.O_RDWR)
-    timed(4, 8, "timed out")
+    expect_timeout()
     os.write(writer, site.good[:31])
-    timed(4, 8, "timed out")
+    expect_timeout()
     os.close(writer)
 
-    def leaves(_):
-        writer = os.open(path, os.O_WRONLY)
-        os.write(writer, site.good[:31])
+    def waits(process):
+        wait_for_opening(process, path)
+        need_sight(process.poll() is None, "it was over before it was seen to wait")
+
+    def leaves(process):
+        waits(process)
+        try:
+            writer = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:   # nobody reads any more
+            need_sight(False, "it was over before the writer came")
+        with contextlib.suppress(BrokenPipeError):
+            os.write(writer, site.good[:31])
         os.close(writer)
 
-    timed(0, 4, "needs at least 32", during=leaves)
+    began = time.monotonic()
+    run = site.run_unread(SPLIT, "pii=file:" + path, during=leaves)
+    need_sight("timed out" not in run.message or time.monotonic() - began < PATIENCE_S, "the writer came too late")
+    need_code(run, {1, 2}, "a writer that leaves")
+    need("needs at least 32" in run.message and run.stdout == b"" and os.listdir(site.out) == [], "it says %s" % run)
+    site.expect_none(run)
     os.chmod(path, 0o644)
-    timed(0, 4, "chmod 600")
+    site.expect_refused("pii=file:" + path, "chmod 600", heads=(SPLIT,))
     os.chmod(path, 0o600)
 
     def terminate(process):
-        time.sleep(0.2)
+        waits(process)
         process.terminate()
 
+    began = time.monotonic()
     run = site.run_unread(SPLIT, "pii=file:" + path, during=terminate)
+    need_sight("timed out" not in run.message or time.monotonic() - began < PATIENCE_S, "the signal came too late")
     need(run.code == -15, "TERM: %s" % run)
     site.expect_none(run)
     site.remove()
@@ -197,45 +221,45 @@ def changing(bench):
     bench.need_plain_binary("its runtime does not work under strace")
     strace = bench.need_tool("strace")
     site = KeySite(bench)
+    trace = site.path("trace")
 
-    def append(_):
+    def append():
         with open(site.key, "ab") as file:
             file.write(site.markers["other"])
 
-    def rewrite(_):
+    def rewrite():
         with open(site.key, "r+b") as file:
             file.write(site.markers["other"])
 
-    def truncate(_):
+    def truncate():
         os.truncate(site.key, 33)
 
-    def touch(_):
+    def touch():
         os.utime(site.key, (5, 5))
 
-    def chmod(_):
+    def chmod():
         os.chmod(site.key, 0o644)
 
     for change in (append, rewrite, truncate, touch, chmod):
         write(site.key, site.good * 200)
         os.chmod(site.key, 0o600)
-        wrap = [strace, "-f", "-qq", "-o", site.path("trace"), "-P", site.key, "-e", "trace=read",
-                "-e", "inject=read:delay_exit=400000:when=1"]
+        # It is stopped after its first look into the key.
+        wrap = [strace, "-f", "-o", trace, "-P", site.key, "-e", "trace=read", "-e", "inject=read:signal=STOP:when=1"]
 
         def during(process):
-            end = time.monotonic() + 15
-            while time.monotonic() < end and not has_begun(site.path("trace")):
-                time.sleep(0.01)
-            time.sleep(0.1)
-            change(process)
+            wait_until(lambda: process.poll() is not None or has_stopped(trace), "it does not read the key")
+            need(process.poll() is None, "it has not read the key")
+            change()
+            os.killpg(process.pid, signal.SIGCONT)
 
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(site.path("trace"))
+            os.unlink(trace)
         site.expect_refused("pii=file:" + site.key, "changed while it was read", heads=(CAT,), wrap=wrap, during=during)
     site.remove()
 
 
-def has_begun(trace):
-    return os.path.exists(trace) and b"read(" in read(trace)
+def has_stopped(trace):
+    return os.path.exists(trace) and b"--- stopped by SIGSTOP ---" in read(trace)
 
 
 def variables(bench):
@@ -312,13 +336,18 @@ def killed_while_waiting(bench):
     for number in (signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV):
         writer = os.open(path, os.O_RDWR)
         os.write(writer, site.good)
+
         def send(process):
-            time.sleep(0.2)
+            wait_for_opening(process, path)
+            wait_until(lambda: process.poll() is not None or bytes_in_pipe(writer) == 0, "it does not read the key")
+            need_sight(process.poll() is None, "it was over before it was seen to wait")
             process.send_signal(number)
 
+        began = time.monotonic()
         run = site.run_unread(CAT, "pii=file:" + path, during=send, limits=[(resource.RLIMIT_CORE, hard)],
                               before=lambda: signal.signal(signal.SIGQUIT, signal.SIG_DFL))
         os.close(writer)
+        need_sight("timed out" not in run.message or time.monotonic() - began < PATIENCE_S, "the signal came too late")
         need(run.code == -number, "it did not wait: %s" % run)
         need(os.listdir(site.cwd) == [], "there is a core dump")
         site.expect_none(run)
