@@ -14,9 +14,11 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults"))
-from harness import TIMEOUT_S, expect_exit, kill_group, main, need, Run  # noqa: E402
+from harness import TIMEOUT_S, expect_exit, kill_group, main, need, need_sight, Run, wait_until_read  # noqa: E402
 
 ERASE = b"\x1b[K"
+PATIENCE_S = 0.5   # a run that is over sooner has no bar
+MARK = b"<the end>"
 
 
 class Screen:
@@ -59,29 +61,50 @@ class Terminal:
             if select.select([self.master], [], [], left)[0]:
                 self.output += os.read(self.master, 1 << 16)
 
+    def read_until(self, condition, what):
+        end = time.monotonic() + TIMEOUT_S
+        while not condition():
+            need(time.monotonic() < end, "%s: not within %d s, but %r" % (what, TIMEOUT_S, self.output[-300:]))
+            self.read_for(0.02)
+
+    def read_all(self):
+        """What was written before has come when a mark has."""
+        os.write(self.slave, MARK)
+        self.read_until(lambda: self.output.endswith(MARK), "the terminal is silent")
+        self.output = self.output[:-len(MARK)]
+
+    def draws(self):
+        """How often a bar was drawn. It may be erased at the end."""
+        return self.output.count(ERASE)
+
     def close(self):
-        self.read_for(0.05)
         os.close(self.master)
         os.close(self.slave)
 
 
-def run_slowly(bench, args, terminal, *, rows=b"1,2\n" * 10_000, seconds=1.2, env=None, stdout=subprocess.PIPE,
-               at_half=lambda: None):
-    """Runs the command on a pipe that is filled during that time, standard error on the terminal."""
+def run_slowly(bench, args, terminal, *, rows=b"1,2\n" * 10_000, seconds=0.0, env=None, stdout=subprocess.PIPE,
+               until=lambda: True):
+    """Runs the command on a pipe, standard error on the terminal. Feeds rows during that time, which begins when it has
+    read the first, and on until the condition holds. Returns the run and how often it has got the rows."""
     env = env or bench.environment(TERM="xterm")
     process = bench.start(args, env=env, stdin=subprocess.PIPE, stdout=stdout, stderr=terminal.slave)
     try:
-        for step in range(20):
-            if step == 10:
-                at_half()
+        began, fed = time.monotonic(), 0
+        while fed < 20 or time.monotonic() - began < seconds or not until():
+            need(time.monotonic() - began < TIMEOUT_S, "no bar, or no other one: %r" % terminal.output[-300:])
             process.stdin.write(rows)
             process.stdin.flush()
-            terminal.read_for(seconds / 20)
+            if fed == 0:
+                wait_until_read(process)
+                began = time.monotonic()
+            fed += 1
+            if seconds or not until():
+                terminal.read_for(0.05)
         process.stdin.close()
         process.stdin = None
         code = process.wait(TIMEOUT_S)
-        terminal.read_for(0.1)
-        return Run(code, process.stdout.read() if process.stdout else b"", terminal.output)
+        terminal.read_all()
+        return Run(code, process.stdout.read() if process.stdout else b"", terminal.output), fed
     finally:
         kill_group(process)
 
@@ -95,10 +118,10 @@ def shown(output):
 def a_bar_that_goes_away(bench):
     """On a terminal there is a bar, and nothing of it stays"""
     terminal = Terminal(80)
-    run = run_slowly(bench, ["count", "-H", "-"], terminal)
+    run, fed = run_slowly(bench, ["count", "-H", "-"], terminal, until=lambda: b"/s" in terminal.output)
     expect_exit(Run(run.code), 0)
-    need(run.stdout == b"200000\n", "it counted %r" % run.stdout)
-    need(b"reading" in run.stderr and b"KB" in run.stderr and b"/s" in run.stderr, "no bar: %r" % run.stderr[:300])
+    need(run.stdout == b"%d\n" % (10_000 * fed), "it counted %r" % run.stdout)
+    need(b"reading" in run.stderr and (b"KB" in run.stderr or b"MB" in run.stderr), "no bar: %r" % run.stderr[:300])
     screen = shown(run.stderr)
     need(screen.lines == [] and screen.line == "", "left on the screen: %r %r" % (screen.lines, screen.line))
     terminal.close()
@@ -108,18 +131,25 @@ def never_wider_than_the_window(bench):
     """The bar is never as wide as the window, which may be resized"""
     for wide, narrow in ((100, 30), (40, 12), (20, 5)):
         terminal = Terminal(wide)
-        marks = []
+        marks = []   # how often it was drawn, and where that ended, when the window became narrow and a little later
 
-        def shrink():
-            terminal.resize(narrow)
-            terminal.read_for(0.3)   # what was drawn before is not counted
-            marks.append(len(terminal.output))
-        run = run_slowly(bench, ["split", "-l", "50000", "-H", "--filter", "cat > /dev/null", "-"], terminal,
-                         at_half=shrink)
+        def narrowed():
+            """Drawn twice, made narrow, drawn three times, of which one may have been begun before, and then twice."""
+            if terminal.draws() < 2:
+                return False
+            if not marks:
+                terminal.read_all()
+                marks.append((terminal.draws(), len(terminal.output)))
+                terminal.resize(narrow)
+            elif len(marks) == 1 and terminal.draws() >= marks[0][0] + 3:
+                marks.append((terminal.draws(), terminal.output.rindex(ERASE) + len(ERASE)))
+            return len(marks) == 2 and terminal.draws() >= marks[1][0] + 2
+        run, _ = run_slowly(bench, ["split", "-l", "50000", "-H", "--filter", "cat > /dev/null", "-"], terminal,
+                            until=narrowed)
         expect_exit(Run(run.code), 0)
-        before, after = run.stderr[:marks[0]], run.stderr[marks[0]:]
-        need(shown(before).widest < wide, "%d columns in a window of %d" % (shown(before).widest, wide))
-        need(after.count(ERASE) > 1, "no bar after the window was resized")
+        before, after = run.stderr[:marks[0][1]], run.stderr[marks[1][1]:]
+        need(0 < shown(before).widest < wide, "%d columns in a window of %d" % (shown(before).widest, wide))
+        need(shown(after).widest > 0 or narrow < 10, "there is no bar in a window of %d" % narrow)
         need(shown(after).widest < narrow, "%d columns in a window of %d" % (shown(after).widest, narrow))
         terminal.close()
 
@@ -127,7 +157,8 @@ def never_wider_than_the_window(bench):
 def messages_are_whole(bench):
     """A warning overwrites the bar and is not mixed with it"""
     terminal = Terminal(80)
-    run = run_slowly(bench, ["count", "-v", "-"], terminal, rows=b'1,a"b\n2,c"d\n' * 5000)
+    run, _ = run_slowly(bench, ["count", "-v", "-"], terminal, rows=b'1,a"b\n2,c"d\n' * 5000,
+                        until=lambda: b"reading" in terminal.output)
     expect_exit(Run(run.code), 0)
     lines = shown(run.stderr).lines
     need(len(lines) == 2 and all(line.startswith("cleave: stdin: ") for line in lines), "%r" % lines)
@@ -142,12 +173,14 @@ def no_bar(bench):
     for args, env, seconds in ((["count", "--quiet", "-"], None, 1.2), (["count", "--progress", "never", "-"], None, 1.2),
                                (["count", "-"], dumb, 1.2), (["count", "-"], no_kind, 1.2), (["count", "-"], None, 0)):
         terminal = Terminal(80)
-        run = run_slowly(bench, args, terminal, rows=b"1,2\n", env=env, seconds=seconds)
+        began = time.monotonic()
+        run, _ = run_slowly(bench, args, terminal, rows=b"1,2\n", env=env, seconds=seconds)
         expect_exit(Run(run.code), 0)
+        need_sight(seconds or run.stderr == b"" or time.monotonic() - began < PATIENCE_S, "the short run was a long one")
         need(run.stderr == b"", "%s: %r" % (args, run.stderr[:200]))
         terminal.close()
     terminal = Terminal(80)
-    run = run_slowly(bench, ["offsets", "-l", "100000", "-"], terminal, stdout=terminal.slave)
+    run, _ = run_slowly(bench, ["offsets", "-l", "100000", "-"], terminal, stdout=terminal.slave, seconds=1.2)
     expect_exit(Run(run.code), 0)
     need(ERASE not in run.stderr and b"reading" not in run.stderr, "%r" % run.stderr[:200])
     terminal.close()
@@ -160,11 +193,12 @@ def gone_before_an_error(bench):
                           stdin=subprocess.PIPE, stderr=terminal.slave)
     try:
         process.stdin.write(b'h\n"open\n')
-        terminal.read_for(0.4)
+        process.stdin.flush()
+        terminal.read_until(lambda: b"reading" in terminal.output and terminal.draws() > 0, "no bar")
         process.stdin.close()
         process.stdin = None
         need(process.wait(TIMEOUT_S) == 3, "exit %s" % process.returncode)
-        terminal.read_for(0.1)
+        terminal.read_all()
     finally:
         kill_group(process)
     screen = shown(terminal.output)
