@@ -614,5 +614,4 @@ CHECKS += [under_rules(check, 6) for check in (
     killed_itself, killed_command, malformed_or_changed)]
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell's background job ignores it, and so would cleave
     sys.exit(main(__doc__, CHECKS))

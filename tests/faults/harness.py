@@ -575,6 +575,9 @@ def main(description, checks, closing=lambda bench: None):
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
+    # A shell's background job ignores the one, and nohup the other; so would cleave.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     tally = Tally(args.v)
     with tempfile.TemporaryDirectory(prefix="faults.", dir=work_directory()) as root:
         bench = Bench(args.cleave, args.rounds, args.seed, args.v, root)

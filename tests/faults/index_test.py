@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-from harness import (Failure, expect_exit, finish, main, make_input, need, read, record_ends, snapshot, write)
+from harness import (Failure, expect_exit, finish, main, make_input, need, need_sight, read, record_ends, snapshot,
+                     write)
 from nth_call_test import CALLS, RUNTIME_CALLS
 
 DATA = make_input(3 << 20, seed=3)
@@ -250,7 +251,7 @@ def killed(bench):
     for round_ in itertools.count():
         if round_ >= bench.rounds(60) and in_time <= 0:
             break
-        need(round_ < 40 * bench.rounds(60), "only %d signals came in time" % (wanted - in_time))
+        need_sight(round_ < 40 * bench.rounds(60), "only %d signals came in time" % (wanted - in_time))
         site = Site(bench)
         if round_ % 2:
             site.make()

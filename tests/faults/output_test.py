@@ -5,7 +5,6 @@
 
 README.md says what each check proves.
 """
-import array
 import contextlib
 import errno
 import fcntl
@@ -17,12 +16,12 @@ import stat
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 
-from harness import (Job, Place, Skip, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden,
-                     is_marker, kill_group, main, make_input, need, read, record_ends, snapshot, under_rules, write)
+from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_clean, expect_exit, expect_whole, finish,
+                     is_hidden, is_marker, kill_group, main, make_input, need, need_sight, read, record_ends, snapshot,
+                     under_rules, wait_until, wait_until_read, write)
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
 
@@ -94,7 +93,7 @@ def late_write_back(bench):
             file.truncate(64 << 20)
         subprocess.run([mkfs, "-q", "-O", "^has_journal", image], check=True)
         with bench.mounted("-o", "loop", image) as place.out:
-            run = bench.run(place.command("--sync", "--manifest", place.path("m.json")), timeout=60)
+            run = bench.run(place.command("--sync", "--manifest", place.path("m.json")))
             expect_exit(run, 1)
             need("No space left" in run.message or "Input/output error" in run.message, str(run))
             left = [name for name in os.listdir(place.out) if name != "lost+found"]
@@ -186,11 +185,7 @@ def leave_after(bench, command, data, size, ignored):
     os.close(writer)
     if data is not None:
         drip(process, data, [65536])
-    filled = array.array("i", [0])
-    deadline = time.monotonic() + 10
-    while process.poll() is None and filled[0] < room and time.monotonic() < deadline:
-        fcntl.ioctl(reader, termios.FIONREAD, filled)
-        time.sleep(0.002)
+    wait_until(lambda: process.poll() is not None or bytes_in_pipe(reader) >= room, "it does not say what it should")
     if process.poll() is None:
         time.sleep(0.05)   # so that it waits with the next event
     os.close(reader)
@@ -391,7 +386,7 @@ def watch_pieces(bench, rounds, old):
             watcher.join()
         need(not wrong, "; ".join(wrong[:3]))
         place.empty()
-    need(looks[0] > 0, "no piece was seen")
+    need_sight(looks[0] > 0, "no piece was seen")
     bench.note("%d looks at pieces" % looks[0])
 
 
@@ -463,7 +458,7 @@ def devices(bench):
     place = bench.place()
     os.mkfifo(place.piece(2))
     for options in ([], ["--force"]):
-        refused(bench, place, "File exists", command=place.command(*options), timeout=5)
+        refused(bench, place, "File exists", command=place.command(*options))
     place.empty()
     bench.need_root()
     for device in ("/dev/null", "/dev/full"):
@@ -472,7 +467,7 @@ def devices(bench):
         except PermissionError:
             raise Skip("devices cannot be made here") from None
         for options in ([], ["--force"]):
-            refused(bench, place, "File exists", command=place.command(*options), timeout=5)
+            refused(bench, place, "File exists", command=place.command(*options))
         place.empty()
 
 
@@ -508,7 +503,7 @@ def taken_meanwhile(bench):
         process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
         process.stdin.write(place.job.data[:64 << 10])
         process.stdin.flush()
-        time.sleep(0.05)
+        wait_until_read(process)
         write(place.piece(number), b"other")
         run = finish(process, data=place.job.data[64 << 10:])
         expect_exit(run, 1, os.path.basename(place.piece(number)) + ": File exists")
@@ -809,6 +804,7 @@ def long_record(bench):
             need(len(names) == len(wanted), "%s pieces: %s" % (len(names), names[:5]))
             for name, data in zip(names, wanted):
                 need(read(os.path.join(out, name)) == data, "%s, %s: other bytes" % (what, name))
+            need_sight(peak[0] > 0, "nobody has looked at its memory")
             need(peak[0] <= 64 << 20, "%d MiB of anonymous memory" % (peak[0] >> 20))
             bench.note("%s, %s: %d MiB of anonymous memory at most" % (what, option, peak[0] >> 20))
             del giant, wanted

@@ -23,7 +23,8 @@ import sys
 import tempfile
 import time
 
-from harness import (Failure, Run, Skip, drip, expect_clean, finish, kill_group, main, need, read, snapshot, write)
+from harness import (TIMEOUT_S, Failure, Run, Skip, drip, expect_clean, finish, kill_group, main, need, need_sight, read,
+                     snapshot, wait_until, write)
 from planted import (COLUMNS, FILE, KEY, PIPE, RULES, WORDS, Site, Table, need_code, processes_of_session)
 
 # Inputs that break the rules: (name, what makes the bytes of the input of table and place, more options). Each is 3.
@@ -181,7 +182,7 @@ def finds_what_is_there(bench):
     def sleeping(words, **more):
         process = subprocess.Popen(words, start_new_session=True, **more)
         try:
-            time.sleep(0.05)
+            wait_until(lambda: read("/proc/%d/environ" % process.pid), "it does not begin")
             need(process.pid in processes_of_session(process.pid), "the process is not found")
             yield process.pid
         finally:
@@ -385,7 +386,7 @@ def stopped(bench):
             need_code(end(site, process), {0}, way[0])
         site.empty()
     bench.note("%d stopped" % hits)
-    need(hits > 5, "too few hits")   # sanitizers slow down what is before the hits, too
+    need_sight(hits > 5, "too few hits")   # sanitizers slow down what is before the hits, too
     site.remove()
 
 
@@ -404,7 +405,7 @@ def ended(bench):
             time.sleep(chance.uniform(0, 0.03))
             bench.signal(process, sent)
             process.rest = b""
-            process.wait(20)
+            process.wait(TIMEOUT_S)
             run = end(site, process)
         need_code(run, {0, -sent}, way[0])
         if run.code < 0 and sent != signal.SIGKILL and "--resume" not in extras and os.listdir(site.out):
@@ -413,7 +414,7 @@ def ended(bench):
         counts[run.code] += 1
         site.empty()
     bench.note(", ".join("%d of code %d" % (count, code) for code, count in sorted(counts.items())))
-    need(sum(count for code, count in counts.items() if code < 0) > 10, "too few hits")
+    need_sight(sum(count for code, count in counts.items() if code < 0) > 10, "too few hits")
     site.remove()
 
 
@@ -436,7 +437,7 @@ def cores(bench):
     drip(process, data[:len(data) // 2], [64 << 10], keep_open=True)
     time.sleep(0.05)
     process.send_signal(signal.SIGQUIT)
-    process.wait(20)
+    process.wait(TIMEOUT_S)
     finish(process)
     if not os.listdir(site.cwd):
         raise Skip("this machine writes no core files")
@@ -450,7 +451,7 @@ def cores(bench):
             time.sleep(chance.uniform(0, 0.03))
             process.send_signal(sent)
             process.rest = b""
-            process.wait(20)
+            process.wait(TIMEOUT_S)
             run = end(site, process)
         need_code(run, {0, -sent}, way[0])
         left = os.listdir(site.cwd)
@@ -460,7 +461,7 @@ def cores(bench):
         hits["early core"] += bool(left)
         site.empty()
     bench.note("%d ended, %d cores from before the input was opened" % (hits["ended"], hits["early core"]))
-    need(hits["ended"] > 10, "too few hits")
+    need_sight(hits["ended"] > 10, "too few hits")
     site.remove()
 
 
@@ -491,7 +492,7 @@ def memory(bench):
                 counts[run.code] += 1
                 site.empty()
     bench.note("%d runs, %d failed" % (sum(counts.values()), counts[1]))
-    need(counts[1] > 20, "too few hits")
+    need_sight(counts[1] > 20, "too few hits")
     site.remove()
 
 
@@ -511,7 +512,7 @@ def disk_full(bench):
             expect_failed_clean(site, before, more, way[0])
         failed += run.code == 1
         site.empty()
-    need(failed > 10, "too few hits")
+    need_sight(failed > 10, "too few hits")
     bench.note("%d runs failed" % failed)
     with bench.mounted("-t", "tmpfs", "-o", "size=16k", "tmpfs") as site.out:
         site.directories[0] = site.out
@@ -555,7 +556,7 @@ def input_changed(bench):
         counts[run.code] += 1
         site.empty()
     bench.note(", ".join("%d of code %d" % (count, code) for code, count in sorted(counts.items())))
-    need(counts[4] > 0, "no run was hit")
+    need_sight(counts[4] > 0, "no run was hit")
     site.remove()
 
 
@@ -610,7 +611,7 @@ def filters(bench):
             need(b"/key" not in run.stdout.replace(os.fsencode(where), b""), "a command has the key open")
             site.expect_none(run)
     bench.note("looked %d times at a process" % looked)
-    need(looked > 50, "too few looks")
+    need_sight(looked > 50, "too few looks")
     site.remove()
 
 
@@ -659,7 +660,7 @@ class NobodySite(Site):
         rules = "RULES=(%s)" % " ".join("'%s'" % word.replace("@key", self.key) for word in WORDS + KEY)
         env = self.bench.environment(CLEAVE=self.binary, IN=self.input, OUT=self.out, KEY=self.key)
         done = subprocess.run([*self.wrap, "bash", "-c", rules + "; set -o pipefail; " + script], cwd=self.cwd, env=env,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **more)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S, **more)
         return Run(done.returncode, done.stdout, done.stderr)
 
 
@@ -674,7 +675,7 @@ def nobody_works(bench):
             (split + '--manifest /dev/stdout "$IN" > x; cat x', [b'"pieces"']),
             (split + '--report /dev/fd/7 "$IN" 7> x && cat x', [b'"rules_digest"']),
             (split + '--report /dev/stderr "$IN" 2>&1 | cat', [b'"rules_digest"']),
-            (split + '--report >(cat > x) "$IN"; sleep 0.2; cat x', [b'"rules_digest"']),
+            (split + '--report >(cat > x) "$IN"; wait $!; cat x', [b'"rules_digest"']),
             (split + '<(cat "$IN")', []),
             (split + '<(gzip -c "$IN")', []),
             (split + '- < "$IN"', []),
@@ -725,7 +726,7 @@ def nobody_sees(bench):
             gdb = shutil.which("gcore")
             if gdb:
                 subprocess.run([*site.wrap, gdb, "-o", os.path.join(site.cwd, "dump"), str(process.pid)],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, cwd=site.cwd,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=TIMEOUT_S, cwd=site.cwd,
                                env=bench.environment(HOME=site.cwd))
                 seen.append(any(name.startswith("dump") for name in os.listdir(site.cwd)))
         finally:

@@ -3,7 +3,7 @@
 
   signals_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 
-Moments are random, with fixed seeds. A check fails if too few of its signals hit a run in its midst.
+Moments are random, with fixed seeds. A check with too few signals that hit a run in its midst is inconclusive.
 """
 import collections
 import contextlib
@@ -16,7 +16,7 @@ import threading
 import time
 
 from harness import (Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden, main,
-                     make_input, need, snapshot, under_rules, write)
+                     make_input, need, need_sight, snapshot, under_rules, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -107,7 +107,7 @@ def told(counts):
 
 def need_hits(bench, counts, what="in its midst"):
     bench.note("%d runs: %s" % (sum(counts.values()), told(counts)))
-    need(counts[what] * 10 >= sum(counts.values()), "too few hits to tell anything: " + told(counts))
+    need_sight(counts[what] * 10 >= sum(counts.values()), "too few hits to tell anything: " + told(counts))
 
 
 def ended(bench):
@@ -144,18 +144,21 @@ def pipeline_ended(bench):
 
 def ended_twice(bench):
     """A second signal during the clean-up"""
-    place, chance, counts = many_pieces(bench), random.Random(12), collections.Counter()
+    place, chance, counts, hits = many_pieces(bench), random.Random(12), collections.Counter(), 0
     for round_ in range(bench.rounds(30)):
         before = snapshot(place.out)
         struck = Struck(bench, place, chance, ("names", "pipe")[round_ % 2])
         struck.send(signal.SIGTERM)
         time.sleep(chance.uniform(0, 0.003))
         struck.send(signal.SIGTERM, signal.SIGINT)
+        to_remove = struck.process.poll() is None and bool(struck.seen)   # something was there, and the run lived on
         struck.finish()
-        counts[judge_ended(struck, {signal.SIGTERM, signal.SIGINT}, before)] += 1
+        outcome = judge_ended(struck, {signal.SIGTERM, signal.SIGINT}, before)
+        counts[outcome] += 1
+        hits += to_remove and outcome == "in its midst"
         place.empty()
-    bench.note("%d runs: %s" % (sum(counts.values()), told(counts)))
-    need(counts["finished before"] < sum(counts.values()), "no run was hit")
+    bench.note("%d runs: %s; %d during the clean-up" % (sum(counts.values()), told(counts), hits))
+    need_sight(hits * 10 >= sum(counts.values()), "only %d second signals came during the clean-up" % hits)
 
 
 def ended_without_manifest(bench):
@@ -178,7 +181,7 @@ def ended_inside_calls(bench):
     """TERM inside each call"""
     strace = bench.need_tool("strace")
     place = bench.place(size=1 << 16, value=12 << 10)
-    trace, counts = os.path.join(place.root, "trace"), collections.Counter()
+    trace, counts, hits = os.path.join(place.root, "trace"), collections.Counter(), collections.Counter()
     env = bench.environment(ASAN_OPTIONS="detect_leaks=0")
     calls = ["openat", "write", "renameat2", "linkat", "close", "newfstatat,fstat", "unlinkat", "flock", "munmap",
              "poll", "preadv2", "read", "exit_group"]
@@ -191,6 +194,7 @@ def ended_inside_calls(bench):
                     "inject=%s:signal=TERM:when=%d" % (call, nth)])
                 with open(trace, errors="replace") as file:
                     hit = "--- SIGTERM" in file.read()
+                hits[call] += hit
                 if run.code == 0:
                     expect_whole(place.job, place.out)
                     counts["finished nonetheless"] += hit
@@ -203,7 +207,8 @@ def ended_inside_calls(bench):
                 if not hit:
                     break
     bench.note("signals: " + told(counts))
-    need(counts["died of it"] > 20, "too few hits")
+    bench.note("calls: " + ", ".join("%s %d" % item for item in hits.items()))
+    need_sight(counts["died of it"] > 20, "too few hits")
 
 
 def ignored(bench):
@@ -220,7 +225,7 @@ def ignored(bench):
         expect_whole(place.job, place.out)
         seen += 0 < len(struck.seen) < len(place.job.pieces)
         place.empty()
-    need(seen > 0, "no run was hit in its midst")
+    need_sight(seen > 0, "no run was hit in its midst")
 
 
 def stopped(bench):
@@ -241,7 +246,7 @@ def stopped(bench):
         expect_whole(place.job, place.out)
         place.empty()
     bench.note("stopped %d times" % stops)
-    need(stops > 5 * bench.rounds(6), "stopped too seldom")
+    need_sight(stops > 5 * bench.rounds(6), "stopped too seldom")
 
 
 # Killed.
