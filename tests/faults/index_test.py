@@ -19,7 +19,7 @@ import time
 
 from harness import (Failure, expect_exit, finish, main, make_input, need, need_sight, read, record_ends, snapshot,
                      write)
-from nth_call_test import CALLS, RUNTIME_CALLS
+from nth_call_test import CALLS, FIRST_TRIES, RUNTIME_CALLS
 
 DATA = make_input(3 << 20, seed=3)
 ENDS = record_ends(DATA)
@@ -161,17 +161,22 @@ def each_call(bench, make_command, prepare, judge):
     site.remove()
     made = set(re.findall(r"^\d+ +(\w+)\(", text, re.MULTILINE))
     calls = [call for call in CALLS if call in made and not (bench.sanitized and call in RUNTIME_CALLS)]
+    need(calls, "it makes none of the calls")
 
     def fail_each(call, error):
-        failed = 0
-        for nth in range(1, 2000):
+        failed = tries = 0
+        while True:
+            nth = failed + 1
             site = Site(bench)
             prepare(site)
             before = snapshot(site.folder)
             run, text = traced(site, "-e", "trace=fcntl," + call, "-e", "inject=%s:error=%s:when=%d" % (call, error, nth))
             try:
                 if "(INJECTED)" not in text:
-                    break
+                    tries += 1
+                    if failed > 0 or tries == FIRST_TRIES:
+                        break
+                    continue
                 failed += 1
                 if run.code != 0 and "fcntl(0, F_GETFD" not in text:   # before main()
                     need(snapshot(site.folder) == before, "the folder is not as it was")
@@ -185,7 +190,10 @@ def each_call(bench, make_command, prepare, judge):
 
     work = [(call, error) for call in calls for error in CALLS[call][:1 if bench.sanitized else None]]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        bench.note("%d runs with a failing call" % sum(pool.map(lambda item: fail_each(*item), work)))
+        counts = list(pool.map(lambda item: fail_each(*item), work))
+    bench.note("%d runs with a failing call" % sum(counts))
+    spared = ["%s:%s" % item for item, count in zip(work, counts) if count == 0]
+    need(not spared, "never made to fail: %s" % ", ".join(spared))
 
 
 REMOVING = ("unlinkat", "unlink", "renameat2", "renameat")

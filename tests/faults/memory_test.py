@@ -22,8 +22,8 @@ import sys
 import threading
 import time
 
-from harness import (RULE_WORDS, Failure, Job, Place, Redacted, expect_clean, expect_exit, expect_only_whole, expect_whole,
-                     finish, is_hidden, is_marker, main, need, snapshot, write)
+from harness import (RULE_WORDS, TIMEOUT_S, Failure, Job, Place, Redacted, expect_clean, expect_exit, expect_only_whole,
+                     expect_whole, finish, is_hidden, is_marker, main, need, snapshot, write)
 
 PICKED = 20   # requests of each check and way, with --rounds 1
 MOST_REPORTED = 5
@@ -186,9 +186,9 @@ class Filtered(Split):
 
 
 def finish_alone(process):
-    """Lets it come to its end; what it has started must end soon, by itself or with its input."""
+    """Lets it come to its end; what it has started must end, by itself or with its input."""
     run = finish(process)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + TIMEOUT_S
     with contextlib.suppress(ProcessLookupError):
         while time.monotonic() < deadline:
             os.killpg(process.pid, 0)
@@ -261,6 +261,7 @@ class Injection:
         if self.failures:
             shown = self.failures[:None if self.bench.verbose else MOST_REPORTED]
             raise Failure("\n       ".join(["%d runs" % len(self.failures), *shown]))
+        need(sum(self.outcomes.values()) > 0, "no request was made to fail")
 
 
 def small(option="-C", size=4 << 10, count=6, kind=Job):
