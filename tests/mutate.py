@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Change the sources in one small place at a time, and see whether a unit test notices.
 
-  mutate.py [--files FILE...] [--sample N] [--seed N] [--timeout SECONDS] [--report FILE] [--list]
+  mutate.py [--files FILE...] [--sample N] [--seed N] [--allowed N] [--timeout SECONDS] [--report FILE] [--list]
 
 Works on a copy of the tree in build/mutate, built without optimisations that matter and with the scalar kernel alone:
 the rest of the scan is the same source for all kernels. A mutant is killed by the first test that fails or runs out of
-time. One that survives is either the same program in other words, or a test that is missing.
+time. One that survives is either the same program in other words, or a test that is missing. Exit: 0 if no more than
+--allowed have survived and at least one was killed, 1 otherwise.
 """
 import argparse
 import os
@@ -169,6 +170,7 @@ def main():
     parser.add_argument("--files", nargs="+", default=FILES, metavar="FILE")
     parser.add_argument("--sample", type=int, metavar="N", help="N mutants, picked at random [all]")
     parser.add_argument("--seed", type=int, default=1, help="of the sample [1]")
+    parser.add_argument("--allowed", type=int, default=0, metavar="N", help="how many may survive [0]")
     parser.add_argument("--timeout", type=float, default=120, metavar="SECONDS", help="for one run of a test [120]")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write every mutant and what became of it there")
     parser.add_argument("--list", action="store_true", help="print the mutants, try none")
@@ -200,9 +202,14 @@ def main():
         print("[%d/%d] %s: %s" % (number, len(mutants), mutant, line), flush=True)
         if report:
             print("%s: %s" % (mutant, line), file=report, flush=True)
-    print("\nSurvivors:", *outcomes["survived"], sep="\n")
+    survivors = outcomes["survived"]
+    print("\nSurvivors:", *survivors, sep="\n")
     print(", ".join("%d %s" % (len(found), outcome) for outcome, found in outcomes.items()))
-    return 0
+    if len(survivors) > arguments.allowed:
+        print("%d survivors, but %d are allowed" % (len(survivors), arguments.allowed))
+    elif not outcomes["killed"]:
+        print("no mutant was killed")
+    return int(len(survivors) > arguments.allowed or not outcomes["killed"])
 
 
 if __name__ == "__main__":
