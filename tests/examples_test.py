@@ -22,7 +22,7 @@ def check(holds, what):
 
 
 def run(*words, stdin=b"", environment=None):
-    return subprocess.run(words, input=stdin, capture_output=True, timeout=60,
+    return subprocess.run(words, input=stdin, capture_output=True, timeout=120,
                           env={**os.environ, **(environment or {})})
 
 

@@ -22,7 +22,7 @@ def check(holds, what):
 
 def cat(path, *words, **environment):
     return subprocess.run([CLEAVE, "cat", "--quiet", *RULES, *words, path], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, env={**os.environ, **environment}, text=True, timeout=60)
+                          stderr=subprocess.PIPE, env={**os.environ, **environment}, text=True, timeout=120)
 
 
 def main():

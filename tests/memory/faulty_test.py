@@ -59,7 +59,7 @@ def main():
     failures = 0
     for fault, check, why in FOUND:
         name, *words = fault.split()
-        done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, name), *words, "--only=" + check, "--limit=30"],
+        done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, name), *words, "--only=" + check],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=300)
         start = "FAIL " + check
         if done.returncode != 1 or not any(l.startswith(start) and why in l for l in done.stdout.splitlines()):

@@ -20,7 +20,7 @@ def check(holds, what):
 
 
 def lines_of(program, *words):
-    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=120)
     check(done.returncode == 0 and not done.stderr, "%s succeeds: %s" % (words, done.stderr))
     return done.stdout.splitlines() or [""]
 
@@ -46,7 +46,7 @@ def check_table(program, module):
 
 
 def check_errors(program):
-    done = subprocess.run([program, "/no/such/module.so", "1"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, "/no/such/module.so", "1"], capture_output=True, text=True, timeout=120)
     check(done.returncode == 1 and "no module" in done.stderr, "a missing module is named: " + done.stderr)
 
 

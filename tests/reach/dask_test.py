@@ -15,7 +15,7 @@ import time
 import warnings
 
 import common
-from harness import need, write
+from harness import need, need_sight, write
 
 WORKERS = 4
 RANDOM_FILES = 300
@@ -183,17 +183,21 @@ def killed_worker(bench):
         futures = client.compute(frame.to_delayed())
         ids = client.run(os.getpid)
 
+        killed = []   # how many pieces were read by then
+
         def kill():
-            while sum(future.status == "finished" for future in futures) < 5:
+            while (finished := sum(future.status == "finished" for future in futures)) < 5:
                 time.sleep(0.001)
             os.kill(next(iter(ids.values())), signal.SIGKILL)
+            killed.append(finished)
 
-        thread = threading.Thread(target=kill)
+        thread = threading.Thread(target=kill, daemon=True)   # it never ends if no piece can be read
         thread.start()
         import pandas
         parts = client.gather(futures)
         thread.join()
-        need(set(client.run(os.getpid).values()) != set(ids.values()), "no worker was killed")
+        bench.note("a worker was killed after %d of %d pieces" % (killed[0], len(futures)))
+        need_sight(killed[0] < len(futures), "all was read before a worker was killed")
     same(pandas.concat(parts, ignore_index=True), by_pandas(data), "killed.csv")
 
 

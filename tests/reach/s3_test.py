@@ -21,11 +21,12 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import common
-from harness import need
+from harness import need, need_sight
 
 BLOCK = 100000
 FAULTS = ("fail", "refuse", "slow", "cut", "short", "whole", "other", "reset", "silent")
-TIMEOUT_S = 5   # of the client
+CLIENT_TIMEOUT_S = 120   # only a hang exceeds it
+SHORT_TIMEOUT_S = 5   # of a client whose server is silent: every silence costs that time
 
 
 class Proxy(ThreadingHTTPServer):
@@ -76,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         status, length = got.status, len(data)
         if fault in ("reset", "silent"):
             if fault == "silent":   # until the client gives up
-                time.sleep(TIMEOUT_S + 1)
+                time.sleep(SHORT_TIMEOUT_S + 1)
             # The connection ends by a reset as soon as it is closed.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True
@@ -130,9 +131,14 @@ def store():
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     options = {"key": "cleave", "secret": "cleave", "endpoint_url": "http://127.0.0.1:%d" % proxy.server_address[1],
                "client_kwargs": {"region_name": "us-east-1"},
-               "config_kwargs": {"retries": {"max_attempts": 1}, "read_timeout": TIMEOUT_S}}
+               "config_kwargs": {"retries": {"max_attempts": 1}, "read_timeout": CLIENT_TIMEOUT_S}}
     system(options).call_s3("create_bucket", Bucket="bucket")
     return proxy, options
+
+
+def impatient(options):
+    """The same for a server that may be silent. On a busy machine this client may give up on others, too."""
+    return {**options, "config_kwargs": {**options["config_kwargs"], "read_timeout": SHORT_TIMEOUT_S}}
 
 
 def system(options):
@@ -194,7 +200,7 @@ def each_fault(bench):
         for at in range(0, requests, 1 if bench.rounds(1) > 1 else 3):
             proxy.use(lambda number, kind=kind, at=at: kind if number == at else None)
             try:
-                found = compute(options, "faults.csv")
+                found = compute(impatient(options) if kind == "silent" else options, "faults.csv")
             except Exception:   # of any layer: what counts is that there are no rows
                 failed += 1
                 continue
@@ -254,14 +260,14 @@ def random_faults(bench):
     for _ in range(bench.rounds(10)):
         proxy.use(lambda number: chance.choice(FAULTS) if chance.random() < 0.08 else None)
         try:
-            found = compute(options, "random.csv")
+            found = compute(impatient(options), "random.csv")
         except Exception:   # of any layer
             failed += 1
             continue
         need_same(found, data, "random faults")
         right += 1
     bench.note("%d times the right rows, %d errors" % (right, failed))
-    need(right > 0 and failed > 0, "only one of both came about: %d, %d" % (right, failed))
+    need_sight(right > 0 and failed > 0, "only one of both came about: %d, %d" % (right, failed))
 
 
 CHECKS = [without_faults, each_fault, always_failing, changed_object, random_faults]
