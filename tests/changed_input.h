@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -38,11 +39,19 @@ void expect_throw(const std::string& what, const Call& call) {
     }
 }
 
+inline bool is_same_moment(const timespec& a, const timespec& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+// Gives the file a new time of the last write. The clock of a file system may stand still for some milliseconds.
 inline void overwrite(const std::string& path, std::uint64_t offset, const std::string& text) {
     const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_TRUE(file.is_open());
-    ASSERT_EQ(::pwrite(file.get(), text.data(), text.size(), static_cast<off_t>(offset)),
-              static_cast<ssize_t>(text.size()));
+    const timespec before = stat_of(file.get(), path).st_mtim;
+    do {
+        ASSERT_EQ(::pwrite(file.get(), text.data(), text.size(), static_cast<off_t>(offset)),
+                  static_cast<ssize_t>(text.size()));
+    } while (is_same_moment(stat_of(file.get(), path).st_mtim, before));
 }
 
 class ChangedInputTest : public testing::Test {
