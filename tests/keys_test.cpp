@@ -136,7 +136,8 @@ TEST(SecretMemory, NamesTheLimit) {
 
 class Keys : public testing::Test {
 protected:
-    static KeyRing ring_of(const std::string& source, std::chrono::milliseconds patience = std::chrono::seconds(5)) {
+    // A busy machine may let a writer wait.
+    static KeyRing ring_of(const std::string& source, std::chrono::milliseconds patience = std::chrono::hours(1)) {
         return KeyRing(std::vector{source}, patience);
     }
 
@@ -302,13 +303,11 @@ TEST_F(Keys, AFileThatChangesIsRefused) {
         }
         ::close(descriptor);
     });
-    bool is_refused = false;
-    for (unsigned i = 0; i < 5000 && !is_refused; ++i) {
-        is_refused = reason("a=file:" + path) == "the file changed while it was read";
+    // Sooner or later a write falls into a reading. If changes are not noticed, this has no end.
+    while (reason("a=file:" + path) != "the file changed while it was read") {
     }
     is_over = true;
     writer.join();
-    EXPECT_TRUE(is_refused);
 }
 
 TEST_F(Keys, NamedPipes) {
