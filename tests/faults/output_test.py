@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import random
+import re
 import resource
 import shutil
 import stat
@@ -261,6 +262,33 @@ def failing_sync(bench):
             place.empty()
         place.empty()
     need(synced > 0, "nothing was synced")
+
+
+def named_when_durable(bench):
+    """--sync: the pieces have their names, then they are made durable, and only then the manifest gets its name"""
+    strace = bench.need_tool("strace")
+    place = bench.place(1 << 19)
+    trace, calls = os.path.join(place.root, "trace"), "linkat,renameat2,renameat,syncfs,fsync"
+    for source, data in ((None, None), ("-", place.job.data)):
+        run = bench.run(place.command("-j", "1", "--sync", "--manifest", place.path("m.json"), source=source), data=data,
+                        wrap=[strace, "-f", "-qq", "-o", trace, "-e", "trace=" + calls],
+                        env=bench.environment(ASAN_OPTIONS="detect_leaks=0"))
+        expect_exit(run, 0)
+        expect_whole(place.job, place.out, manifest="m.json")
+        lines = read(trace).decode(errors="replace").splitlines()
+
+        def places(pattern):
+            return [at for at, line in enumerate(lines) if re.search(pattern, line)]
+        pieces = places(r"(link|rename)at2?\(.*\"p\.\d+\.csv\"")
+        manifest = places(r"(link|rename)at2?\(.*\"m\.json\"")
+        flushed, synced = places(r"syncfs\("), places(r"fsync\(")
+        need(len(pieces) == len(place.job.pieces) and len(manifest) == 1,
+             "the names are not given once each: %s" % lines[-9:])
+        need(flushed and max(pieces) < min(flushed), "the pieces are synced before they have their names")
+        need(max(flushed) < manifest[0], "the manifest has its name before the pieces are durable")
+        need(synced and min(synced) < manifest[0], "the manifest has its name before its bytes are durable")
+        need(max(synced) > manifest[0], "the name of the manifest is not made durable")
+        place.empty()
 
 
 def failing_names(bench):
@@ -867,8 +895,8 @@ def resumed_after_failure(bench):
 
 
 CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_descriptors, reader_leaves,
-          event_reader_leaves, file_size_limit, short_and_interrupted, error_after_bytes, failing_sync, failing_names,
-          no_permission, immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
+          event_reader_leaves, file_size_limit, short_and_interrupted, error_after_bytes, failing_sync, named_when_durable,
+          failing_names, no_permission, immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
           planted_links, names_without_case, devices, two_runs, taken_meanwhile,
           templates, narrow_counter, modes, read_errors, small_writes,
           nonblocking_input, input_at_offset, few_descriptors, many_pieces, many_offsets, address_space, long_record, resumed,
