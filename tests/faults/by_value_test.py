@@ -21,7 +21,7 @@ import nth_call_test
 import output_test
 import signals_test
 from harness import (HERE, KEY, Failure, Job, Place, Skip, contents, difference, drip, expect_clean, expect_exit,
-                     expect_whole, finish, is_hidden, main, need, need_sight, read, snapshot, under, write)
+                     expect_whole, finish, is_hidden, main, need, need_sight, read, snapshot, stop, under, write)
 from planted import FILE, KEY as KEY_WORDS, PIPE, WORDS, Site, Table, need_code
 from secrets_test import FAULTS, end, midway
 
@@ -473,7 +473,7 @@ def secrets_when_killed(bench):
         else:
             process = site.start(words, limits=[(resource.RLIMIT_NOFILE, 64)])
         time.sleep(chance.uniform(0, 0.15))
-        process.send_signal(signal.SIGSTOP)
+        stop(process)
         with contextlib.suppress(OSError):   # it is over
             site.markers.expect_none_in_process(process.pid, beside=[site.input, site.key])
         process.send_signal(signal.SIGKILL)

@@ -365,6 +365,21 @@ def has_open(process, path):
     return False
 
 
+def state_of(pid):
+    """A letter, see proc_pid_stat(5); Z if the process is gone."""
+    try:
+        return read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[0].decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z"
+
+
+def stop(process):
+    """Stops the process. Returns whether it is; it may have ended before."""
+    process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: process.poll() is not None or state_of(process.pid) in "Tt", "it does not stop")
+    return process.poll() is None
+
+
 def repeat_signal(process, number, pause_s=3):
     time.sleep(pause_s)
     while process.poll() is None:

@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 
-from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, need_tool, read, wait_until
+from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, need_tool, read, stop, wait_until
 
 MIB = 1 << 20
 SIZE = 64 * MIB    # of an input that others change
@@ -107,17 +107,11 @@ class Run:
             if self.process.poll() is not None:
                 return False
             need(time.monotonic() < deadline, "%s does not open its input" % (self.words,))
-        self.process.send_signal(signal.SIGSTOP)
-        while self.process.poll() is None and self.state() not in "Tt":
-            time.sleep(0.001)
-        return self.process.poll() is None and self.is_reading(status)
+        return stop(self.process) and self.is_reading(status)
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
         return self.finish()
-
-    def state(self):
-        return read("/proc/%d/stat" % self.process.pid).rsplit(b")", 1)[1].split()[0].decode()
 
     def is_reading(self, status):
         """It has the file mapped, or has read from it."""

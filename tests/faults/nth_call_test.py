@@ -98,9 +98,13 @@ class Subject:
         place.out = top
         if not self.made:
             write(place.path("beside"), b"beside")
-        for number in self.old:
+        for number in self.there(self.old):
             write(place.piece(number), b"old %d" % number)
         return snapshot(place.top)
+
+    def there(self, numbers):
+        """Those of them that are numbers of pieces. A sanitizer gets fewer pieces."""
+        return [number for number in numbers if number <= len(self.job.pieces)]
 
     def command(self, place):
         options = list(self.options)
@@ -329,7 +333,7 @@ def resuming(bench):
     class Half(Resuming):
         def prepare(self, place):
             super().prepare(place)
-            for number in (1, 4):
+            for number in self.there((1, 4)):
                 write(place.piece(number), list(self.job.pieces.values())[number - 1])
             return snapshot(place.top)
     fail_all(bench, Half(bench, small_job(bench), "-j", "1", "--resume"))

@@ -24,7 +24,7 @@ import tempfile
 import time
 
 from harness import (TIMEOUT_S, Failure, Run, Skip, drip, expect_clean, finish, kill_group, main, need, need_sight, read,
-                     snapshot, wait_until, write)
+                     snapshot, stop, wait_until, wait_until_read, write)
 from planted import (COLUMNS, FILE, KEY, PIPE, RULES, WORDS, Site, Table, need_code, processes_of_session)
 
 # Inputs that break the rules: (name, what makes the bytes of the input of table and place, more options). Each is 3.
@@ -375,9 +375,7 @@ def stopped(bench):
         extras = chance.choice([[], ["--compress", "gzip:1"], ["--json"], ["-j", "1"]]) if way[1][0] == "split" else []
         with midway(site, way, data, extras, env=env) as process:
             time.sleep(chance.uniform(0, 0.03))
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(0.002)
-            hits += process.poll() is None
+            hits += stop(process)
             for pid in processes_of_session(process.pid):
                 site.markers.expect_none_in_process(pid, beside=[site.key, *([site.input] if way[2] == FILE else [])],
                                                     descriptors="--spool" not in way[1])
@@ -435,7 +433,7 @@ def cores(bench):
     process = site.start(["cat", "-d", ",", "-"], stdin=subprocess.PIPE, limits=limits, stdout=subprocess.DEVNULL,
                          before=defaults)
     drip(process, data[:len(data) // 2], [64 << 10], keep_open=True)
-    time.sleep(0.05)
+    wait_until_read(process)
     process.send_signal(signal.SIGQUIT)
     process.wait(TIMEOUT_S)
     finish(process)
@@ -716,7 +714,7 @@ def nobody_sees(bench):
                                    start_new_session=True)
         try:
             drip(process, data, [64 << 10], keep_open=True)
-            time.sleep(0.1)
+            wait_until_read(process)
             root = "/proc/%d/" % process.pid
             seen = [os.stat(root + "environ").st_uid == NOBODY]
             for script in ("cat %senviron", "head -c 1 %smaps", "ls %sfd/", "head -c 0 %smem"):

@@ -16,7 +16,7 @@ import threading
 import time
 
 from harness import (Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden, main,
-                     make_input, need, need_sight, snapshot, under_rules, write)
+                     make_input, need, need_sight, snapshot, stop, under_rules, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -236,10 +236,8 @@ def stopped(bench):
         feeder = threading.Thread(target=drip, args=(process, place.job.data, [1 << 14, 100], 0.002))
         feeder.start()
         while feeder.is_alive() and process.poll() is None:
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(0.003)
+            stops += stop(process)
             process.send_signal(signal.SIGCONT)
-            stops += 1
             time.sleep(0.003)
         feeder.join()
         expect_exit(finish(process), 0)
