@@ -462,7 +462,7 @@ def secrets_when_killed(bench):
     site, chance = ValueSite(bench), random.Random("killed %d" % bench.seed)
     data = Table(site.markers, 4000).bytes()
     wordlist = WORDS + KEY_WORDS
-    hidden = 0
+    ended = hidden = 0
     for round_ in range(bench.rounds(16)):
         way = list(ways())[round_ % (2 * len(BY))]
         write(site.input, data)
@@ -477,12 +477,12 @@ def secrets_when_killed(bench):
         with contextlib.suppress(OSError):   # it is over
             site.markers.expect_none_in_process(process.pid, beside=[site.input, site.key])
         process.send_signal(signal.SIGKILL)
-        finish(process)
+        ended += finish(process).code == -signal.SIGKILL
         site.expect_none()
         hidden += any(map(is_hidden, contents(site.out)))
         site.empty()
-    bench.note("%d runs left hidden files" % hidden)
-    need_sight(hidden > 0, "no run was hit")
+    bench.note("%d runs were killed, %d left hidden files" % (ended, hidden))
+    need_sight(ended * 4 >= bench.rounds(16), "too few hits")
     with bench.mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") as site.out:
         site.directories[0] = site.out
         for way in ways():
