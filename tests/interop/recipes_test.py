@@ -198,6 +198,7 @@ def python_recipe(heading, *modules, partitions=()):
 
 def pyspark(bench):
     """PySpark"""
+    common.module("pyspark")
     bench.need_tool("java")
     python_recipe("PySpark", "pyspark", partitions=[["8"]])(bench)
 
@@ -425,6 +426,7 @@ def partitions(heading, rows, *modules):
 
 def spark_partitions(bench):
     """Partitions in Spark"""
+    common.module("pyspark")
     bench.need_tool("java")
     partitions("Partitions in Spark", "sales.select('id', 'region', 'amount', 'note').collect()", "pyspark")(bench)
 
