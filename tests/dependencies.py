@@ -51,7 +51,8 @@ def dependencies(*builds):
     for build in builds:
         objects = recorded(build)
         for entry in compile_commands(build) if objects else []:
-            output = os.path.relpath(os.path.join(entry["directory"], entry["output"]), build)
+            words = shlex.split(entry["command"])
+            output = os.path.relpath(os.path.join(entry["directory"], words[words.index("-o") + 1]), build)
             if output in objects:
                 found.setdefault(entry["file"], set()).update(objects[output])
     return found
