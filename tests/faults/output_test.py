@@ -577,13 +577,20 @@ def narrow_counter(bench):
 
 def modes(bench):
     """Pieces, and temporary files too, have the input's permissions less the umask, and no set-id bits"""
-    place, looks = bench.place(size=4 << 20), 0
+    place, looks, strace = bench.place(size=4 << 20), 0, bench.need_tool("strace")
+    calls = "write,pwrite64,copy_file_range"
     for permissions, umask in [(0o7755, 0o022), (0o640, 0o022), (0o600, 0o022), (0o444, 0o022), (0o644, 0o077),
                                (0o666, 0o027), (0o7777, 0o777)]:
         os.chmod(place.input, permissions)
         for options, lacking in ([], ""), (["--force"], ""), ([], "" if bench.sanitized else "tmpfile"):
-            env = bench.shimmed(lacks=lacking) if lacking else None
-            process, seen = bench.start(place.command(*options), umask=umask, env=env), set()
+            wrap = ()
+            if lacking:   # each write takes a while, so that the file is seen before it gets its name
+                settings = bench.shimmed(lacks=lacking)
+                wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls,
+                        "-e", "inject=%s:delay_exit=3000" % calls,
+                        *(word for name in ("LD_PRELOAD", "SHIM_LOG", "SHIM_LACKS")
+                          for word in ("-E", "%s=%s" % (name, settings[name])))]
+            process, seen = bench.start(place.command(*options), umask=umask, wrap=wrap), set()
             while process.poll() is None:
                 for name in filter(lambda name: not is_marker(name), os.listdir(place.out)):
                     with contextlib.suppress(FileNotFoundError):
