@@ -150,7 +150,7 @@ def each_call(bench, make_command, prepare, judge):
 
     def traced(site, *words):
         trace = os.path.join(bench.root, "trace." + os.path.basename(site.folder))
-        run = bench.run(make_command(site), wrap=[strace, "-f", "-qq", "-o", trace, *words, "-E",
+        run = bench.run(make_command(site), wrap=[strace, "-f", "--seccomp-bpf", "-qq", "-o", trace, *words, "-E",
                                                   "ASAN_OPTIONS=detect_leaks=0"])
         with open(trace, errors="replace") as file:
             return run, file.read()

@@ -116,7 +116,7 @@ class Subject:
 
     def run(self, place, *strace):
         command = self.command(place)
-        wrap = [self.bench.strace, "-f", "-qq", "-o", os.path.join(place.root, "trace"), *strace]
+        wrap = [self.bench.strace, "-f", "--seccomp-bpf", "-qq", "-o", os.path.join(place.root, "trace"), *strace]
         for name, value in {"ASAN_OPTIONS": "detect_leaks=0", **self.env}.items():
             wrap += ["-E", "%s=%s" % (name, value)]
         if self.piped:
