@@ -74,7 +74,10 @@ def run(preset, tests):
         os.unlink(path)
     done = subprocess.run([*command, "-R", tests], cwd=TREE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace")
-    return gate.read_ctest(report, done.stdout, done.returncode)
+    result = gate.read_ctest(report, done.stdout, done.returncode)
+    if not result.passed and not result.failed[0].count(": "):
+        print(done.stdout[-2000:])   # it did not come to the tests
+    return result
 
 
 def plant(fault, notes):
