@@ -304,7 +304,7 @@ def main():
         print("the whole tree counts as changed: " + doubt)
     unknown = set(sys.argv[1:]) - STEPS.keys()
     if unknown:
-        sys.exit("there is no step %s, but %s" % (", ".join(unknown), ", ".join(STEPS)))
+        sys.exit("unknown step %s; the steps are %s" % (", ".join(unknown), ", ".join(STEPS)))
     if sys.argv[1:]:
         steps = with_builds(sys.argv[1:])
     elif os.environ.get("CI_ALL") == "1":

@@ -43,7 +43,7 @@ def every_file_is_in_the_table(_):
     """Every file of the repository has a row, and every row has a file and names steps"""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], stdout=subprocess.PIPE, text=True)
     if listed.returncode != 0:
-        raise Skip("this is no clone")
+        raise Skip("this is not a clone")
     paths, table = listed.stdout.split("\0")[:-1], gate.read_map()
     rows = {path: [row for row in table if path == row or row.endswith("/") and path.startswith(row)] for path in paths}
     without = [path for path in paths if not rows[path]]
@@ -112,7 +112,7 @@ def the_base_must_be_the_parent(_):
         commit(".ci/base", later + "\n")   # one commit would never be judged
         need(gate.find_base()[0] == gate.EMPTY_TREE and "between" in gate.find_base()[1], "%s" % (gate.find_base(),))
         commit(".ci/base", "no commit\n")
-        need(gate.find_base()[0] == gate.EMPTY_TREE, "what is no commit is believed")
+        need(gate.find_base()[0] == gate.EMPTY_TREE, "a name that is not a commit is believed")
 
 
 def targets_are_touched_by_what_they_include(_):

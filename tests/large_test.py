@@ -72,7 +72,7 @@ def drop(path):
 
 
 def make_input(path):
-    """Returns where each record ends, that of the header too."""
+    """Returns where each record ends, the header first."""
     rows, ends, number = random.Random(1), [len(HEADER)], 0
     with open(path, "wb") as file:
         file.write(HEADER)
@@ -110,7 +110,7 @@ def expect_pieces(path, ends, out, events):
     wanted = [(start, end - start, number_of[start] + 1, number_of[end] - number_of[start], len(HEADER) + end - start)
               for start, end in ranges]
     told = [tuple(event[key] for key in ("start", "length", "first_record", "records", "size")) for event in events]
-    need(told == wanted, "it tells of other pieces: %s, not %s" % (told, wanted))
+    need(told == wanted, "the events name other pieces: %s, not %s" % (told, wanted))
 
 
 def check(program, is_sound):

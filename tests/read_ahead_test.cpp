@@ -83,8 +83,8 @@ protected:
         return std::ranges::count_if(states, [](unsigned char state) { return (state & 1) != 0; });
     }
 
-    // Expects that the threads of this process have read so many bytes by system calls since `before`, and not much
-    // more: to ask for that number reads, too. Not where the system does not count them.
+    // Expects that this process has read at least `size` bytes by system calls since `before`, and less than 1 MiB
+    // more: asking for the number reads a few bytes, too. Does nothing where the system does not count them.
     static void expect_read(std::optional<std::uint64_t> before, std::uint64_t size) {
         const std::optional<std::uint64_t> now = bytes_read();
         if (!before || !now) return;

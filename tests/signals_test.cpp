@@ -78,7 +78,7 @@ private:
     std::array<struct sigaction, kSignals.size()> before_;
 };
 
-// Each test begins with the default actions, whoever runs it.
+// Each test begins with the default actions, whatever the caller has set.
 class Signals : public testing::Test {
     DefaultActions actions_;
 };
@@ -158,8 +158,7 @@ TEST_F(Signals, ChangeNothingOnceAllIsDone) {
     }
 }
 
-// Each of these runs in a process of its own, which is started anew: a fork would have no threads, but the locks that
-// they held.
+// Each of these starts a new process. A fork would have the locks that other threads held, without these threads.
 class SignalsDeathTest : public Signals {
 protected:
     SignalsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

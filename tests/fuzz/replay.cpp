@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     std::size_t count = 0;
     for (int i = 1; i < argc; ++i) {
         for (const auto& path : files_of(argv[i])) {
-            std::printf("%s\n", path.c_str());  // the last one named is that of a crash
+            std::printf("%s\n", path.c_str());  // after a crash, the last line names its input
             std::fflush(stdout);
             const std::vector<std::uint8_t> bytes = head_of(path);
             LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
