@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 from harness import (bytes_in_pipe, finish, has_open, kill_group, main, need, need_sight, read, wait_until, write)
@@ -62,6 +61,14 @@ class KeySite(Site):
             self.expect_none(run)
 
 
+PATIENCE_S = 5   # of a command that waits for a key
+
+
+def wait_for_opening(process, path):
+    """Waits until the process has opened the pipe, and so waits for what comes from it; or until it has ended."""
+    wait_until(lambda: process.poll() is not None or has_open(process, path), "it does not open the key")
+
+
 def usable(bench):
     """Keys that can be used: in a file, a named pipe, a variable, a descriptor; the tokens are the same"""
     site = KeySite(bench)
@@ -69,10 +76,11 @@ def usable(bench):
     os.mkfifo(fifo, 0o600)
     os.symlink(site.key, site.path("link"))
 
-    def feed():
+    def feed(process):
+        wait_for_opening(process, fifo)   # what lies in a pipe is lost when its only holder closes it
         for part in (site.good[:10], site.good[10:]):
-            time.sleep(0.05)
             os.write(writing[0], part)
+            time.sleep(0.05)
         os.close(writing[0])
 
     for where in ("file:" + site.key, "file:" + site.path("link"), "file:" + fifo, "env:PII", "fd:%d"):
@@ -86,13 +94,10 @@ def usable(bench):
             passed = [os.open(site.key, os.O_RDONLY)]
             more["pass_fds"] = passed
             where %= passed[0]
-        thread = threading.Thread(target=feed) if writing else None
         process = site.start(site.command(CAT, "pii=" + where), stdin=subprocess.PIPE, **more)
-        if thread:
-            thread.start()
+        if writing:
+            feed(process)
         run = finish(process, data=site.data)
-        if thread:
-            thread.join()
         for descriptor in passed:
             os.close(descriptor)
         need_code(run, {0}, where)
@@ -150,14 +155,6 @@ def words(bench):
                   "p i=" + key):
         site.expect_refused(where, codes=(2,))
     site.remove()
-
-
-PATIENCE_S = 5   # of a command that waits for a key
-
-
-def wait_for_opening(process, path):
-    """Waits until the process has opened the pipe, and so waits for what comes from it; or until it has ended."""
-    wait_until(lambda: process.poll() is not None or has_open(process, path), "it does not open the key")
 
 
 def pipes(bench):
