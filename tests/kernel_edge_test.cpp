@@ -61,7 +61,7 @@ TEST_P(KernelEdgeTest, DoubledQuotesByAnywhere) {
 TEST_P(KernelEdgeTest, RunsOfEveryLength) {
     for (const Dialect& dialect : every_dialect()) {
         for (const char byte : std::string_view("\\\"")) {
-            for (std::size_t length = 1; length <= 200; ++length) {
+            for (std::size_t length = 1; length <= 200; length += kSanitized ? 5 : 1) {
                 const std::string run(length, byte);
                 for (const std::string_view after : {"\"", "\n", ",", "a", "\r\n"}) {
                     const std::string text = "a,\"b" + run + std::string(after) + "c\",d\n\"e\"\n";

@@ -10,7 +10,11 @@ namespace cleave::cuda {
 
 #ifdef CLEAVE_CUDA_EMULATED
 constexpr bool kIsEmulated = true;
-constexpr std::uint64_t kSeeds = 6;  // orders in which fibers run
+#ifdef CLEAVE_SANITIZED
+constexpr std::uint64_t kSeeds = 2;  // orders in which fibers run
+#else
+constexpr std::uint64_t kSeeds = 6;
+#endif
 inline void set_seed(std::uint64_t seed) { emulator::set_seed(seed); }
 inline void fail_allocation(int n) { emulator::fail_allocation(n); }
 inline void fail_call(int n) { emulator::fail_call(n, cudaErrorIllegalAddress, false); }

@@ -65,7 +65,9 @@ struct BothPasses : testing::Test {
     }
 };
 
-#ifdef CLEAVE_CUDA_EMULATED
+#if defined(CLEAVE_CUDA_EMULATED) && defined(CLEAVE_SANITIZED)
+using Shapes = testing::Types<TinyTwice, SmallThrice, ShortRowsToShorten, LongRows>;
+#elif defined(CLEAVE_CUDA_EMULATED)
 using Shapes = testing::Types<Tiny, TinyTwice, TinyMany, Small, SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;
 #else
 using Shapes = testing::Types<SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;  // each takes nvcc some seconds
