@@ -71,7 +71,7 @@ struct Grid {
     std::uint64_t idle_turns = 0;
 };
 
-constexpr std::size_t kGuard = 256;
+[[maybe_unused]] constexpr std::size_t kGuard = 256;
 constexpr std::uint8_t kGuardByte = 0xCB;
 constexpr std::uint8_t kRubbish = 0xA5;
 #ifdef __SANITIZE_ADDRESS__

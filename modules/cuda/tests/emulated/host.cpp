@@ -29,7 +29,7 @@ struct CUmemPoolHandle_st {
 namespace cleave::cuda::emulator {
 namespace {
 
-constexpr std::size_t kGuard = 256;
+[[maybe_unused]] constexpr std::size_t kGuard = 256;
 constexpr std::uint8_t kGuardByte = 0xCB;
 constexpr std::uint8_t kRubbish = 0xA5;
 #ifdef __SANITIZE_ADDRESS__
