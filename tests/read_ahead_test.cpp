@@ -27,6 +27,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
+// Of a cold file: on a busy machine the read that a look has started may be over before the look is.
+constexpr std::uint64_t kMostFound = 2 * ReadAhead::kChunk;
 constexpr char kStaysWarm[] = "the files of this directory cannot be dropped from the page cache";
 
 void wait_until_idle(const ReadAhead& ahead) {
@@ -111,15 +113,16 @@ TEST_F(ReadAheadTest, BytesOfAColdFileAreReadWhenTheWaitEnds) {
     if (!make_cold()) GTEST_SKIP() << kStaysWarm;
     const std::optional<std::uint64_t> before = bytes_read();
     ReadAhead ahead(*blob_, 0, kSize);
+    ASSERT_LE(ahead.found(), kMostFound);
     for (std::uint64_t offset = 0; offset < kSize; offset += kMiB) {
         const std::uint64_t end = std::min(offset + kMiB, kSize);
         ahead.wait_for(end);
         const std::optional<std::uint64_t> now = bytes_read();
         if (before && now) {
-            EXPECT_GE(*now - *before, end);
+            EXPECT_GE(*now - *before + ahead.found(), end);
         }
     }
-    expect_read(before, kSize);
+    expect_read(before, kSize - ahead.found());
 }
 
 TEST_F(ReadAheadTest, GoesNoFurtherThanAWindowAheadOfTheReaders) {
@@ -127,12 +130,13 @@ TEST_F(ReadAheadTest, GoesNoFurtherThanAWindowAheadOfTheReaders) {
     if (!make_cold()) GTEST_SKIP() << kStaysWarm;
     const std::optional<std::uint64_t> before = bytes_read();
     ReadAhead ahead(*blob_, 0, kSize);
+    ASSERT_LE(ahead.found(), kMostFound);
     for (const std::uint64_t reached : {0 * kMiB, 1 * kMiB, 16 * kMiB, 17 * kMiB, 40 * kMiB}) {
         if (reached > 0) ahead.wait_for(reached);
         wait_until_idle(ahead);
         const std::uint64_t chunks = (reached + ReadAhead::kWindow + ReadAhead::kChunk - 1) / ReadAhead::kChunk;
         EXPECT_EQ(ahead.there(), chunks * ReadAhead::kChunk) << reached;
-        expect_read(before, ahead.there());
+        expect_read(before, ahead.there() - ahead.found());
     }
     ahead.wait_for(kSize - ReadAhead::kWindow);
     wait_until_idle(ahead);

@@ -25,7 +25,7 @@ ReadAhead::ReadAhead(const Blob& blob, std::uint64_t begin, std::uint64_t end)
     file_.offset += begin;
     std::uint64_t there = bytes_.size() <= kChunk ? bytes_.size() : 0;
     while (there < bytes_.size() && is_chunk_cached(there)) there += kChunk;
-    there_ = there;
+    there_ = found_ = std::min(there, bytes_.size());
     if (there >= bytes_.size()) return;
     advise(0, bytes_.size(), MADV_SEQUENTIAL);
     try {

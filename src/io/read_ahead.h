@@ -54,6 +54,9 @@ public:
         if (there_.load(std::memory_order_relaxed) < bytes_.size()) wait(end);
     }
 
+    // How many bytes from `begin` on were taken to be in the page cache when this object was made. A look starts a
+    // read: of a cold file, a chunk counts when that read ends before the look does.
+    std::uint64_t found() const noexcept { return found_; }
     // How many bytes from `begin` on need no wait.
     std::uint64_t there() const noexcept { return there_.load(); }
     // Whether nothing more is read until wait_for() is called with a larger `end` than before. Any thread.
@@ -69,6 +72,7 @@ private:
 
     std::span<const std::uint8_t> bytes_;
     FileBehind file_;
+    std::uint64_t found_ = 0;
     std::atomic<std::uint64_t> reached_{0};           // the furthest `end` that was waited for
     std::atomic<std::uint64_t> there_{0};             // up to here there is nothing to wait for
     std::atomic<std::uint64_t> idle_at_{UINT64_MAX};  // the reached_ for which the whole window has been read
