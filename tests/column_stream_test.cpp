@@ -127,8 +127,6 @@ TEST(ColumnStream, HasTheValuesOfAllRecordsInOrder) {
             check(memory(text));
             check(std::make_shared<Input>(Input::open(path)));
             check(std::make_shared<Input>(Input::open(path, nullptr, Access::kRead)));
-            options.reads_mapping = false;
-            check(std::make_shared<Input>(Input::open(path)));
         }
     }
     const Pipe pipe(text, {4096});

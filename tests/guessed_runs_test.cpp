@@ -19,17 +19,15 @@ std::vector<std::uint64_t> begins_of(std::string_view text, const Dialect& diale
     GuessedRuns runs(bytes_of(text), {0, text.size()}, dialect, size);
     Walker walker(dialect, default_kernel(), 0);
     std::vector<std::uint64_t> begins;
-    RecordRun run(MemoryManager::open("system"));
     std::uint64_t end = 0;
     bool is_last = false;
     for (std::uint64_t number = 0; runs.next(number);) {
         EXPECT_FALSE(is_last);
         is_last = runs.is_last(number);
-        runs.find(number, walker, run);
-        EXPECT_EQ(run.place.offset, end);
-        EXPECT_EQ(run.bytes.data(), bytes_of(text).data() + end);
-        end += run.bytes.size();
-        begins.push_back(run.place.offset);
+        const BlobRange run = runs.find(number, walker);
+        EXPECT_EQ(run.offset, end);
+        end += run.size;
+        begins.push_back(run.offset);
     }
     EXPECT_EQ(end, text.size());
     EXPECT_TRUE(is_last || text.empty());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <regex>
 #include <vector>
@@ -116,7 +117,10 @@ std::string email_by_search(std::string_view value) {
         const std::string_view taken = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
         return taken.find(byte) == std::string_view::npos;
     };
-    if (!has_both || std::ranges::any_of(value.substr(at + 1), is_odd)) return mask_by_code_points(value, 0, 0, '*');
+    const std::string_view domain = has_both ? value.substr(at + 1) : "";
+    const std::string_view label = domain.substr(domain.find_last_of('.') + 1);  // npos + 1 is 0
+    const bool is_domain = !label.empty() && std::isalpha(static_cast<unsigned char>(label.front())) != 0;
+    if (!is_domain || std::ranges::any_of(domain, is_odd)) return mask_by_code_points(value, 0, 0, '*');
     return mask_by_code_points(value.substr(0, at), 0, 0, '*') + std::string(value.substr(at));
 }
 

@@ -41,8 +41,7 @@ struct ColumnStreamOptions {
     bool is_text = true;              // the columns are Utf8 and not Binary: see ArrowColumn
     bool accepts_open_quote = false;  // the rest of the input after a quote that is never closed is one record
     std::size_t page_size = std::size_t{1} << 20;  // bytes of the input in a batch, about; 1 .. kMaxBlockSize
-    bool reads_mapping = true;         // false: a mapped file is read by pread(), so no change of it can raise SIGBUS
-    std::optional<RecordRange> range;  // of a blob; nothing: all records but the header
+    std::optional<RecordRange> range;              // of a blob; nothing: all records but the header
 };
 
 // For one thread at a time; any thread may destroy it. From the first next() on it has threads of its

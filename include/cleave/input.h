@@ -117,7 +117,7 @@ public:
     std::span<const std::uint8_t> bytes() const;
 
     // The first `size` bytes of the input, or all of a shorter one. read() returns them again. Before any read(). Valid
-    // until the next call. Throws as Stream::peek() and Blob::lend().
+    // until the next call. A copy, which does not change with the file. Throws as Stream::peek() and Blob::lend().
     std::span<const std::uint8_t> peek(std::size_t size);
 
     // Streams only: as Stream::read().

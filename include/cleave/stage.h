@@ -52,6 +52,10 @@ struct StageOptions {
     // Columns by number need both: that the user gave the delimiter, and said whether there is a header.
     bool is_delimiter_given = true;
     bool is_header_given = true;
+    // Whether the user said what escapes a quote, or that nothing does. If not, and the dialect has no escape, a
+    // backslash before a quote in a quoted field is an error: many writers mean an escape by it, and then the field
+    // ends elsewhere.
+    bool is_escape_given = false;
 
     // Whether there is anything to do.
     bool is_empty() const { return !select && rules.empty() && !default_action && !forbid_mail && !forbid_card; }
@@ -127,7 +131,7 @@ public:
     // Appends the changed records of the block. Throws InputError for a value that the dialect cannot carry, and for a
     // forbidden value in a column that stays.
     void write(const RecordBlock& block);
-    // The header, or any record of which only columns are selected. It is one whole record.
+    // The header, one whole record: only its columns are selected. Throws InputError for a forbidden value.
     void write_unchanged(const RecordBlock& header);
     void append(std::span<const std::uint8_t> bytes);
 

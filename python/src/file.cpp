@@ -230,13 +230,13 @@ ColumnStream File::select(const Selection& selection) {
     options.has_header = settings_.has_header;
     if (selection.columns) options.columns.emplace(*selection.columns);
     for (const auto& [text, origin] : selection.rules) options.rules.rules.push_back({text, origin});
+    options.rules.is_escape_given = settings_.is_escape_given;
     options.keys = selection.keys;
     options.layout.empty_is_null = selection.empty_is_null;
     options.layout.missing_is_null = selection.missing_is_null;
     options.is_text = selection.is_text;
     options.accepts_open_quote = settings_.accepts_open_quote;
     options.page_size = selection.page_size;
-    options.reads_mapping = is_memory_;
     options.range = selection.range;
     std::optional<ColumnStream> stream;
     run([&] {

@@ -22,6 +22,7 @@ struct Settings {
     DialectOptions dialect;
     bool has_header = true;
     bool accepts_open_quote = false;
+    bool is_escape_given = false;  // see StageOptions
     unsigned threads = 1;
 };
 

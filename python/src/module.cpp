@@ -77,6 +77,7 @@ Settings settings_of(const std::optional<std::string>& preset) {
         throw std::invalid_argument("dialect: '" + *preset + "' is none of " + names);
     }
     settings.dialect = *options;
+    settings.is_escape_given = true;
     return settings;
 }
 
@@ -90,6 +91,7 @@ void set(Settings& settings, const std::string& option, const std::string& value
         dialect.quote = byte_of("quote", value, true);
     } else if (option == "escape") {
         dialect.escape = byte_of("escape", value, true);
+        settings.is_escape_given = true;
     } else if (option == "escape_scope") {
         dialect.escape_scope = value_of(kScopes, "escape_scope", value);
     } else if (option == "quoting") {

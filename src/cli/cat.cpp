@@ -104,8 +104,8 @@ void print_all(Context& context, OpenInput& opened) {
     input.throw_if_changed();
 }
 
-// Through the rules. Returns false if the rules change nothing, and nothing was printed.
-bool print_staged(Context& context, OpenInput& opened) {
+// Through the rules. Also where they change nothing: whoever names columns is told of a record that has others.
+void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     Input& input = opened.input;
     if (arguments.cat_piece != 0 && input.is_stream()) {
@@ -116,7 +116,6 @@ bool print_staged(Context& context, OpenInput& opened) {
     context.header_records = staging.header_records();
     Diagnostics(context).take(staging.stage());
     const std::string& report_path = arguments.output.report;
-    if (!staging.changes_input() && report_path.empty()) return false;
     std::optional<LoneFile> report;
     if (!report_path.empty()) report.emplace(report_path, input);
     std::uint64_t size = 0;
@@ -136,7 +135,6 @@ bool print_staged(Context& context, OpenInput& opened) {
         report->publish(stage_report(staging.stage(), staging.counts(), facts, 1));
         report->commit();
     }
-    return true;
 }
 
 }  // namespace
@@ -149,8 +147,9 @@ void run_cat(Context& context) {
         return;
     }
     with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
-        if (!context.arguments.stage.options.is_empty() && print_staged(context, opened)) return;
-        if (context.arguments.range) {
+        if (!context.arguments.stage.options.is_empty()) {
+            print_staged(context, opened);
+        } else if (context.arguments.range) {
             print_range(context, opened);
         } else if (context.arguments.cat_piece != 0) {
             print_piece(context, opened);

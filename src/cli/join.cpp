@@ -54,6 +54,14 @@ public:
         if (file_) return file_->descriptor();
         return stream_.is_open() ? stream_.get() : STDOUT_FILENO;
     }
+    // To be called before anything of another piece is written: the file is for those who can read all of them.
+    void narrow(const Input& piece) {
+        if (!file_) return;
+        const mode_t mode = stat_of(file_->descriptor(), path_).st_mode & kAllBits;
+        const mode_t wanted = mode & piece.identity().permissions;
+        if (wanted != mode && ::fchmod(file_->descriptor(), wanted) != 0) throw_errno(path_);
+    }
+
     std::string name() const { return path_.empty() ? "write error" : path_; }
 
     void commit() {
@@ -65,6 +73,8 @@ public:
     }
 
 private:
+    static constexpr mode_t kAllBits = S_IRWXU | S_IRWXG | S_IRWXO;
+
     void require_other_file(const std::vector<ListedPiece>& pieces) const {
         struct stat there;
         if (::stat(path_.c_str(), &there) != 0) return;
@@ -142,7 +152,7 @@ public:
         const std::vector<ListedPiece>& pieces = context_.arguments.pieces.pieces;
         if (pieces.empty()) return;
         require_files(pieces);
-        // Open to the end: what is written gets its permissions.
+        // Open to the end: what is written gets its permissions, and is narrowed by those of the others.
         context_.path = pieces.front().path;
         Input first = Input::open(context_.path, &cancellation_);
         output_.emplace(context_.arguments, first, pieces);
@@ -150,6 +160,7 @@ public:
         for (const ListedPiece& piece : std::span(pieces).subspan(1)) {
             context_.path = piece.path;
             Input input = Input::open(piece.path, &cancellation_);
+            output_->narrow(input);
             append(input, piece);
         }
         output_->commit();

@@ -116,7 +116,9 @@ void take_header(const Given& given, Arguments& arguments) {
 void take_quotes(const Given& given, Dialect& dialect) {
     if (const auto quote = given.byte("quote")) dialect.quote = quote;
     if (given.has("no-quote")) dialect.quote.reset();
-    if (const auto escape = given.byte("escape")) dialect.escape = escape;
+    if (const std::string* escape = given.text("escape")) {
+        dialect.escape = *escape == "none" ? std::nullopt : given.byte("escape");
+    }
     if (const auto scope = given.choice("escape-scope", kEscapeScopes)) {
         if (!dialect.escape) throw UsageError("--escape-scope needs an --escape");
         dialect.escape_scope = *scope;

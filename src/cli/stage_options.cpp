@@ -105,6 +105,7 @@ void take_stage(const Given& given, Arguments& arguments) {
     take_rules(given, options);
     options.is_delimiter_given = !arguments.dialect.sniff_delimiter;
     options.is_header_given = given.has("header") || given.has("no-header");
+    options.is_escape_given = given.has("escape") || given.has("dialect");
     options.only_counts_forbidden = arguments.verb == Verb::kCheck;
     arguments.key_sources = given.all("key");
     take_report(given, arguments);

@@ -61,7 +61,7 @@ struct Input::Impl {
     std::uint64_t left_out = 0;                    // bytes at the end of a snapshot
     std::uint64_t consumed = 0;                    // by a stream that was spooled
     Compression compression = Compression::kNone;  // of a stream that was spooled
-    std::vector<std::uint8_t> peeked;              // bytes of a blob that is not mapped
+    std::vector<std::uint8_t> peeked;              // of a blob
     std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
@@ -201,7 +201,11 @@ void Input::leave_out(std::uint64_t size) {
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_stream()) return impl_->stream->peek(size);
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(size, impl_->blob->size()));
-    return impl_->blob->lend(0, there, impl_->peeked);
+    // A copy: what is recognised in these bytes is used with them again, and a mapping may change in between.
+    if (impl_->peeked.size() < there) impl_->peeked.resize(there);
+    const std::span<std::uint8_t> bytes = std::span(impl_->peeked).first(there);
+    impl_->blob->read(0, bytes);
+    return bytes;
 }
 
 std::span<const std::uint8_t> Input::read() { return stream().read(); }

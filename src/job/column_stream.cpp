@@ -1,6 +1,6 @@
 // The pipeline of cleave/column_stream.h. Threads work on one sequence of pages, in slots (see base/ordered.h):
 //
-//   pull   the next page: a run of whole records, copied from a file or a stream, or a view of memory
+//   pull   the next page: a run of whole records, copied from the input
 //   work   change the records by the rules, find their fields, lay out the columns
 //   emit   put the batch into a queue, from which next() takes it
 //
@@ -30,6 +30,7 @@
 #include "cleave/kernel.h"
 #include "dialect/contract.h"
 #include "fields/column_pool.h"
+#include "job/batch_check.h"
 #include "job/input_cancellation.h"
 #include "job/input_head.h"
 #include "job/record_blocks.h"
@@ -178,6 +179,8 @@ struct ColumnStream::State {
     Place emitted;                        // where the next record to be emitted begins
     std::optional<GuessedReads> guessed;  // while no guess was wrong
     std::optional<RecordRuns> runs;       // else
+    std::optional<BatchCheck> check;      // with rules
+    std::optional<BatchTrail> trail;      // likewise; of what was emitted
     std::optional<StreamClaim> claim;     // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
@@ -221,6 +224,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     for (const std::size_t number : wanted) names.push_back(name_of(number, values, options.has_header));
     const bool has_rules = !options.rules.is_empty();
     if (has_rules && fields > 0) {
+        refuse_marked_quote(head, dialect);
         options.rules.select = RuleText{list_of(wanted), "columns"};
         stage.emplace(options.rules, dialect, head.sample, options.has_header, options.keys.get());
         staged_fields = wanted.size();
@@ -228,6 +232,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         columns.push_back({has_rules ? i : wanted[i], names[i], options.is_text});
     }
+    if (stage) check.emplace(*input, BatchCheck::Reads::kFile);
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
     const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
@@ -235,6 +240,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
 
     emitted = {head.bytes.size(), head.records};
     if (input->is_stream()) {
+        if (check) trail.emplace(*check, emitted.offset, head.bytes);
         runs.emplace(*input, emitted, dialect, kernel, run_options());
         return;
     }
@@ -249,6 +255,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         emitted = wanted_range.begin;
         range = {begin, wanted_range.size};
     }
+    if (check) trail.emplace(*check, emitted.offset, head.bytes);
     if (has_rules) {
         runs.emplace(*input, range, emitted.record, dialect, kernel, run_options());
     } else {
@@ -258,7 +265,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
 
 RunOptions ColumnStream::State::run_options() const {
     const std::uint64_t longest = options.rules.is_empty() ? kMaxRecordLimit : options.rules.max_record;
-    return {options.page_size, longest, nullptr, memory, options.reads_mapping};
+    return {options.page_size, longest, nullptr, memory};
 }
 
 ColumnStream::State::~State() {
@@ -318,6 +325,7 @@ void ColumnStream::State::Slot::work() {
             if (!error.place()) throw;
             throw InputError(error.what(), begin_of(error.place()->record));
         }
+        state_.check->compare(run_.place.offset, run_.bytes);
     } else {
         lay_out(run_.bytes);
     }
@@ -325,6 +333,7 @@ void ColumnStream::State::Slot::work() {
 }
 
 void ColumnStream::State::Slot::emit() {
+    if (state_.trail) state_.trail->take(run_.bytes);
     Place& place = state_.emitted;
     place = {place.offset + run_.bytes.size(), place.record + static_cast<std::uint64_t>(batch_.get()->length)};
     state_.put(std::move(batch_));

@@ -58,11 +58,12 @@ DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& c
       choice_(choice),
       shape_{kRunsOfCpu * options.run_size * kRunsOfPage, kRunsOfCpu * options.run_size},
       threads_(options.threads),
+      memory_(std::move(memory)),
       program_(DeviceProgram::make(stage)),
       use_(!program_              ? Use::kLeft
            : choice_.has_choice() ? Use::kUndecided
                                   : Use::kTaken),
-      worker_(stage, kernel, std::move(memory)) {
+      worker_(stage, kernel, memory_) {
     if (!program_) choice_.remark("stage: the CPU, because no device reads a dialect with escapes");
 }
 
@@ -99,7 +100,8 @@ bool DeviceLane::run(PageSource& pages, const Emit& emit) {
     }
     in_flight_.clear();
     failure_ = nullptr;
-    PagesAhead ahead(pages, *context, threads_);
+    PagesAhead ahead(pages, *context, threads_, memory_,
+                     [this](std::span<const std::uint8_t> bytes) { return program_->is_for_cpu(bytes); });
     bool is_done = false;
     try {
         is_done = stream(ahead, *context, emit);
@@ -182,7 +184,7 @@ void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
         throw;
     }
     if (page.is_guessed && !page.is_last && !is_terminated) throw DoubtfulRun();
-    emit({worker_.written(), worker_.starts(), worker_.counts(), page.place.offset, page.bytes.size()});
+    emit({worker_.written(), worker_.starts(), worker_.counts(), page.place.offset, page.bytes});
     note_emitted(page.bytes.size(), worker_.starts().size());
     worker_.release();
 }
@@ -203,7 +205,7 @@ void DeviceLane::take(const StagedRecords& records, const Emit& emit) {
         add_rule_counters(counters.subspan(2 + 5 * i, 5), counts_.rules[i]);
     }
     const std::uint8_t* const bytes = records.bytes ? records.bytes->data() : nullptr;
-    emit({{bytes, records.size}, starts_, counts_, page.place.offset, page.bytes.size(), true});
+    emit({{bytes, records.size}, starts_, counts_, page.place.offset, page.bytes, true});
     note_emitted(page.bytes.size(), records.records);
 }
 

@@ -64,7 +64,7 @@ public:
         std::span<const std::uint64_t> starts;  // where in `bytes` each begins
         const StageCounts& counts;              // of these
         std::uint64_t offset = 0;               // of the records they were made of, in the input
-        std::uint64_t input_size = 0;           // likewise
+        std::span<const std::uint8_t> input;    // these records
         bool is_by_device = false;              // not by the CPU
     };
     using Emit = std::function<void(const Written& written)>;
@@ -93,6 +93,7 @@ private:
     DeviceChoice& choice_;
     const PageShape shape_;
     const unsigned threads_;
+    const std::shared_ptr<MemoryManager> memory_;
     const std::shared_ptr<DeviceProgram> program_;  // null: the stage is for the CPU alone
 
     mutable std::mutex use_mutex_;

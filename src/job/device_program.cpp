@@ -1,12 +1,15 @@
 #include "job/device_program.h"
 
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "offload/device.h"
+#include "stage/ambiguous.h"
 #include "stage/flatten.h"
+#include "stage/program.h"
 
 namespace cleave {
 namespace {
@@ -55,7 +58,15 @@ std::shared_ptr<DeviceProgram> DeviceProgram::make(const Stage& stage) {
     const std::optional<ParseMarkup> markup = parse_markup(stage.dialect());
     std::optional<SecretMemory> flat = flatten(stage);
     if (!markup || !flat) return nullptr;
-    return std::shared_ptr<DeviceProgram>(new DeviceProgram(std::move(*flat), *markup));
+    std::shared_ptr<DeviceProgram> made(new DeviceProgram(std::move(*flat), *markup));
+    if (stage.program().refuses_backslash) made->quote_ = stage.dialect().quote;
+    made->has_keys_ = !stage.program().uses.uses().empty();
+    return made;
+}
+
+bool DeviceProgram::is_for_cpu(std::span<const std::uint8_t> bytes) const noexcept {
+    if (quote_ && has_escaped_quote(bytes, *quote_)) return true;
+    return has_keys_ && !bytes.empty() && std::memchr(bytes.data(), 0xFF, bytes.size()) != nullptr;
 }
 
 bool DeviceProgram::open(Device& device) {
@@ -70,7 +81,7 @@ bool DeviceProgram::open(Device& device) {
 StagedRecords DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
     StagedRecords records;
     records.page = page;
-    records.is_for_cpu = !open(stream.device());
+    records.is_for_cpu = page.is_for_cpu || !open(stream.device());
     if (records.is_for_cpu) return records;
     StageMemory memory(stream);
     const DeviceStageMemory face = memory.face();

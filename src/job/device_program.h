@@ -1,7 +1,10 @@
 // A stage that is ready to run on a device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "cleave/device.h"
 #include "cleave/stage.h"
@@ -21,6 +24,10 @@ public:
     DeviceProgram& operator=(const DeviceProgram&) = delete;
     ~DeviceProgram();
 
+    // Whether records with these bytes are for the CPU, because the stage may refuse them for what no device looks at.
+    // Any thread.
+    bool is_for_cpu(std::span<const std::uint8_t> bytes) const noexcept;
+
     // Runs the stage on a page that is on the device. Waits for the stream. Throws DeviceError.
     StagedRecords run(DeviceStream& stream, const RecordPage& page);
 
@@ -30,6 +37,8 @@ private:
     bool open(Device& device);  // false if the device has no stages
 
     SecretMemory flat_;
+    std::optional<std::uint8_t> quote_;  // if a backslash before it is refused
+    bool has_keys_ = false;
     const ParseMarkup markup_;
     const DeviceStageEntry* entry_ = nullptr;
     DeviceStageState* state_ = nullptr;

@@ -70,4 +70,11 @@ InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::
     }
 }
 
+void refuse_marked_quote(const InputHead& head, const Dialect& dialect) {
+    const bool is_marked = !head.has_header && bom_size(head.bytes) > 0;
+    if (!is_marked || head.sample.empty() || head.sample.front() != dialect.quote) return;
+    throw InputError("a quote behind a byte order mark, which readers take for plain data or for an opening quote",
+                     head.sample_place);
+}
+
 }  // namespace cleave

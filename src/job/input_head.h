@@ -28,4 +28,8 @@ struct InputHead {
 // Does not move the input. Throws as Input::peek(), and InputError for a record longer than `max_record`.
 InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::uint64_t max_record);
 
+// For rules. Throws InputError where an input without a header begins with a byte order mark and a quote: readers
+// differ in whether that quote opens a field, and so in where the field ends.
+void refuse_marked_quote(const InputHead& head, const Dialect& dialect);
+
 }  // namespace cleave

@@ -143,14 +143,12 @@ private:
         observer_.spooled(input_.blob().size());
     }
 
-    // Makes the staging if there is a stage that changes anything.
+    // Rules that change nothing are no exception: a record with other columns is refused, and so are bytes that readers
+    // may read differently.
     void compile_stage() {
         if (!has_rules()) return;
         staging_ = std::make_unique<Staging>(input_, dialect(), policy_, job_.stage, job_.execution);
         observer_.compiled(staging_->stage(), staging_->header_records());
-        // What becomes of a stream is written to a file for pieces by value, even if it is the same.
-        const bool is_needed = staging_->changes_input() || (policy_.by && input_.is_stream());
-        if (!is_needed && output_.report.empty()) return staging_.reset();
         if (!policy_.by) reports_.set_starts_follow();
     }
 

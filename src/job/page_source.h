@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cleave/memory.h"
@@ -35,12 +36,12 @@ public:
     virtual std::optional<RecordPage> next() = 0;
 };
 
-// Pages of exact runs, of about `size` bytes. Those of a mapping follow one another in memory; others are copied.
+// Pages of exact runs, of about `size` bytes.
 class GatheredPages final : public PageSource {
 public:
-    // `runs` must outlive the source. `memory`, for copies, is not null.
-    GatheredPages(RecordRuns& runs, bool are_mapped, std::size_t size, std::shared_ptr<MemoryManager> memory)
-        : runs_(runs), are_mapped_(are_mapped), size_(size), memory_(std::move(memory)) {}
+    // `runs` must outlive the source. `memory` is not null.
+    GatheredPages(RecordRuns& runs, std::size_t size, std::shared_ptr<MemoryManager> memory)
+        : runs_(runs), size_(size), memory_(std::move(memory)) {}
 
     // Throws what the runs throw, once the runs before that were passed on.
     std::optional<RecordPage> next() override;
@@ -49,28 +50,27 @@ private:
     bool pull(RecordRun& run, bool is_first_of_page);
 
     RecordRuns& runs_;
-    const bool are_mapped_;
     const std::size_t size_;
     const std::shared_ptr<MemoryManager> memory_;
     std::exception_ptr failure_;  // of the runs
 };
 
-// Pages of a mapped range, which begins and ends with a record. Their runs are guessed. Nobody reads the bytes before
-// the pages are used, so several threads can copy a page.
+// Pages of a mapped range, which begins and ends with a record. Their runs are guessed. The bytes are those of the
+// mapping, which others may write to: see PagesAhead, whose threads copy them.
 class GuessedPages final : public PageSource {
 public:
     // `input` must outlive the source.
     GuessedPages(Input& input, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape);
 
-    // Throws InputChangedError.
+    // Throws InputChangedError, DoubtfulRun.
     std::optional<RecordPage> next() override;
 
 private:
+    const std::span<const std::uint8_t> blob_;
     GuessedRuns guessed_;
     ReadAhead ahead_;
     Walker walker_;
     const std::uint64_t end_;
-    RecordRun run_;
     const std::size_t runs_of_page_;
 };
 

@@ -1,12 +1,14 @@
 #include "job/pages_ahead.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "base/parallel.h"
+#include "memory/value_buffer.h"
 
 namespace cleave {
 namespace {
@@ -17,36 +19,55 @@ constexpr std::size_t kAhead = 1;
 // A thread copies about 10 GB/s, and the link to a device takes 25 to 55.
 constexpr unsigned kMostThreads = 6;
 
-// What a thread copies at a time.
+// What a thread copies at a time. What was copied is looked at while it is in the cache.
 constexpr std::size_t kCopySize = std::size_t{1} << 20;
-
-void copy_by_threads(void* to, std::span<const std::uint8_t> from, unsigned threads) {
-    parallel_for((from.size() + kCopySize - 1) / kCopySize, threads, [&](std::size_t i) {
-        const auto part = from.subspan(i * kCopySize, std::min(kCopySize, from.size() - i * kCopySize));
-        std::memcpy(static_cast<std::uint8_t*>(to) + i * kCopySize, part.data(), part.size());
-    });
-}
 
 }  // namespace
 
-PagesAhead::PagesAhead(PageSource& source, Context& context, unsigned threads)
-    : source_(source), context_(context), threads_(std::min(threads, kMostThreads)) {
+PagesAhead::PagesAhead(PageSource& source, Context& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
+                       IsForCpu is_for_cpu)
+    : source_(source),
+      context_(context),
+      threads_(std::min(threads, kMostThreads)),
+      memory_(std::move(memory)),
+      is_for_cpu_(std::move(is_for_cpu)) {
     try {
         reader_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     } catch (const std::system_error&) {  // a limit on threads is no reason to fail
     }
 }
 
-// Without pinned memory the page stays where it is.
+// By several threads. Returns whether the page is for the CPU.
+bool PagesAhead::copy(std::uint8_t* to, std::span<const std::uint8_t> from) const {
+    std::atomic<bool> is_for_cpu = false;
+    parallel_for((from.size() + kCopySize - 1) / kCopySize, threads_, [&](std::size_t i) {
+        const auto part = from.subspan(i * kCopySize, std::min(kCopySize, from.size() - i * kCopySize));
+        std::uint8_t* const copied = to + i * kCopySize;
+        std::memcpy(copied, part.data(), part.size());
+        if (is_for_cpu_({copied, part.size()})) is_for_cpu = true;
+    });
+    return is_for_cpu;
+}
+
+// Without pinned memory a page stays where it is, unless others may write there.
 std::optional<RecordPage> PagesAhead::read() {
     std::optional<RecordPage> page = source_.next();
     if (!page) return page;
-    const std::shared_ptr<Memory> block = context_.borrow_pinned(page->bytes.size());
-    if (!block) return page;
-    copy_by_threads(block->data(), page->bytes, threads_);
-    page->bytes = {block->data(), page->bytes.size()};
-    page->owner = block;
-    page->is_pinned = true;
+    const auto move_to = [&](std::uint8_t* to, std::shared_ptr<const void> owner) {
+        page->is_for_cpu = copy(to, page->bytes);
+        page->bytes = {to, page->bytes.size()};
+        page->owner = std::move(owner);
+    };
+    if (const std::shared_ptr<Memory> block = context_.borrow_pinned(page->bytes.size())) {
+        move_to(block->data(), block);
+        page->is_pinned = true;
+    } else if (!page->owner) {
+        const auto buffer = std::make_shared<ValueBuffer>(memory_);
+        buffer->reserve(page->bytes.size());
+        move_to(buffer->data(), buffer);
+    } else {
+        page->is_for_cpu = is_for_cpu_(page->bytes);
+    }
     return page;
 }
 

@@ -1,14 +1,17 @@
-// Pages that are read before they are asked for, into pinned memory: while the device works on one page, the next one
-// is read and copied. A page is copied by several threads, because one thread copies more slowly than the link to the
-// device.
+// Pages that are read before they are asked for, into memory that nobody else can change, pinned where the device has
+// such: while the device works on one page, the next one is read and copied. A page is copied by several threads,
+// because one thread copies more slowly than the link to the device.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <thread>
 
@@ -19,9 +22,13 @@ namespace cleave {
 
 class PagesAhead final : public PageSource {
 public:
-    // `source` and `context` must outlive this object. `threads` is at least 1. Where the system refuses a thread,
-    // pages are read when they are asked for.
-    PagesAhead(PageSource& source, Context& context, unsigned threads);
+    // Whether a page with these bytes is for the CPU. Any thread.
+    using IsForCpu = std::function<bool(std::span<const std::uint8_t> bytes)>;
+
+    // `source` and `context` must outlive this object. `threads` is at least 1; `memory`, for copies that are not
+    // pinned, is not null. Where the system refuses a thread, pages are read when they are asked for.
+    PagesAhead(PageSource& source, Context& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
+               IsForCpu is_for_cpu);
     ~PagesAhead() override { stop(); }
 
     // Throws what the source throws.
@@ -32,11 +39,14 @@ public:
 
 private:
     std::optional<RecordPage> read();
+    bool copy(std::uint8_t* to, std::span<const std::uint8_t> from) const;
     void run(const std::stop_token& stop);
 
     PageSource& source_;
     Context& context_;
     const unsigned threads_;
+    const std::shared_ptr<MemoryManager> memory_;
+    const IsForCpu is_for_cpu_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::deque<RecordPage> read_;  // guarded by mutex_, as all that follows

@@ -4,9 +4,10 @@
 //   work   find its fields; write the changed records to memory, or only measure them
 //   emit   pass them on, in order
 //
-// Runs of a mapping are guessed (see scan/guessed_runs.h). If a fault is found in such a run, one thread reads on from
-// its start, in order. It reports the fault with its record; if there is no fault, the end of the run was guessed
-// wrong.
+// Runs of a mapping are guessed (see scan/guessed_runs.h), and copied before anything is decided from them. If a fault
+// is found in such a run, one thread reads on from its start, in order. It reports the fault with its record; if there
+// is no fault, the end of the run was guessed wrong. Before a run is passed on, it is compared with the file again (see
+// job/batch_check.h).
 #include "job/record_lane.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "job/run_keys.h"
 #include "scan/contract.h"
 #include "scan/guessed_runs.h"
+#include "scan/private_bytes.h"
 #include "scan/record_runs.h"
 #include "scan/walker.h"
 
@@ -89,13 +91,15 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
       stage_(stage),
       execution_(execution),
       kernel_(checked_kernel(execution)),
-      memory_(MemoryManager::or_default(execution.memory)) {
+      memory_(MemoryManager::or_default(execution.memory)),
+      check_(input, BatchCheck::Reads::kMapping) {
     const Borrowed worker(*this);
     worker->append(head.prefix());
     if (head.has_header && !head.record().empty()) {
         worker->write_unchanged(worker->read(head.record(), {head.record_begin, head.records - 1}, true));
     }
     header_.assign(worker->written().begin(), worker->written().end());
+    counts_ = worker->counts();
     if (execution.offload) {
         device_ = std::make_unique<DeviceLane>(stage, kernel_, *execution.offload, memory_,
                                                DeviceLane::Options{run_options().size, execution.threads});
@@ -122,8 +126,9 @@ struct RecordLane::Consumer {
 struct RecordLane::Pass {
     RecordLane& lane;
     const Consumer& consumer;
-    Place& emitted;          // where the next record to be emitted begins
-    Meter* meter = nullptr;  // gets the bytes that are emitted
+    Place& emitted;     // where the next record to be emitted begins
+    BatchTrail& trail;  // of what was emitted
+    Meter* meter;       // gets the bytes that are emitted; may be null
     std::optional<GuessedRuns> guessed;
     std::optional<ReadAhead> ahead;  // with `guessed`
     std::optional<RecordRuns> in_order;
@@ -149,6 +154,7 @@ public:
     void emit();
 
 private:
+    void find_guessed();
     bool take_blocks();
 
     Pass& pass_;
@@ -167,17 +173,29 @@ void RecordLane::Slot::work() {
     sizes_.clear();
     if (!pass_.guessed) {
         take_blocks();
-        return;
+        pass_.lane.check_.compare(run_.place.offset, run_.bytes);
+    } else {
+        find_guessed();
+        bool is_sound = false;
+        try {
+            is_sound = take_blocks() || pass_.guessed->is_last(number_);
+        } catch (const InputError&) {  // is_sound is false
+        }
+        if (!is_sound) throw DoubtfulRun();
     }
-    if (!walker_) walker_ = std::make_unique<Walker>(pass_.lane.stage_.dialect(), pass_.lane.kernel_, 0);
+}
+
+void RecordLane::Slot::find_guessed() {
+    RecordLane& lane = pass_.lane;
+    if (!walker_) walker_ = std::make_unique<Walker>(lane.stage_.dialect(), lane.kernel_, 0);
     pass_.ahead->wait_for(pass_.guessed->reach(number_));
-    pass_.guessed->find(number_, *walker_, run_);
-    bool is_sound = false;
-    try {
-        is_sound = take_blocks() || pass_.guessed->is_last(number_);
-    } catch (const InputError&) {  // is_sound is false
-    }
-    if (!is_sound) throw DoubtfulRun();
+    const BlobRange found = pass_.guessed->find(number_, *walker_);
+    run_.place = {found.offset, 0};
+    run_.copy.reserve(static_cast<std::size_t>(found.size));
+    const std::span<std::uint8_t> bytes(run_.copy.data(), static_cast<std::size_t>(found.size));
+    copy_bytes(lane.input_.blob(), found.offset, bytes);
+    lane.check_.compare(found.offset, bytes);
+    run_.bytes = bytes;
 }
 
 // False if the last record has no terminator.
@@ -209,10 +227,10 @@ bool RecordLane::Slot::take_blocks() {
 
 void RecordLane::Slot::emit() {
     RecordLane& lane = pass_.lane;
-    if (!lane.input_.is_stream()) lane.input_.blob().throw_if_lost();
     Place& place = pass_.emitted;
     // Two guesses of one place differ only if the bytes have changed.
     if (pass_.guessed && run_.place.offset != place.offset) throw InputChangedError();
+    pass_.trail.take(run_.bytes);
     if (pass_.consumer.take != nullptr) {
         (*pass_.consumer.take)(worker_->written(), worker_->starts());
         const std::scoped_lock lock(lane.mutex_);
@@ -247,14 +265,15 @@ bool RecordLane::uses_device(const Consumer& consumer, DeviceLane::Use use) cons
 }
 
 // False if the CPU is to take the pages that are left.
-bool RecordLane::write_on_device(PageSource& pages, Place& at, const Take& take, Meter* meter) {
+bool RecordLane::write_on_device(PageSource& pages, Place& at, BatchTrail& trail, const Take& take, Meter* meter) {
     return device_->run(pages, [&](const DeviceLane::Written& written) {
-        if (!input_.is_stream()) input_.blob().throw_if_lost();
         if (written.offset != at.offset) throw InputChangedError();
+        check_.compare(written.offset, written.input, execution_.threads);
+        trail.take(written.input);
         take(written.bytes, written.starts);
         at.record += written.starts.size();
-        at.offset += written.input_size;
-        if (meter != nullptr) meter->scanned += written.input_size;
+        at.offset += written.input.size();
+        if (meter != nullptr) meter->scanned += written.input.size();
         const std::scoped_lock lock(mutex_);
         counts_ += written.counts;
     });
@@ -288,20 +307,21 @@ Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned thre
     Place at{range.offset, record};
     const std::uint64_t end = range.offset + range.size;
     const RunOptions options = run_options();
+    BatchTrail trail(check_, at.offset, head_.bytes);
     unsigned doubts = 0;
     while (at.offset < end) {
         const BlobRange rest{at.offset, end - at.offset};
         const bool is_guessed = input_.is_mapped() && doubts < kMostDoubts;
-        Pass pass{*this, consumer, at, meter, {}, {}, {}};
+        Pass pass{*this, consumer, at, trail, meter, {}, {}, {}};
         try {
             if (uses_device(consumer, DeviceLane::Use::kTaken)) {
                 if (is_guessed) {
                     GuessedPages pages(input_, rest, stage_.dialect(), kernel_, device_->shape());
-                    write_on_device(pages, at, *consumer.take, meter);
+                    write_on_device(pages, at, trail, *consumer.take, meter);
                 } else {
                     RecordRuns runs(input_, rest, at.record, stage_.dialect(), kernel_, options);
-                    GatheredPages pages(runs, input_.is_mapped(), device_->shape().size, memory_);
-                    write_on_device(pages, at, *consumer.take, meter);
+                    GatheredPages pages(runs, device_->shape().size, memory_);
+                    write_on_device(pages, at, trail, *consumer.take, meter);
                 }
                 continue;
             }
@@ -333,6 +353,7 @@ Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned thre
             pass.run(threads);
         }
     }
+    trail.end();
     return at;
 }
 
@@ -344,9 +365,10 @@ void RecordLane::write_all(const Take& take) {
         return;
     }
     Place at{head_.bytes.size(), head_.records};
+    BatchTrail trail(check_, at.offset, head_.bytes);
     RunOptions options = run_options();
     options.meter = execution_.meter;
-    Pass pass{*this, consumer, at, nullptr, {}, {}, {}};
+    Pass pass{*this, consumer, at, trail, nullptr, {}, {}, {}};
     pass.in_order.emplace(input_, at, stage_.dialect(), kernel_, options);
     for (std::uint64_t runs = kTimedRuns; uses_device(consumer, DeviceLane::Use::kUndecided); runs *= 2) {
         const std::uint64_t begin = at.offset;
@@ -354,8 +376,8 @@ void RecordLane::write_all(const Take& take) {
         if (at.offset == begin) return;
     }
     if (uses_device(consumer, DeviceLane::Use::kTaken)) {
-        GatheredPages pages(*pass.in_order, false, device_->shape().size, memory_);
-        if (write_on_device(pages, at, take, nullptr)) return;
+        GatheredPages pages(*pass.in_order, device_->shape().size, memory_);
+        if (write_on_device(pages, at, trail, take, nullptr)) return;
     }
     pass.left = ~std::uint64_t{0};
     pass.run(execution_.threads);

@@ -14,7 +14,7 @@
 #include "cleave/plan.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"
-#include "io/copy.h"
+#include "job/batch_check.h"
 #include "job/device_lane.h"
 #include "job/input_head.h"
 #include "job/measuring_cutter.h"
@@ -62,7 +62,7 @@ private:
 
     Place pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer, Meter* meter);
     bool uses_device(const Consumer& consumer, DeviceLane::Use use) const;
-    bool write_on_device(PageSource& pages, Place& at, const Take& take, Meter* meter);
+    bool write_on_device(PageSource& pages, Place& at, BatchTrail& trail, const Take& take, Meter* meter);
     void try_cpu(Pass& pass, unsigned threads, std::uint64_t runs, std::optional<std::uint64_t> end);
     RunOptions run_options() const;
     BlobRange body() const;
@@ -74,6 +74,7 @@ private:
     const Kernel& kernel_;
     const std::shared_ptr<MemoryManager> memory_;
     std::vector<std::uint8_t> header_;
+    BatchCheck check_;
     std::uint64_t records_ = 0;
     std::unique_ptr<RecordIndex> index_;
     std::unique_ptr<DeviceLane> device_;  // null: the CPU alone

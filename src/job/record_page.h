@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,13 +33,11 @@ struct RecordPage {
     std::shared_ptr<const std::vector<PageRun>> runs;  // of the page that was gathered, and one that begins at its end
     std::size_t first = 0;
     std::size_t last = 0;
-    std::shared_ptr<const void> owner;        // of the bytes, unless they are of a mapping
+    std::shared_ptr<const void> owner;        // of the bytes; null: they are of a mapping, which others may write to
     bool is_pinned = false;                   // the bytes are in pinned memory
+    bool is_for_cpu = false;                  // the device would not see what is wrong with them
     std::shared_ptr<const Memory> on_device;  // the same bytes; null on the host
 };
-
-// Runs that were guessed are not whole records, or have a fault.
-class DoubtfulRun : public std::exception {};
 
 // What a stage wrote. On the device only `page` and `is_for_cpu` may be used.
 struct StagedRecords {

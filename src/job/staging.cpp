@@ -22,6 +22,7 @@ InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, co
 
 // Throws InputError with the place in the input.
 Stage stage_of(const InputHead& head, const Dialect& dialect, const StageJob& job) {
+    refuse_marked_quote(head, dialect);
     try {
         return {job.options, dialect, head.sample, head.has_header, job.keys};
     } catch (const InputError& error) {
@@ -77,7 +78,6 @@ Staging::Staging(Input& input, const Dialect& dialect, const Policy& policy, con
       execution_(execution),
       head_(head_of(input, dialect, policy, job, execution)),
       stage_(stage_of(head_, dialect, job)),
-      changes_input_(!stage_.is_identity()),
       key_(key_of(policy, head_, stage_)),
       lane_(input, head_, stage_, execution) {
     even_.together.reset();

@@ -27,8 +27,6 @@ public:
             const Execution& execution);
 
     const Stage& stage() const { return stage_; }
-    // False if the bytes of the input can be moved as they are.
-    bool changes_input() const { return changes_input_; }
     // Of the header as it is written; 0 without a header.
     std::uint64_t header_size() const { return head_.has_header ? lane_.header().size() : 0; }
     // Whether the input begins with a byte order mark.
@@ -64,7 +62,6 @@ private:
     const Execution& execution_;
     InputHead head_;
     Stage stage_;
-    bool changes_input_;
     std::optional<KeyField> key_;  // of what is written, with Policy::together
     RecordLane lane_;
 };

@@ -13,7 +13,7 @@ namespace cleave {
 
 // For one thread at a time. A change is a boundary between two records with different values. Members throw InputError
 // for a record without the field, unless Together::accepts_missing, InputChangedError if the bytes are not those of the
-// index, what Blob::lend() throws, and Cancelled by the cancellation of the index. Long runs are searched by as many
+// index, what copy_bytes() throws, and Cancelled by the cancellation of the index. Long runs are searched by as many
 // threads as the index was made with.
 class KeyRuns {
 public:

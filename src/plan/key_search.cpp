@@ -22,15 +22,14 @@ KeySearch::KeySearch(const RecordIndex& index, Locator& locator, const KeyField&
       locator_(locator),
       key_(key),
       reader_(index.dialect(), index.kernel(), Reading::kByDialect, 0, memory),
+      bytes_(memory),
       value_(memory) {}
 
 // The fields of the records in [offset, end), which begins with a record; a byte order mark is no part of it.
 RecordBlock KeySearch::read(std::uint64_t offset, std::uint64_t end, std::uint64_t record, bool at_end) {
     const std::uint64_t begin = std::max(offset, std::min(index_.bom(), end));
-    const auto bytes = index_.blob().lend(begin, static_cast<std::size_t>(end - begin), lent_);
-    const RecordBlock block = reader_.read(bytes, {begin, record}, at_end);
-    index_.blob().throw_if_lost();
-    return block;
+    const auto bytes = bytes_.read(index_.blob(), begin, static_cast<std::size_t>(end - begin));
+    return reader_.read(bytes, {begin, record}, at_end);
 }
 
 // The record at `at`, which ends at `end`, or as much of it as it takes to have the whole field.

@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "cleave/fields.h"
 #include "cleave/scan.h"
 #include "plan/key_field.h"
+#include "scan/private_bytes.h"
 
 namespace cleave {
 
 // For one thread at a time. Members throw InputError as KeyField::raw(), InputChangedError if the bytes are not those
-// of the index, what Blob::lend() throws, and Cancelled.
+// of the index, what copy_bytes() throws, and Cancelled.
 class KeySearch {
 public:
     // `index`, `locator` and `key` must outlive it; the locator is one of the index. `memory` is not null.
@@ -44,8 +44,8 @@ private:
     Locator& locator_;
     const KeyField& key_;
     FieldReader reader_;
-    std::vector<std::uint8_t> lent_;  // for Blob::lend()
-    KeptValue value_;                 // that others are compared with
+    PrivateBytes bytes_;
+    KeptValue value_;  // that others are compared with
 };
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include "base/too_long.h"
 #include "cleave/memory.h"
 #include "cleave/stage.h"
+#include "scan/private_bytes.h"
 
 namespace cleave {
 namespace {
@@ -56,21 +57,19 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
     const std::uint64_t usual = std::min<std::uint64_t>(kBlockSize, index.block_size());
     std::uint64_t wanted = usual;
-    std::vector<std::uint8_t> lent;
+    PrivateBytes bytes(question.memory);
     for (Boundary at = from; at.offset < to.offset;) {
         if (index.cancellation() != nullptr) index.cancellation()->throw_if_requested();
         const std::uint64_t part_end = std::min(at.offset + wanted, to.offset);
         const bool is_last = part_end == to.offset;
-        const auto part = index.blob().lend(at.offset, static_cast<std::size_t>(part_end - at.offset), lent);
+        const auto part = bytes.read(index.blob(), at.offset, static_cast<std::size_t>(part_end - at.offset));
         // A byte order mark is no part of a field. It goes with the first record.
         const std::uint64_t bom = at.offset < index.bom() ? std::min<std::uint64_t>(index.bom(), part.size()) : 0;
         RecordBlock block;
         try {
             block = blocks.read(part.subspan(bom), {at.offset + bom, at.record}, is_last);
-            index.blob().throw_if_lost();
             if (block.record_count() > 0) reader.read(block);
         } catch (const InputError&) {
-            index.blob().throw_if_lost();  // zeros are no fault of a record
             fault = std::current_exception();
             if (block.rows.empty()) return;
         }

@@ -47,7 +47,7 @@ struct KeyQuestion {
 struct KeyShare {
     // Reads the records in [from, to). Stops at the first record without the field, or that the stage refuses, which
     // becomes the fault, and at more keys than By::max_keys. Throws InputChangedError if the bytes are not those of the
-    // index, what Blob::lend() throws, Cancelled, std::system_error.
+    // index, what copy_bytes() throws, Cancelled, std::system_error.
     void read(const KeyQuestion& question, Boundary from, Boundary to);
 
     std::uint64_t origin = 0;         // where the records of the share lie, one after the other. With a stage in

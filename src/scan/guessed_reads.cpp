@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "io/file_blob.h"
 #include "scan/guessed_runs.h"
+#include "scan/private_bytes.h"
 
 namespace cleave {
 namespace {
@@ -22,11 +22,9 @@ GuessedReads::GuessedReads(Input& input, BlobRange range, const Dialect& dialect
     : input_(input),
       dialect_(dialect),
       size_(options.size),
-      is_mapped_(input.is_mapped() && options.reads_mapping),
       begin_(range.offset),
       end_(range.offset + range.size),
       walker_(dialect, kernel, 0),
-      found_(MemoryManager::or_default(options.memory)),
       carried_(MemoryManager::or_default(options.memory)) {}
 
 bool GuessedReads::next(RecordRun& run) {
@@ -36,30 +34,27 @@ bool GuessedReads::next(RecordRun& run) {
     const bool is_last = begin_ + bytes.size() == end_;
     run.bytes = bytes.first(is_last ? bytes.size() : size_of_records(bytes));
     begin_ += run.bytes.size();
-    if (!is_mapped_) {
-        carried_size_ = bytes.size() - run.bytes.size();
-        carried_.reserve(carried_size_);
-        if (carried_size_ > 0) std::memcpy(carried_.data(), run.bytes.data() + run.bytes.size(), carried_size_);
-    }
+    carried_size_ = bytes.size() - run.bytes.size();
+    carried_.reserve(carried_size_);
+    if (carried_size_ > 0) std::memcpy(carried_.data(), run.bytes.data() + run.bytes.size(), carried_size_);
     return true;
 }
 
-// The next bytes, from begin_ on: of the mapping, or of run.copy.
+// The next bytes, from begin_ on.
 std::span<const std::uint8_t> GuessedReads::read_on(RecordRun& run) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(carried_size_ + size_, end_ - begin_));
-    if (is_mapped_) return input_.bytes().subspan(begin_, size);
-    const auto& file = dynamic_cast<const FileBlob&>(input_.blob());  // an input has no other blobs
     std::swap(run.copy, carried_);
     run.copy.reserve(size);
-    file.read(begin_ + carried_size_, {run.copy.data() + carried_size_, size - carried_size_});
+    read_bytes(input_.blob(), begin_ + carried_size_, {run.copy.data() + carried_size_, size - carried_size_});
     return {run.copy.data(), size};
 }
 
 // How many of the bytes are whole records, by a guess; all of them if no record start is found.
 std::size_t GuessedReads::size_of_records(std::span<const std::uint8_t> bytes) {
     const std::size_t tail = std::min(kTail, bytes.size() / 2);
-    GuessedRuns(bytes, {0, bytes.size()}, dialect_, bytes.size() - tail).find(0, walker_, found_);
-    return found_.bytes.empty() ? bytes.size() : found_.bytes.size();
+    const GuessedRuns runs(bytes, {0, bytes.size()}, dialect_, bytes.size() - tail);
+    const auto found = static_cast<std::size_t>(runs.find(0, walker_).size);
+    return found == 0 ? bytes.size() : found;
 }
 
 }  // namespace cleave

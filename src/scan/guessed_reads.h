@@ -19,13 +19,12 @@ namespace cleave {
 // For one thread at a time. Runs are sound, or not, as those of GuessedRuns.
 class GuessedReads {
 public:
-    // The range begins and ends with a record. The input is a blob. Of the options, `size`, `memory` and
-    // `reads_mapping` count.
+    // The range begins and ends with a record. The input is a blob. Of the options, `size` and `memory` count.
     GuessedReads(Input& input, BlobRange range, const Dialect& dialect, const Kernel& kernel,
                  const RunOptions& options);
 
     // Sets the bytes of `run` and their offset, not the number of its record. Returns false after the last run. Throws
-    // what Blob::lend() throws.
+    // as read_bytes().
     bool next(RecordRun& run);
 
 private:
@@ -35,12 +34,10 @@ private:
     Input& input_;
     const Dialect dialect_;
     const std::size_t size_;
-    const bool is_mapped_;
     std::uint64_t begin_;  // of the next run
     const std::uint64_t end_;
     Walker walker_;
-    RecordRun found_;
-    ValueBuffer carried_;  // the bytes from begin_ on that were read already, unless they are mapped
+    ValueBuffer carried_;  // the bytes from begin_ on that were read already
     std::size_t carried_size_ = 0;
 };
 

@@ -36,11 +36,11 @@ bool GuessedRuns::next(std::uint64_t& number) {
     return true;
 }
 
-void GuessedRuns::find(std::uint64_t number, Walker& walker, RecordRun& run) const {
+BlobRange GuessedRuns::find(std::uint64_t number, Walker& walker) const {
     const std::uint64_t begin = begin_of(number, walker);
     const std::uint64_t end = begin_of(number + 1, walker);
-    run.place = {begin, 0};
-    run.bytes = blob_.subspan(begin, end - begin);
+    if (end < begin) throw DoubtfulRun();
+    return {begin, end - begin};
 }
 
 std::uint64_t GuessedRuns::reach(std::uint64_t number) const {

@@ -1,17 +1,21 @@
 // Cuts a mapped range into runs of whole records by guessing where records start, so that several threads read fields
-// without a scan before them.
+// without a scan before them. A guess decides nothing, so it may look at a mapping that others write to.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 
+#include "cleave/blob.h"
 #include "cleave/dialect.h"
-#include "scan/record_runs.h"
 #include "scan/walker.h"
 
 namespace cleave {
+
+// Runs that were guessed are not whole records, or have a fault.
+class DoubtfulRun : public std::exception {};
 
 // A run is sound if its bytes are whole records. The first run begins with a record, so: if all runs before a run are
 // sound, it begins with a record too. If it is not sound, its end was guessed wrong, or its records have a fault.
@@ -22,8 +26,9 @@ public:
 
     // Sets `number` to that of the next run. Returns false after the last one. One thread at a time.
     bool next(std::uint64_t& number);
-    // Sets the bytes of the run and its offset, not the number of its record. Any thread, with a walker of its own.
-    void find(std::uint64_t number, Walker& walker, RecordRun& run) const;
+    // Where the run lies in the blob. Throws DoubtfulRun for one that would end before it begins. Any thread, with a
+    // walker of its own.
+    BlobRange find(std::uint64_t number, Walker& walker) const;
     // How many bytes of the range are read, at most, when the run is found and taken.
     std::uint64_t reach(std::uint64_t number) const;
     bool is_last(std::uint64_t number) const { return number + 1 == count_; }

@@ -1,6 +1,5 @@
-// Walks the next bytes and cuts before the last record start in them. Runs of a mapping are views. Others are
-// copies: those of a file are read to where they stay, and those of a stream are copied, because the next read replaces
-// them:
+// Walks the next bytes and cuts before the last record start in them. Those of a blob are read to where they stay;
+// those of a stream are copied, because the next read replaces them:
 //
 //   run = the record in progress so far, and the bytes up to the last record start; the rest is carried on
 #include "scan/record_runs.h"
@@ -10,7 +9,7 @@
 #include <limits>
 
 #include "base/too_long.h"
-#include "io/file_blob.h"
+#include "scan/private_bytes.h"
 
 namespace cleave {
 namespace {
@@ -29,7 +28,6 @@ RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, cons
     : input_(input),
       options_(options),
       walker_(dialect, kernel, 0),
-      is_mapped_(input.is_mapped() && options.reads_mapping),
       end_(range.offset + range.size),
       begin_{range.offset, record},
       read_(range.offset),
@@ -52,21 +50,15 @@ RecordRuns::RecordRuns(Input& input, Place skipped, const Dialect& dialect, cons
 
 bool RecordRuns::next(RecordRun& run) {
     if (is_done_) return false;
-    if (is_mapped_) return next_of_mapping(run);
-    return input_.is_stream() ? next_copied(run) : next_read(run);
+    return input_.is_stream() ? next_of_stream(run) : next_of_blob(run);
 }
 
 void RecordRuns::check_size(std::uint64_t size) const {
     if (size > options_.max_record) throw_too_long(options_.max_record, begin_);
 }
 
-// The next bytes, at most the size of a run; none at the end.
+// The next bytes of a stream, at most the size of a run; none at the end.
 std::span<const std::uint8_t> RecordRuns::read_on() {
-    if (!reader_) {
-        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
-        if (options_.meter != nullptr) options_.meter->scanned += size;
-        return input_.blob().lend(read_, size, lent_);
-    }
     while (chunk_.empty()) {
         chunk_ = reader_->read();
         if (chunk_.empty()) return {};
@@ -79,27 +71,7 @@ std::span<const std::uint8_t> RecordRuns::read_on() {
     return part;
 }
 
-bool RecordRuns::next_of_mapping(RecordRun& run) {
-    run.place = begin_;
-    while (read_ < end_) {
-        const auto bytes = read_on();
-        const auto last = Walker::last_of(walker_.walk(bytes));
-        const std::uint64_t start = last ? read_ + *last : begin_.offset;
-        read_ += bytes.size();
-        if (read_ == end_) break;
-        if (start > begin_.offset) {
-            run.bytes = input_.bytes().subspan(begin_.offset, start - begin_.offset);
-            begin_ = {start, walker_.records() - 1};
-            return true;
-        }
-        check_size(read_ - begin_.offset);
-    }
-    is_done_ = true;
-    run.bytes = input_.bytes().subspan(begin_.offset, end_ - begin_.offset);
-    return true;
-}
-
-bool RecordRuns::next_copied(RecordRun& run) {
+bool RecordRuns::next_of_stream(RecordRun& run) {
     run.place = begin_;
     std::swap(run.copy, carried_);
     std::size_t size = std::exchange(carried_size_, 0);
@@ -108,7 +80,7 @@ bool RecordRuns::next_copied(RecordRun& run) {
         return size > 0;
     };
     for (;;) {
-        const auto bytes = read_ < end_ ? read_on() : std::span<const std::uint8_t>();
+        const auto bytes = read_on();
         if (bytes.empty()) {
             is_done_ = true;
             return finish();
@@ -127,9 +99,8 @@ bool RecordRuns::next_copied(RecordRun& run) {
     }
 }
 
-// As next_copied(), but the bytes of a file are read to where they stay.
-bool RecordRuns::next_read(RecordRun& run) {
-    const auto& file = dynamic_cast<const FileBlob&>(input_.blob());  // an input has no other blobs
+// As next_of_stream(), but the bytes are read to where they stay.
+bool RecordRuns::next_of_blob(RecordRun& run) {
     run.place = begin_;
     std::swap(run.copy, carried_);
     std::size_t size = std::exchange(carried_size_, 0);
@@ -138,7 +109,7 @@ bool RecordRuns::next_read(RecordRun& run) {
         if (options_.meter != nullptr) options_.meter->scanned += part;
         run.copy.reserve(size + part);
         const std::span<std::uint8_t> bytes{run.copy.data() + size, part};
-        file.read(read_, bytes);
+        read_bytes(input_.blob(), read_, bytes);
         const auto last = Walker::last_of(walker_.walk(bytes));
         const std::uint64_t start = last ? read_ + *last : begin_.offset;
         read_ += part;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "cleave/dialect.h"
 #include "cleave/error.h"
@@ -21,12 +20,12 @@
 
 namespace cleave {
 
-// Whole records.
+// Whole records, in memory that nobody else can change (see scan/private_bytes.h).
 struct RecordRun {
-    // `memory`, for copies, is not null.
+    // `memory` is not null.
     explicit RecordRun(std::shared_ptr<MemoryManager> memory) : copy(std::move(memory)) {}
 
-    std::span<const std::uint8_t> bytes;  // of the mapping, or of `copy`
+    std::span<const std::uint8_t> bytes;  // of `copy`
     Place place;
     ValueBuffer copy;
 };
@@ -35,8 +34,7 @@ struct RunOptions {
     std::size_t size = 0;                             // about the size of a run
     std::uint64_t max_record = 0;                     // a longer record is an error
     Meter* meter = nullptr;                           // gets the bytes that are read
-    std::shared_ptr<MemoryManager> memory = nullptr;  // for copies; nullptr: a new manager "system"
-    bool reads_mapping = true;                        // false: runs of a mapped file are copies, read by pread()
+    std::shared_ptr<MemoryManager> memory = nullptr;  // of the runs; nullptr: a new manager "system"
 };
 
 // For one thread at a time. Reads by the anywhere rule or field-start, as the dialect says; where both readings differ,
@@ -51,22 +49,20 @@ public:
     RecordRuns(Input& input, Place skipped, const Dialect& dialect, const Kernel& kernel, const RunOptions& options);
 
     // Sets `run` to the next run. Returns false after the last one. Throws as SequentialReader::read() and
-    // Blob::lend(), and InputError for a record that is too long.
+    // read_bytes(), and InputError for a record that is too long.
     bool next(RecordRun& run);
     // After the last run: the quote that is still open at the end.
     std::optional<Place> open_quote() const { return walker_.open_quote(); }
 
 private:
     std::span<const std::uint8_t> read_on();
-    bool next_of_mapping(RecordRun& run);
-    bool next_copied(RecordRun& run);
-    bool next_read(RecordRun& run);
+    bool next_of_stream(RecordRun& run);
+    bool next_of_blob(RecordRun& run);
     void check_size(std::uint64_t size) const;
 
     Input& input_;
     RunOptions options_;
     Walker walker_;
-    bool is_mapped_;
     std::uint64_t end_;          // of the range; the largest offset for a stream
     std::uint64_t skipped_ = 0;  // bytes of a stream that are still to be skipped
     Place begin_;                // of the next run
@@ -74,7 +70,6 @@ private:
     bool is_done_ = false;
     std::unique_ptr<SequentialReader> reader_;  // of a stream
     std::span<const std::uint8_t> chunk_;       // what is left of its last read
-    std::vector<std::uint8_t> lent_;            // for Blob::lend()
     ValueBuffer carried_;                       // the record in progress
     std::size_t carried_size_ = 0;
 };

@@ -132,6 +132,17 @@ std::vector<ColumnSyntax> parse_columns(RuleScanner& scanner) {
     return list;
 }
 
+bool is_name_of_column(const ColumnSyntax& item, const InputColumns& columns) {
+    const auto has = [&](std::string_view name) {
+        return std::ranges::find(columns.names, name) != columns.names.end();
+    };
+    if (item.is_excluded) return false;
+    if (item.kind == ColumnSyntax::Kind::kQuoted) return has(item.text);
+    if (item.kind != ColumnSyntax::Kind::kWord) return false;
+    const auto parts = numbered(item.text);
+    return has(item.text) || (parts && has(parts->name));
+}
+
 // Finds what one item stands for.
 struct ColumnFinder::Lookup {
     const ColumnFinder& finder;
@@ -154,7 +165,9 @@ struct ColumnFinder::Lookup {
         const InputColumns& columns = finder.columns_;
         if (columns.count == 0) fail("there is no column " + in_quotes(name) + ": the input is empty");
         if (columns.names.empty()) fail("the input has no header, so its columns are #1, #2 and so on");
-        fail("there is no column " + in_quotes(name) + did_you_mean(name, columns.names));
+        const std::string hint = finder.names_ == Names::kShown ? did_you_mean(name, columns.names)
+                                                                : "; check --columns lists those of the first record";
+        fail("there is no column " + in_quotes(name) + hint);
     }
 
     // `nth` is 0 if it was not said.
@@ -231,7 +244,7 @@ struct ColumnFinder::Lookup {
     }
 };
 
-ColumnFinder::ColumnFinder(const InputColumns& columns) : columns_(columns) {
+ColumnFinder::ColumnFinder(const InputColumns& columns, Names names) : columns_(columns), names_(names) {
     assert(columns.names.empty() || columns.names.size() == columns.count);
     for (std::size_t i = 0; i < columns.names.size(); ++i) by_name_[columns.names[i]].push_back(i);
 }
@@ -300,7 +313,8 @@ std::size_t ColumnFinder::one(const ColumnSyntax& column, const RuleText& source
 }
 
 std::string ColumnFinder::name_of(std::size_t column) const {
-    return columns_.names.empty() ? "#" + std::to_string(column + 1) : in_quotes(columns_.names[column]);
+    const bool has_name = !columns_.names.empty() && names_ == Names::kShown;
+    return has_name ? in_quotes(columns_.names[column]) : "#" + std::to_string(column + 1);
 }
 
 }  // namespace cleave

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "stage/rule_scanner.h"
@@ -38,11 +38,17 @@ std::vector<ColumnSyntax> parse_columns(RuleScanner& scanner);
 // One column. Throws RuleError.
 ColumnSyntax parse_column(RuleScanner& scanner);
 
+// Whether the item is the name of a column, alone or as NAME[N].
+bool is_name_of_column(const ColumnSyntax& item, const InputColumns& columns);
+
 // Finds columns of one input. All functions throw RuleError; `source` is the text that the syntax was made from.
 class ColumnFinder {
 public:
+    // Whether messages may name columns. Where the first record may be no header, its cells are values.
+    enum class Names : std::uint8_t { kShown, kHidden };
+
     // `columns` must outlive the finder.
-    explicit ColumnFinder(const InputColumns& columns);
+    explicit ColumnFinder(const InputColumns& columns, Names names = Names::kShown);
 
     // The columns of --select, in the order of the list. A column may not be there twice.
     std::vector<std::size_t> selection(const std::vector<ColumnSyntax>& list, const RuleText& source) const;
@@ -51,7 +57,7 @@ public:
     // A column that is to be one: of a condition, or of Policy::together.
     std::size_t one(const ColumnSyntax& column, const RuleText& source) const;
 
-    // For messages: in quotes, or #N without a header.
+    // For messages: in quotes; #N without a header, and where names are hidden.
     std::string name_of(std::size_t column) const;
 
 private:
@@ -63,7 +69,9 @@ private:
                                           bool is_selection) const;
 
     const InputColumns& columns_;
-    std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;
+    const Names names_;
+    // No hash table: whoever writes a header could choose names that all have one hash.
+    std::map<std::string_view, std::vector<std::size_t>> by_name_;
 };
 
 }  // namespace cleave

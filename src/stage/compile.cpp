@@ -59,6 +59,11 @@ bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
     return is_of_alphabet && codec.is_plain_alphabet();
 }
 
+bool makes_tokens(const Operation& operation) {
+    const auto* const email = std::get_if<Email>(&operation);
+    return std::holds_alternative<Hmac>(operation) || (email != nullptr && email->is_hashed);
+}
+
 // Throws RuleError for a constant that the dialect cannot carry.
 void check_constants(const RuleSet& rules, const DialectCodec& codec) {
     for (const Rule& rule : rules.rules) {
@@ -120,12 +125,15 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program->forbid_mail = options.forbid_mail;
     program->forbid_card = options.forbid_card;
     program->only_counts_forbidden = options.only_counts_forbidden;
+    program->refuses_backslash = dialect.quote && dialect.quote != '\\' && !dialect.escape &&
+                                 dialect.delimiter != '\\' && !options.is_escape_given;
     program->null_token = options.null_token;
     program->max_record = options.max_record;
     program->uses = std::move(uses);
     program->keys = keys;
     for (const Rule& rule : program->rules.rules) {
         program->is_plain.push_back(is_always_plain(rule.operation, codec) ? 1 : 0);
+        program->makes_tokens.push_back(makes_tokens(rule.operation) ? 1 : 0);
     }
     program->parts = parts_of(program->rules, false);
     program->header_parts = parts_of(program->rules, true);

@@ -10,18 +10,43 @@ namespace cleave {
 namespace {
 
 bool is_letter(std::uint8_t byte) { return static_cast<std::uint8_t>((byte | 0x20) - 'a') < 26; }
-bool is_label(std::uint8_t byte) { return is_letter(byte) || is_digit(byte) || byte == '-'; }
-bool is_local(std::uint8_t byte) { return is_label(byte) || byte == '.' || byte == '_' || byte == '%' || byte == '+'; }
+bool is_beyond_ascii(std::uint8_t byte) { return byte >= 0x80; }
+bool is_label(std::uint8_t byte) { return is_letter(byte) || is_digit(byte) || byte == '-' || is_beyond_ascii(byte); }
+bool is_local(std::uint8_t byte) {
+    return is_label(byte) || byte == '.' || byte == '_' || byte == '%' || byte == '+' || byte == '"';
+}
+bool is_top_level(std::uint8_t byte) { return is_letter(byte) || is_beyond_ascii(byte); }
+
+// Whether an address literal begins at `at`.
+bool has_address_literal(const std::uint8_t* at, const std::uint8_t* end) {
+    if (at == end || *at != '[') return false;
+    bool has_digit = false;
+    for (++at; at != end && (is_letter(*at) || is_digit(*at) || *at == '.' || *at == ':'); ++at) {
+        has_digit = has_digit || is_digit(*at);
+    }
+    return has_digit && at != end && *at == ']';
+}
 
 // Whether a domain with a dot and two letters begins at `at`.
 bool has_domain(const std::uint8_t* at, const std::uint8_t* end) {
     for (bool is_behind_dot = false;; is_behind_dot = true) {
-        if (is_behind_dot && end - at >= 2 && is_letter(at[0]) && is_letter(at[1])) return true;
+        if (is_behind_dot && end - at >= 2 && is_top_level(at[0]) && is_top_level(at[1])) return true;
         const std::uint8_t* const label = at;
         while (at != end && is_label(*at)) ++at;
         if (at == label || at == end || *at != '.') return false;
         ++at;
     }
+}
+
+// How many bytes of a separator between digits stand at `at`; 0 for none.
+std::size_t separator_size(const std::uint8_t* at, const std::uint8_t* end) {
+    const auto size = static_cast<std::size_t>(end - at);
+    if (size == 0) return 0;
+    if (std::memchr(" \t./-", *at, 5) != nullptr) return 1;
+    if (size >= 2 && at[0] == 0xC2 && (at[1] == 0xA0 || at[1] == 0xAD)) return 2;
+    if (size < 3 || at[0] != 0xE2) return 0;
+    const bool is_general = at[1] == 0x80 && ((at[2] >= 0x90 && at[2] <= 0x95) || at[2] == 0xAF);
+    return is_general || (at[1] == 0x88 && at[2] == 0x92) ? 3 : 0;
 }
 
 // Whether a card number begins at `at`, where a digit is that has none before it. Luhn: from the last digit on, every
@@ -40,9 +65,9 @@ bool has_card_at(const std::uint8_t* at, const std::uint8_t* end) {
         ++count;
         if (at != end && is_digit(*at)) continue;
         if (count >= kFewest && sums[count & 1] % 10 == 0) return true;
-        const bool goes_on = end - at >= 2 && (at[0] == ' ' || at[0] == '-') && is_digit(at[1]);
-        if (!goes_on) return false;
-        ++at;
+        const std::size_t separator = separator_size(at, end);
+        if (separator == 0 || at + separator == end || !is_digit(at[separator])) return false;
+        at += separator;
     }
     return false;
 }
@@ -57,7 +82,8 @@ bool has_mail_address(Value value) noexcept {
             static_cast<const std::uint8_t*>(std::memchr(at, '@', static_cast<std::size_t>(end - at)));
         if (sign == nullptr) return false;
         at = sign + 1;
-        if (sign != value.data && is_local(sign[-1]) && has_domain(at, end)) return true;
+        const bool has_local = sign != value.data && is_local(sign[-1]);
+        if (has_local && (has_domain(at, end) || has_address_literal(at, end))) return true;
     }
     return false;
 }

@@ -39,6 +39,8 @@ struct Stage::Program {
     RuleSet rules;
     // For each rule, whether what it makes of a value never needs quotes or escapes in this dialect.
     std::vector<char> is_plain;
+    // For each rule, whether it makes tokens.
+    std::vector<char> makes_tokens;
     std::vector<OutputPart> parts;
     std::vector<OutputPart> header_parts;  // the same columns, all of which stay
     bool makes_one_column = false;
@@ -47,6 +49,7 @@ struct Stage::Program {
     bool forbid_mail = false;
     bool forbid_card = false;
     bool only_counts_forbidden = false;
+    bool refuses_backslash = false;  // before a quote in a quoted field: see StageOptions::is_escape_given
     std::string null_token;
     std::uint64_t max_record = 0;
     KeyUses uses{{}};

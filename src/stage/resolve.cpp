@@ -2,19 +2,23 @@
 //
 //   1. Take the `@default` lines out of the texts. One default at most may be left.
 //   2. Look up --select, and the columns, operation and conditions of each rule.
-//   3. For each column, collect the rules that name it, up to the first one without a condition.
-//   4. Refuse what could let a value slip through: a column whose rules all have conditions, and a column that no rule
+//   3. Refuse to change values below a header that nobody has vouched for: the first record would stay in plain.
+//   4. For each column, collect the rules that name it, up to the first one without a condition.
+//   5. Refuse what could let a value slip through: a column whose rules all have conditions, and a column that no rule
 //      names although its name is nearly that of a named one.
-//   5. Apply the default to the columns of the output that no rule names.
+//   6. Apply the default to the columns of the output that no rule names.
+//
+// The user vouches for the header by -H or --header, or by a rule or --select that has the name of one of its columns.
+// Until then no message names a column, because the name may be a value.
 //
 // Every check looks at all rules, also at those of columns that are dropped.
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -58,14 +62,33 @@ std::string without_case_and_blanks(std::string_view name) {
     return letters;
 }
 
+// Whether --select or a rule has the name of a column. What cannot be parsed has none.
+bool has_name_of(const InputColumns& columns, const RuleRequest& request) {
+    const auto has_name = [&](const RuleText& text, bool is_rule) {
+        try {
+            RuleScanner scanner(text);
+            const auto list = is_rule ? parse_rule(text).columns : parse_columns(scanner);
+            return std::ranges::any_of(list, [&](const auto& item) { return is_name_of_column(item, columns); });
+        } catch (const RuleError&) {  // the resolver says what is wrong
+            return false;
+        }
+    };
+    return (request.select && has_name(*request.select, false)) ||
+           std::ranges::any_of(request.rules, [&](const RuleText& rule) { return has_name(rule, true); });
+}
+
 class Resolver {
 public:
     Resolver(const RuleRequest& request, const InputColumns& columns, KeyUses& keys)
-        : request_(request), columns_(columns), keys_(keys), finder_(columns) {}
+        : request_(request),
+          columns_(columns),
+          keys_(keys),
+          is_vouched_for_(columns.names.empty() || columns.is_header_given || has_name_of(columns, request)),
+          finder_(columns, is_vouched_for_ ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden) {}
 
     RuleSet resolve() {
         rules_.column_count = columns_.count;
-        rules_.names = columns_.names;
+        if (is_vouched_for_) rules_.names = columns_.names;
         for (std::size_t i = rules_.names.size(); i < columns_.count; ++i) {
             rules_.names.push_back("#" + std::to_string(i + 1));
         }
@@ -81,6 +104,7 @@ public:
                 add_rule(text);
             }
         }
+        check_header();
         check_ends();
         check_similar_names();
         apply_default();
@@ -142,6 +166,19 @@ private:
         rules_.rules.push_back(std::move(rule));
     }
 
+    // Throws if values would change below a header that may be none.
+    void check_header() const {
+        if (is_vouched_for_) return;
+        const std::string reason =
+            "the first record may be no header, and would stay as it is: this needs -H or --header, or the name of one "
+            "of the columns";
+        for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
+            const Rule& rule = rules_.rules[i];
+            if (!std::holds_alternative<Keep>(rule.operation)) fail(reason, rule.source, places_[i].columns);
+        }
+        if (default_ && default_->action == DefaultAction::kNull) fail(reason, default_->source, 0);
+    }
+
     void check_ends() const {
         for (std::size_t column = 0; column < columns_.count; ++column) {
             const std::vector<std::size_t>& chain = rules_.of_column[column];
@@ -155,7 +192,7 @@ private:
 
     void check_similar_names() const {
         if (columns_.names.empty()) return;
-        std::unordered_map<std::string, std::size_t> named;
+        std::map<std::string, std::size_t> named;  // no hash table: see ColumnFinder
         for (std::size_t column = 0; column < columns_.count; ++column) {
             if (is_named(column)) named.emplace(without_case_and_blanks(columns_.names[column]), column);
         }
@@ -224,6 +261,7 @@ private:
     const RuleRequest& request_;
     const InputColumns& columns_;
     KeyUses& keys_;
+    const bool is_vouched_for_;  // the header, or that there is none
     ColumnFinder finder_;
     std::optional<Default> default_;
     std::vector<Places> places_;

@@ -1,7 +1,8 @@
 // Files with rules: one rule a line. See rules.h for what is made of the lines.
+#include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "stage/rule_scanner.h"
@@ -17,6 +18,8 @@ bool is_blank_or_comment(std::string_view line) {
     const std::string_view text = line.substr(start);
     return text == "#" || text.starts_with("# ") || text.starts_with("#\t");
 }
+
+bool is_control(char byte) { return static_cast<unsigned char>(byte) < ' ' || byte == '\x7F'; }
 
 }  // namespace
 
@@ -35,13 +38,14 @@ std::vector<RuleText> rules_of_file(std::string_view text, const std::string& na
 }
 
 std::string rules_template(const InputColumns& columns) {
-    std::unordered_map<std::string_view, std::size_t> counts;
+    // No hash table: whoever writes a header could choose names that all have one hash.
+    std::map<std::string_view, std::size_t> counts;
     for (const std::string& name : columns.names) ++counts[name];
-    std::unordered_map<std::string_view, std::size_t> seen;
+    std::map<std::string_view, std::size_t> seen;
     std::string text = "@default fail\n";
     for (std::size_t i = 0; i < columns.count; ++i) {
-        // A line cannot hold a name with a line feed.
-        if (columns.names.empty() || columns.names[i].find('\n') != std::string::npos) {
+        // A line cannot hold a name with a line feed, and a terminal would obey other controls.
+        if (columns.names.empty() || std::ranges::any_of(columns.names[i], is_control)) {
             text += "#" + std::to_string(i + 1);
         } else {
             const std::string& name = columns.names[i];

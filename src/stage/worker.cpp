@@ -5,11 +5,14 @@
 //                    then the terminator
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
+#include <string_view>
 
 #include "base/too_long.h"
 #include "cleave/stage.h"
 #include "memory/value_buffer.h"
+#include "stage/ambiguous.h"
 #include "stage/forbidden.h"
 #include "stage/hasher.h"
 #include "stage/program.h"
@@ -36,6 +39,9 @@ struct RecordView {
     std::uint32_t end_of(std::size_t column) const { return column + 1 == count ? content_end : ends[column]; }
     Field field(std::size_t column) const { return {bytes + begin_of(column), bytes + end_of(column)}; }
 };
+
+// A value that has no token.
+class ReservedValue : public std::exception {};
 
 }  // namespace
 
@@ -87,6 +93,8 @@ struct StageWorker::State {
     template <class Sink>
     void replace(std::size_t index, const Field& field, Sink& sink);
     void watch(const RecordBlock& block, std::size_t r, const RecordView& record);
+    void watch_header(const RecordBlock& block, std::size_t r, const RecordView& record);
+    std::string_view forbidden_in(const Field& field);
     static Place place_of(const RecordBlock& block, std::size_t r, std::uint32_t at) {
         return {block.place.offset + at, block.place.record + r};
     }
@@ -174,6 +182,10 @@ template <class Sink>
     } catch (const std::length_error&) {
         throw InputError("the new value of a field cannot be written in this dialect",
                          place_of(block, r, record.begin_of(column)));
+    } catch (const ReservedValue&) {
+        throw InputError(
+            "a value has the byte 0xFF before \"cleave \", as what keys are derived from: it gets no token",
+            place_of(block, r, record.begin_of(column)));
     }
     return true;
 }
@@ -210,6 +222,7 @@ void StageWorker::State::replace(std::size_t index, const Field& field, Sink& si
     const bool is_quoted = program.codec.is_quoted(field.begin, field.end);
     const std::uint64_t quotes = is_quoted ? 2 : 0;
     const Value found = program.codec.decode(field.begin, field.end, value);
+    if (program.makes_tokens[index] != 0 && has_reserved_text({found.data, found.size})) throw ReservedValue();
     const auto measure = [&](const auto& one) { return one.measure(found, hasher); };
     if (std::is_same_v<Sink, RecordSizer> && is_plain) {
         const std::uint64_t size = std::visit(measure, operation);
@@ -241,16 +254,33 @@ void StageWorker::State::watch(const RecordBlock& block, std::size_t r, const Re
                                (!rule.changes_empty && program.codec.is_empty(field.begin, field.end));
             if (!stays) continue;
         }
-        const Value found = program.codec.decode(field.begin, field.end, condition);
-        const bool is_mail = program.forbid_mail && has_mail_address(found);
-        const bool is_card = program.forbid_card && has_card_number(found);
-        counts.mail_addresses += is_mail ? 1 : 0;
-        counts.card_numbers += is_card ? 1 : 0;
-        if ((!is_mail && !is_card) || program.only_counts_forbidden) continue;
-        const std::string what = is_mail ? "a mail address" : "a card number";
-        throw InputError(what + " in column " + program.rules.names[column] + ", which stays",
+        const std::string_view what = forbidden_in(field);
+        if (what.empty()) continue;
+        throw InputError(std::string(what) + " in column " + program.rules.names[column] + ", which stays",
                          place_of(block, r, record.begin_of(column)));
     }
+}
+
+// The same in a header, all of which stays. Its cells are no names that a message could have.
+void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r, const RecordView& record) {
+    if (record.count != program.column_count) return;
+    for (const std::size_t column : program.watched) {
+        const std::string_view what = forbidden_in(record.field(column));
+        if (what.empty()) continue;
+        throw InputError(std::string(what) + " in column #" + std::to_string(column + 1) + " of the header",
+                         place_of(block, r, record.begin_of(column)));
+    }
+}
+
+// What the field has that must not be in it, for a message; "" if it has nothing of the kind, or if it is only counted.
+std::string_view StageWorker::State::forbidden_in(const Field& field) {
+    const Value found = program.codec.decode(field.begin, field.end, condition);
+    const bool is_mail = program.forbid_mail && has_mail_address(found);
+    const bool is_card = program.forbid_card && has_card_number(found);
+    counts.mail_addresses += is_mail ? 1 : 0;
+    counts.card_numbers += is_card ? 1 : 0;
+    if ((!is_mail && !is_card) || program.only_counts_forbidden) return "";
+    return is_mail ? "a mail address" : "a card number";
 }
 
 StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
@@ -260,6 +290,7 @@ StageWorker::~StageWorker() = default;
 
 RecordBlock StageWorker::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
     const RecordBlock block = state_->reader.read(bytes, place, at_end);
+    if (state_->program.refuses_backslash) refuse_escaped_quotes(block, *state_->program.dialect.quote);
     const std::uint64_t most = state_->program.max_record;
     if (bytes.size() <= most) return block;
     for (std::size_t r = 0; r < block.record_count(); ++r) {
@@ -292,6 +323,7 @@ void StageWorker::write_unchanged(const RecordBlock& header) {
     RecordWriter writer(state.out, state.written, header.bytes);
     for (std::size_t r = 0; r < header.record_count(); ++r) {
         state.starts.push_back(writer.size());
+        if (!state.program.watched.empty()) state.watch_header(header, r, state.view(header, r));
         state.write_record(header, r, state.program.header_parts, writer);
     }
     state.written = writer.size();

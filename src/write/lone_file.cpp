@@ -12,7 +12,8 @@
 
 namespace cleave {
 
-LoneFile::LoneFile(const std::string& path, const Input& input) : path_(path), cancellation_(input.cancellation()) {
+LoneFile::LoneFile(const std::string& path, const Input& input)
+    : path_(path), permissions_(input.identity().permissions), cancellation_(input.cancellation()) {
     if (leads_to_stream(path)) {
         stream_ = open_stream(path, cancellation_);
         return;
@@ -34,9 +35,8 @@ void LoneFile::publish(const std::string& text) {
         stream_.close(path_);
         return;
     }
-    constexpr mode_t kPermissions = 0666;  // less the umask; the text holds no records of the input
     TemporaryFile file =
-        TemporaryFile::hidden(*directory_, name_, ".cleave-report-" + std::to_string(::getpid()), kPermissions);
+        TemporaryFile::hidden(*directory_, name_, ".cleave-report-" + std::to_string(::getpid()), permissions_);
     write_all(file.descriptor(), bytes, path_, cancellation_);
     published_.emplace(file.publish());
 }

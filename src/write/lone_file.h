@@ -2,6 +2,8 @@
 // piece files.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -21,7 +23,8 @@ public:
     // Removes the file, unless commit() was called. What a descriptor, a pipe or a device got cannot be taken back.
     ~LoneFile() = default;
 
-    // Writes the text and gives the file its name. Throws std::system_error.
+    // Writes the text and gives the file its name, with the permissions of the input less the umask. Throws
+    // std::system_error.
     void publish(const std::string& text);
 
     // After publish(): the run has succeeded, and the file stays.
@@ -30,6 +33,7 @@ public:
 private:
     std::string path_;
     std::string name_;
+    const mode_t permissions_;  // of the input
     const Cancellation* cancellation_;
     Fd stream_;
     std::optional<Directory> directory_;

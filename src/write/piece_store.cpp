@@ -62,6 +62,14 @@ void require_access(const std::string& folder) {
     require_access(std::string(folder_of(folder.substr(0, folder.find_last_not_of('/') + 1))));
 }
 
+// Of a folder, less the umask. The names in it may hold values.
+mode_t folder_permissions(const Input& input) {
+    const std::uint32_t of_input = input.identity().permissions;
+    const mode_t group = (of_input & S_IRGRP) != 0 ? S_IRGRP | S_IXGRP : 0;
+    const mode_t others = (of_input & S_IROTH) != 0 ? S_IROTH | S_IXOTH : 0;
+    return S_IRWXU | group | others;
+}
+
 }  // namespace
 
 PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options)
@@ -276,15 +284,15 @@ void PieceStore::require_making(const std::string& folder) const {
     throw MissingDirectoryError("the output directory '" + folder.substr(0, folder.size() - 1) + "' does not exist");
 }
 
-// As mkdir -p does, remembering what was made. `folder` ends with a slash, or is empty.
+// As `mkdir -p` does, for those alone who can read the input, remembering what was made. `folder` ends with a slash, or
+// is empty.
 void PieceStore::make_directories(int at, const std::string& folder) {
     if (folder == last_made_) return;
     for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1)) {
         const std::string part = folder.substr(0, end);
-        constexpr mode_t kAll = 0777;  // less the umask
         // First: nothing may throw once the directory is there.
         made_directories_.push_back({at, part});
-        if (::mkdirat(at, part.c_str(), kAll) == 0) continue;
+        if (::mkdirat(at, part.c_str(), folder_permissions(input_)) == 0) continue;
         const int error = errno;
         made_directories_.pop_back();
         if (error == EEXIST) continue;
@@ -393,10 +401,10 @@ std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::s
 
 // The marker lists hidden files in its own directory only.
 TemporaryFile PieceStore::create(const SideFile& side) {
-    constexpr mode_t kPermissions = 0666;  // neither file holds records of the input
-    if (side.directory == &*directory_) return create_hidden(side.name, kPermissions);
-    if (auto file = create_unnamed(*side.directory, side.name, kPermissions)) return std::move(*file);
-    return TemporaryFile::hidden(*side.directory, side.name, marker_->next_hidden_name(), kPermissions);
+    const mode_t permissions = input_.identity().permissions;
+    if (side.directory == &*directory_) return create_hidden(side.name, permissions);
+    if (auto file = create_unnamed(*side.directory, side.name, permissions)) return std::move(*file);
+    return TemporaryFile::hidden(*side.directory, side.name, marker_->next_hidden_name(), permissions);
 }
 
 void PieceStore::sync(const SideFile& side) {

@@ -187,7 +187,7 @@ def without(case, result, places):
     before = b""
     if result.output.startswith(BOM) and not case.data.startswith(BOM):
         before = b"\r" if case.dialect.terminator == "cr" else b"\n"
-    again = redact(before + result.output, case.dialect, case.header_mode, select=items)
+    again = redact(before + result.output, case.dialect, case.header_mode, select=items, escape_given=True)
     if again.refusal is not None:
         raise Refused(again.refusal.code)
     if not before:

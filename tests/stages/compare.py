@@ -46,7 +46,13 @@ def judge(case):
     """What the oracle says of a case."""
     return redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files, case.keys,
                   case.null_token, case.default, case.forbid,
-                  MAX_RECORD if case.max_record is None else case.max_record)
+                  MAX_RECORD if case.max_record is None else case.max_record, has_escape(case))
+
+
+def has_escape(case):
+    """Whether a backslash before a quote is no doubt: the command is told of an escape, if only of one that is the
+    quote, or there are no rules (pieces by value may lose columns without any)."""
+    return not getattr(case, "has_rules", True) or any(argument.startswith(b"--escape=") for argument in case.dialect_arguments)
 
 
 class Expected:
@@ -87,9 +93,7 @@ class Expected:
         result = self.result
         if result.refusal.code != 3 or result.hidden is None:
             return
-        if result.is_plain:
-            self.codes = {0, 3}  # Bytes are copied as they are.
-        elif case.piece is not None:
+        if case.piece is not None:
             # cat need not look at the other pieces. Those before the fault are known, those after it are not.
             fault = None
             if result.fault_start is not None:
@@ -103,20 +107,19 @@ class Expected:
     def allow_either_order(self, case):
         """Two things are wrong, and the rules do not say which of them is found first."""
         if self.result.refusal.kind == "record too long" and self.result.hidden is None:
-            # The first record names the columns, whatever its size. Where every byte stays, no size is looked at.
+            # The first record names the columns, whatever its size.
             unlimited = redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files,
-                               case.keys, case.null_token, case.default, case.forbid, len(case.data))
+                               case.keys, case.null_token, case.default, case.forbid, len(case.data), has_escape(case))
             if unlimited.refusal is not None and unlimited.refusal.code == 2:
                 self.codes = {2, 3}
-            elif unlimited.is_plain:
-                self.codes = {0, 3}
         if self.result.refusal.code != 2 or self.result.hidden is not None:
             return
         if not case.data:
             self.codes = {0, 2}  # There are no columns, and nothing to write.
         else:
             max_record = MAX_RECORD if case.max_record is None else case.max_record
-            plain = redact(case.data, case.dialect, case.header_mode, max_record=max_record)
+            plain = redact(case.data, case.dialect, case.header_mode, max_record=max_record,
+                           escape_given=has_escape(case))
             if plain.refusal is not None and plain.hidden is None:
                 self.codes = {2, 3}  # The header has a fault, too.
 

@@ -5,6 +5,8 @@ import hmac
 import re
 import sys
 
+from fields import Fault
+
 sys.set_int_max_str_digits(0)
 
 ASCII_BLANKS = b" \t\n\v\f\r"
@@ -52,6 +54,8 @@ def is_one_character(part):
 
 
 def token(value, key, size=16, form="base64url", context=None, trim=False, lower=False):
+    if re.search(rb"\xff(?i:cleave) ", value):
+        raise Fault("a value that gets no token")
     if trim:
         value = value.strip(ASCII_BLANKS)
     if lower:
@@ -87,7 +91,7 @@ def short_name(value):
 
 def email(value, local_operation):
     local, at, domain = value.rpartition(b"@")
-    if not at or not local or not re.fullmatch(rb"[A-Za-z0-9.-]+", domain):
+    if not at or not local or not re.fullmatch(rb"([A-Za-z0-9.-]*\.)?[A-Za-z][A-Za-z0-9-]*", domain):
         return mask(value)
     return local_operation(local) + b"@" + domain
 
@@ -137,7 +141,9 @@ def bucket(value, width):
     return (("-" if multiple < 0 else "") + digits).encode()
 
 
-MAIL = re.compile(rb"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}")
+MAIL = re.compile(rb"[A-Za-z0-9._%+\"\x80-\xff-]@(?:(?:[A-Za-z0-9\x80-\xff-]+\.)+[A-Za-z\x80-\xff]{2}"
+                  rb"|\[[0-9A-Za-z.:]*[0-9][0-9A-Za-z.:]*\])")
+BETWEEN_DIGITS = [sign.encode() for sign in " \t./-\u00a0\u00ad\u202f\u2010\u2011\u2012\u2013\u2014\u2015\u2212"]
 
 
 def has_mail(value):
@@ -167,6 +173,6 @@ def has_card(value):
             at += 1
             if len(digits) >= 13 and not is_digit(at) and luhn(digits):
                 return True
-            if at < len(value) and value[at] in b" -" and is_digit(at + 1):
-                at += 1
+            at += max((len(sign) for sign in BETWEEN_DIGITS if value.startswith(sign, at) and is_digit(at + len(sign))),
+                      default=0)
     return False

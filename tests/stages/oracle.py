@@ -7,7 +7,7 @@ import re
 from collections import namedtuple
 
 import operations
-from fields import CannotCarry, Fault, needs_quotes_or_escapes, read_record, write_value
+from fields import BOM, CannotCarry, Fault, needs_quotes_or_escapes, read_record, write_value
 from language import (Columns, RuleError, folded, one_place, parse_file, parse_rule, parse_select,
                       places_of_list)
 
@@ -34,7 +34,6 @@ class Result:
         self.names = None           # of the columns, None without a header
         self.hidden = None          # columns that a rule names or that do not reach the output; None: not known
         self.bound = None           # the Bound of the rules, once they are bound
-        self.is_plain = False       # every rule is keep, and all columns stay in order
 
     @property
     def output(self):
@@ -69,11 +68,12 @@ class Bound:
 
 
 def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(), keys=None, null_token=None,
-           default=None, forbid=(), max_record=MAX_RECORD):
+           default=None, forbid=(), max_record=MAX_RECORD, escape_given=False):
     """What becomes of `data`. Never raises for what a user can do.
 
     header_mode: none (-H), or repeat, first, drop, which make no difference here. select: text or None. rules: texts of
-    --redact. files: contents of rules files. keys: name -> bytes. null_token: bytes or None.
+    --redact. files: contents of rules files. keys: name -> bytes. null_token: bytes or None. escape_given: whether it was
+    said what escapes a quote, or that nothing does.
     """
     result = Result()
     result.input_size = len(data)
@@ -81,7 +81,9 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         select_items = parse_select(select) if select is not None else None
         parsed, default = parse_rules(rules, files, keys or {}, default)
         check_constants(parsed, null_token, dialect)
-        records = read_records(data, dialect, max_record, result)
+        if header_mode == "none" and dialect.quote is not None and data.startswith(BOM + bytes([dialect.quote])):
+            raise Fault("a quote behind a byte order mark")
+        records = read_records(data, dialect, max_record, escape_given, result)
         late_fault = None
         try:
             preamble, header, ahead = read_header(records, header_mode != "none")
@@ -91,7 +93,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
             if start is None:
                 raise
             late_fault, fault_start = fault, result.fault_start
-            preamble, header, ahead = read_header(read_records(data[start:], dialect, max_record, result),
+            preamble, header, ahead = read_header(read_records(data[start:], dialect, max_record, escape_given, result),
                                                   header_mode != "none")
             result.fault_start = fault_start
         if header is not None:
@@ -100,7 +102,6 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
             count = len(ahead[-1].fields) if ahead else 0
         result.names = [field.value for field in header.fields] if header is not None else None
         bound = bind(select_items, parsed, default, Columns(result.names, count), result)
-        result.is_plain = result.is_plain and not forbid
         result.bound = bound
         if late_fault is not None:
             raise late_fault
@@ -108,6 +109,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         if header is not None:
             result.header = b"".join(write_plain(record, data) for record in preamble)
             result.header += write_header(header, bound, dialect, data)
+            look_for_forbidden(header, bound, forbid, result)
         for record in itertools.chain(ahead, records):
             result.records.append(write_record(record, bound, dialect, data, null_token, forbid, result))
             result.input_starts.append(record.start)
@@ -145,15 +147,24 @@ def check_constants(rules, null_token, dialect):
                 raise RuleError("a text that the dialect cannot carry") from None
 
 
-def read_records(data, dialect, max_record, result):
+def read_records(data, dialect, max_record, escape_given, result):
     at = 0
     while at < len(data):
         result.fault_start = at
         record = read_record(data, at, dialect)
+        if not escape_given and has_two_readings(record, dialect):
+            raise Fault("a backslash before a quote")
         if record.end - record.start > max_record:
             raise Fault("record too long")
         yield record
         at = record.end
+
+
+def has_two_readings(record, dialect):
+    """Whether a reader that knows a backslash as an escape would find other fields."""
+    if dialect.quote is None or dialect.escape is not None or ord("\\") in (dialect.quote, dialect.delimiter):
+        return False
+    return any(field.quoted and b"\\" + bytes([dialect.quote]) in field.raw for field in record.fields)
 
 
 def start_of_first_record(data, after, dialect):
@@ -218,8 +229,6 @@ def bind(select_items, rules, default, columns, result):
         result.rules.append(bound.default_report)
     result.unnamed = unnamed if default == "keep" else []
     result.hidden = bound.named | (set(range(columns.count)) - set(bound.order))
-    keeps_all = all(rule.operation.name == "keep" for rule in rules) and (default == "keep" or not unnamed)
-    result.is_plain = keeps_all and bound.order == list(range(columns.count))
     return bound
 
 
@@ -231,6 +240,14 @@ def write_header(header, bound, dialect, data):
     if header.is_empty:
         return write_plain(header, data)
     return join([header.fields[place].raw for place in bound.order], header, dialect)
+
+
+def look_for_forbidden(header, bound, forbid, result):
+    """In the cells of the header that stay."""
+    for place in bound.order:
+        value = header.fields[place].value
+        if ("mail" in forbid and operations.has_mail(value)) or ("card" in forbid and operations.has_card(value)):
+            result.refusal = Refusal(3, "a mail address or a card number in the header")
 
 
 def join(raws, record, dialect):

@@ -131,6 +131,8 @@ class Operations(Base):
         self.changes(b"email(local=mask)", b"ann@ex_ample.org", b"*" * 16)
         self.changes(b"email(local=mask)", b"@example.org", b"*" * 12)
         self.changes(b"email(local=mask)", b"ann@", b"****")
+        self.changes(b"email(local=mask)", b"ann@4711", b"*" * 8)
+        self.changes(b"email(local=mask)", b"ann@b.4711", b"*" * 10)
         self.changes(b"email(local=mask)", b"ann", b"***")
         self.changes(b"email(local=hmac(k))", b"ann", b"***")
         self.changes(b"email(local=hmac(k, bytes=8))", b"what do ya want for nothing?@x", b"W9zBRr9gdU4@x")
@@ -322,7 +324,13 @@ class Faults(Base):
         self.refuses(3, data, forbid=["card"], **self.RULES)
         self.writes(data, b"a,b,c\n1,*************,4111111111111111\n", rules=[b"b: mask"], forbid=["mail"])
         self.writes(data, b"a,b\n1,x@example.org\n", select=b"a,b", forbid=["card"])
-        self.writes(b"a@b.co,b\n1,2\n", b"a@b.co,b\n1,2\n", forbid=["mail"])
+        self.refuses(3, b"a@b.co,b\n1,2\n", forbid=["mail"])
+        self.writes(b"a@b.co,b\n1,2\n", b"a@b.co,b\n1,2\n", forbid=["card"])
+        self.writes(b"a@b.co,b\n1,2\n", b"b\n2\n", select=b"b", forbid=["mail"])
+        for text in ("ann@b\u00fccher.example", "x \"\"@x.example", "a@[192.0.2.1]"):
+            self.refuses(3, b"a\n\"%s\"\n" % text.replace('"', '""').encode(), forbid=["mail"])
+        for sign in " \t./-\u00a0\u2011\u2013":
+            self.refuses(3, b"a\n4111%s111111111111\n" % sign.encode(), forbid=["card"])
         self.refuses(3, data, rules=[b"b: mask if a=2", b"b: keep"], forbid=["mail"])
 
     def test_records_before_a_fault(self):

@@ -1,5 +1,6 @@
 // email(local=mask|hmac(KEY)): what is before the last `@` is masked, or becomes a token. The domain stays. A value
-// without a local part, or without a domain of letters, digits, dots and hyphens only, is masked whole.
+// without a local part, or without a domain of letters, digits, dots and hyphens only whose last label begins with a
+// letter, is masked whole: what stands behind the `@` of "room 12@4711" is no domain.
 //
 // The domain is read from the end of the value: the first byte that cannot be in a domain must be the `@`. That is the
 // last one, because a domain has none.
@@ -55,9 +56,13 @@ private:
     // Bytes before the `@`; 0 if the value is masked whole.
     CLEAVE_DEVICE static std::uint64_t local_size(Value value) {
         std::uint64_t domain = value.size;
-        while (domain > 0 && is_in_domain(value.data[domain - 1])) --domain;
+        std::uint64_t label = value.size;  // the last one
+        while (domain > 0 && is_in_domain(value.data[domain - 1])) {
+            --domain;
+            if (label == domain + 1 && value.data[domain] != '.') label = domain;
+        }
         const bool has_both = domain > 1 && domain < value.size && value.data[domain - 1] == '@';
-        return has_both ? domain - 1 : 0;
+        return has_both && label < value.size && value.data[label] >= 'A' ? domain - 1 : 0;
     }
 };
 

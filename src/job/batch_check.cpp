@@ -1,0 +1,90 @@
+#include "job/batch_check.h"
+
+#define XXH_INLINE_ALL  // the code of the hash, not a library
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "cleave/error.h"
+#include "scan/private_bytes.h"
+
+namespace cleave {
+namespace {
+
+// How many bytes before a batch are compared.
+constexpr std::size_t kReach = std::size_t{4} << 10;
+
+// What a thread compares at a time, and what it reads at a time if the file is not mapped.
+constexpr std::size_t kPart = std::size_t{1} << 20;
+constexpr std::size_t kReadPart = std::size_t{16} << 10;
+
+}  // namespace
+
+bool BatchCheck::is_same(std::uint64_t offset, std::span<const std::uint8_t> bytes) const {
+    if (is_mapped_) {
+        return std::memcmp(input_.bytes().subspan(offset, bytes.size()).data(), bytes.data(), bytes.size()) == 0;
+    }
+    std::array<std::uint8_t, kReadPart> read;
+    while (!bytes.empty()) {
+        const auto part = std::span(read).first(std::min(read.size(), bytes.size()));
+        read_bytes(input_.blob(), offset, part);
+        if (std::memcmp(part.data(), bytes.data(), part.size()) != 0) return false;
+        offset += part.size();
+        bytes = bytes.subspan(part.size());
+    }
+    return true;
+}
+
+void BatchCheck::compare(std::uint64_t offset, std::span<const std::uint8_t> bytes, unsigned threads) const {
+    if (!is_needed_ || bytes.empty()) return;
+    parallel_for((bytes.size() + kPart - 1) / kPart, threads, [&](std::size_t i) {
+        const auto part = bytes.subspan(i * kPart, std::min(kPart, bytes.size() - i * kPart));
+        if (!is_same(offset + i * kPart, part)) throw InputChangedError();
+    });
+}
+
+// The bytes before `offset`, as one of the two ranges that meet there has seen them.
+void BatchCheck::meet(std::uint64_t offset, std::span<const std::uint8_t> before) {
+    const std::uint64_t hash = XXH3_64bits(before.data(), before.size());
+    const std::scoped_lock lock(mutex_);
+    const auto [found, is_first] = met_.try_emplace(offset, hash);
+    if (is_first) return;
+    if (found->second != hash) throw InputChangedError();
+    met_.erase(found);
+}
+
+BatchTrail::BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> head)
+    : check_(check), offset_(offset) {
+    if (!check.is_needed_) return;
+    if (head.size() == offset) {
+        keep(head);
+    } else {
+        before_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kReach, offset)));
+        read_bytes(check.input_.blob(), offset - before_.size(), before_);
+    }
+    check.meet(offset, before_);
+}
+
+void BatchTrail::take(std::span<const std::uint8_t> batch) {
+    if (!check_.is_needed_) return;
+    check_.input_.throw_if_changed();
+    check_.compare(offset_ - before_.size(), before_);
+    keep(batch);
+    offset_ += batch.size();
+}
+
+void BatchTrail::end() {
+    if (check_.is_needed_) check_.meet(offset_, before_);
+}
+
+void BatchTrail::keep(std::span<const std::uint8_t> bytes) {
+    const auto last = bytes.last(std::min(bytes.size(), kReach));
+    const std::size_t kept = std::min(before_.size(), kReach - last.size());
+    before_.erase(before_.begin(), before_.end() - static_cast<std::ptrdiff_t>(kept));
+    before_.insert(before_.end(), last.begin(), last.end());
+}
+
+}  // namespace cleave
