@@ -53,6 +53,7 @@ install(TARGETS libcleave EXPORT cleaveTargets
 install(DIRECTORY include/cleave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h)
 install(EXPORT cleaveTargets NAMESPACE cleave:: DESTINATION ${config_folder} COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/cleaveConfig.cmake ${PROJECT_BINARY_DIR}/cleaveConfigVersion.cmake
-        cmake/FindLibdeflate.cmake cmake/FindNettle.cmake DESTINATION ${config_folder} COMPONENT dev)
+        cmake/FindLibdeflate.cmake cmake/FindNettle.cmake cmake/FindUtf8proc.cmake
+        DESTINATION ${config_folder} COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/cleave.pc DESTINATION ${module_folder} COMPONENT dev)
 install_documents(libcleave-dev dev)

@@ -28,7 +28,7 @@ COMMAND_FILES = {"usr/bin/cleave", "usr/share/man/man1/cleave.1.gz", "usr/share/
 # In the folder of the architecture.
 LIBRARY_FILES = [r"usr/lib/{arch}/libcleave\.a", r"usr/lib/{arch}/pkgconfig/cleave\.pc",
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
-                 r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle)\.cmake",
+                 r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
                  r"usr/share/doc/libcleave-dev/(copyright|changelog\.gz)"]
 HEADERS = {"usr/include/cleave/" + name for name in os.listdir(os.path.join(SOURCE, "include", "cleave"))}
 
