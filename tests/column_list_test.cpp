@@ -39,9 +39,35 @@ TEST(Columns, AreComparedByteForByte) {
     expect_bad_select("b,missing", 2, "no column \"missing\"");
     expect_bad_select("\"a \"", 0, "no column \"a \"");
     expect_bad_select("custmer", 0, "no column \"custmer\"; did you mean customer?", header({"id", "customer"}));
+    expect_bad_select("email", 0, "; did you mean e_mail?", header({"emall", "e_mail"}));
+    expect_bad_select("email", 0, "; did you mean \"\xD0\xB5mail\"?", header({"emails", "\xD0\xB5mail"}));
+    expect_bad_select("\"e mail\"", 0, "; did you mean \"e-mail\"?", header({"id", "e-mail"}));
+    expect_bad_select("totl (EUR)", 5, "expected", header({"total (EUR)"}));
+    expect_bad_select("\"totl (EUR)\"", 0, "; did you mean \"total (EUR)\"?", header({"total (EUR)"}));
+    expect_bad_select("\"\"", 0, "no column \"\"; did you mean \" \"?", header({" ", "b"}));
     expect_bad_select("a", 0, "the input is empty", no_header(0));
     expect_bad_select("a", 0, "no header", no_header(2));
     expect_bad_select("a*", 0, "no header", no_header(2));
+}
+
+// Before anything says that the first record is the header, its cells are values.
+TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
+    InputColumns columns = header({"Ann", "customer", "Cust\xC3\xB6mer"});
+    columns.is_header_given = false;
+    const auto expect_message = [&](const std::string& list, const std::string& message) {
+        try {
+            resolve(select(list), columns);
+            ADD_FAILURE() << list << " is accepted";
+        } catch (const RuleError& error) {
+            EXPECT_EQ(error.what(), message);
+        }
+    };
+    expect_message("custmer", "there is no column \"custmer\"");
+    expect_message("ANN", "there is no column \"ANN\"; did you mean Ann?");
+    expect_message("\"a n n\"", "there is no column \"a n n\"; did you mean Ann?");
+    columns.names.emplace_back("A_NN");
+    columns.count = columns.names.size();
+    expect_message("ann", "there is no column \"ann\"");  // which of the two?
 }
 
 TEST(Columns, AreNumbers) {

@@ -43,12 +43,12 @@ std::string_view letters(std::string_view word) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+const std::string* nearest_name(std::string_view word, const std::vector<std::string>& names) {
     const std::string wanted = lower_case(letters(word));
     constexpr std::size_t kLongestWord = 40;  // bounds the time
     constexpr std::size_t kLeastBeginning = 2;
     constexpr std::size_t kShortWord = 3;  // one change would make another word of it
-    if (wanted.size() > kLongestWord) return "";
+    if (wanted.size() > kLongestWord) return nullptr;
     constexpr std::size_t kBeginning = 1;  // a beginning counts as one change
     // A name must be nearer than this.
     std::size_t best = std::max(kBeginning + 1, wanted.size() / 3 + 1);
@@ -63,6 +63,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
         best = distance;
         nearest = &name;
     }
+    return nearest;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+    const std::string* const nearest = nearest_name(word, names);
     return nearest == nullptr ? "" : "; did you mean " + *nearest + "?";
 }
 

@@ -23,6 +23,7 @@
 #include <system_error>
 
 #include "base/suggest.h"
+#include "stage/similar_names.h"
 
 namespace cleave {
 namespace {
@@ -165,9 +166,28 @@ struct ColumnFinder::Lookup {
         const InputColumns& columns = finder.columns_;
         if (columns.count == 0) fail("there is no column " + in_quotes(name) + ": the input is empty");
         if (columns.names.empty()) fail("the input has no header, so its columns are #1, #2 and so on");
-        const std::string hint = finder.names_ == Names::kShown ? did_you_mean(name, columns.names)
-                                                                : "; check --columns lists those of the first record";
+        const std::string* const meant = meant_by(name);
+        std::string hint;
+        if (meant != nullptr) {
+            hint = "; did you mean " + as_typed(*meant) + "?";
+        } else if (finder.names_ == Names::kHidden) {
+            hint = "; check --columns lists those of the first record";
+        }
         fail("there is no column " + in_quotes(name) + hint);
+    }
+
+    // The column that the user may have meant by a missing name: the only similar one, or else the nearest one. Null if
+    // there is none, or if messages may not name it.
+    const std::string* meant_by(std::string_view name) const {
+        const std::vector<std::string>& names = finder.columns_.names;
+        SimilarNames typed;
+        typed.add(name, 0);
+        const auto is_similar = [&](const std::string& other) { return typed.find(other).has_value(); };
+        const auto similar = std::ranges::find_if(names, is_similar);
+        if (similar != names.end()) {
+            return std::find_if(similar + 1, names.end(), is_similar) == names.end() ? &*similar : nullptr;
+        }
+        return finder.names_ == Names::kShown ? nearest_name(name, names) : nullptr;
     }
 
     // `nth` is 0 if it was not said.

@@ -44,7 +44,8 @@ bool is_name_of_column(const ColumnSyntax& item, const InputColumns& columns);
 // Finds columns of one input. All functions throw RuleError; `source` is the text that the syntax was made from.
 class ColumnFinder {
 public:
-    // Whether messages may name columns. Where the first record may be no header, its cells are values.
+    // Whether messages may name columns. Where the first record may be no header, its cells are values. Even so a
+    // message may propose a cell that is similar to the name that the user typed: it tells the user nothing new.
     enum class Names : std::uint8_t { kShown, kHidden };
 
     // `columns` must outlive the finder.

@@ -97,4 +97,12 @@ std::string in_quotes(std::string_view text) {
     return quoted + '"';
 }
 
+std::string as_typed(std::string_view name) {
+    const auto is_plain = [](char c) {
+        return is_word_byte(c) && static_cast<unsigned char>(c) < 0x80 &&
+               std::string_view("#*-[]").find(c) == std::string_view::npos;
+    };
+    return !name.empty() && std::ranges::all_of(name, is_plain) ? std::string(name) : in_quotes(name);
+}
+
 }  // namespace cleave

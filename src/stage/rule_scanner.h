@@ -49,4 +49,7 @@ private:
 // `text` as a quoted text of the language, for messages and for rules.
 std::string in_quotes(std::string_view text);
 
+// The name of a column as a user would type it: bare if it is a plain word of ASCII, in quotes otherwise.
+std::string as_typed(std::string_view name);
+
 }  // namespace cleave
