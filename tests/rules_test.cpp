@@ -226,10 +226,10 @@ TEST(Rules, ThatNameAColumnEndWithoutACondition) {
     expect_error(dropped, letters(), {"a: null if b = 1", "--redact"}, 8, "\"a\" needs a rule");
 }
 
-TEST(Rules, NameColumnsOfNearlyTheSameNameToo) {
+TEST(Rules, NameColumnsOfSimilarNamesToo) {
     const InputColumns columns = header({"id", "E mail", "email"});
     expect_error(redact({"id: keep", " email: null"}), columns, {" email: null", "--redact"}, 1,
-                 R"(no rule names the column "E mail", which differs from "email" only in case or blanks)");
+                 R"(no rule names the column "E mail", #2 of the input, whose name is easily mistaken for "email")");
     EXPECT_NO_THROW(resolve(redact({"email: null", "\"E mail\": keep"}), columns));
     EXPECT_NO_THROW(resolve(redact({"*mail: null"}), columns));
     EXPECT_NO_THROW(resolve(redact({"id: null"}), columns));
@@ -240,7 +240,32 @@ TEST(Rules, NameColumnsOfNearlyTheSameNameToo) {
     expect_error(request, columns, {"email: null", "--redact"}, 0, "no rule names the column \"E mail\"");
     expect_bad_rule("n[1]: null", 0, "another column \"n\", #2 of the input, is named by no rule", header({"n", "n"}));
     expect_bad_rule("x: null", 0, "no rule names the column \" X\t\"", header({"x", " X\t"}));
-    EXPECT_NO_THROW(resolve(redact({"\xC3\xA4: null"}), header({"\xC3\xA4", "\xC3\x84"}))) << "ASCII only";
+    expect_bad_rule("\xC3\xA4: null", 0, "no rule names the column \"\xC3\x84\"", header({"\xC3\xA4", "\xC3\x84"}));
+    expect_bad_rule("mail: null", 0, "no rule names the column \"mail\xC2\xA0\"", header({"mail\xC2\xA0", "mail"}));
+    expect_bad_rule("mail: null", 0, "no rule names the column \"m\xD0\xB0il\"", header({"mail", "m\xD0\xB0il"}));
+    EXPECT_NO_THROW(resolve(redact({"C: null"}), header({"C", "C#", "C++"})));
+}
+
+TEST(Rules, NameColumnsOfSimilarNamesOnlyWhereTheyStay) {
+    const InputColumns columns = header({"E mail", "email"});
+    RuleRequest request = redact({"email: null"});
+    for (const DefaultAction action : {DefaultAction::kNull, DefaultAction::kDrop}) {
+        request.default_action = action;
+        EXPECT_NO_THROW(resolve(request, columns));
+    }
+    request.default_action = DefaultAction::kFail;
+    expect_error(request, columns, {"fail", "--default"}, 0, "no rule names the column \"E mail\"");
+    request.default_action = DefaultAction::kKeep;
+    expect_error(request, columns, {"email: null", "--redact"}, 0, "easily mistaken");
+    EXPECT_NO_THROW(resolve(select("email, *"), columns)) << "without rules";
+}
+
+TEST(Rules, DoNotShowSimilarNamesThatMayBeValues) {
+    InputColumns columns = header({"Ann Lee", "Ann-Lee", "x"});
+    columns.is_header_given = false;
+    expect_bad_rule("*-Lee: keep", 0,
+                    "no rule names the column #1, whose name is similar to that of #2: name it too, if only with keep",
+                    columns);
 }
 
 TEST(Rules, WithFailAreNotDecided) {

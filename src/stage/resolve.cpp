@@ -4,9 +4,9 @@
 //   2. Look up --select, and the columns, operation and conditions of each rule.
 //   3. Refuse to change values below a header that nobody has vouched for: the first record would stay in plain.
 //   4. For each column, collect the rules that name it, up to the first one without a condition.
-//   5. Refuse what could let a value slip through: a column whose rules all have conditions, and a column that no rule
-//      names although its name is nearly that of a named one.
-//   6. Apply the default to the columns of the output that no rule names.
+//   5. Refuse a column whose rules all have conditions: a value could slip through.
+//   6. Apply the default to the columns of the output that no rule names. If they are kept, refuse one whose name is
+//      similar to that of a column with a rule: the user may have meant both.
 //
 // The user vouches for the header by -H or --header, or by a rule or --select that has the name of one of its columns.
 // Until then no message names a column, because the name may be a value.
@@ -14,7 +14,6 @@
 // Every check looks at all rules, also at those of columns that are dropped.
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -23,11 +22,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/ascii.h"
 #include "stage/column_list.h"
 #include "stage/key_names.h"
 #include "stage/rule_parser.h"
 #include "stage/rules.h"
+#include "stage/similar_names.h"
 
 namespace cleave {
 namespace {
@@ -50,16 +49,6 @@ std::string_view name_of(DefaultAction action) {
 
 [[noreturn]] void fail(const std::string& reason, const RuleText& source, std::size_t place) {
     throw RuleError(reason, source.origin, source.text, place);
-}
-
-// Two names with the same result are easily taken for one.
-std::string without_case_and_blanks(std::string_view name) {
-    std::string letters;
-    for (const char c : name) {
-        if (c == ' ' || c == '\t') continue;
-        letters += to_lower(c);
-    }
-    return letters;
 }
 
 // Whether --select or a rule has the name of a column. What cannot be parsed has none.
@@ -106,7 +95,6 @@ public:
         }
         check_header();
         check_ends();
-        check_similar_names();
         apply_default();
         return std::move(rules_);
     }
@@ -190,26 +178,33 @@ private:
         }
     }
 
-    void check_similar_names() const {
-        if (columns_.names.empty()) return;
-        std::map<std::string, std::size_t> named;  // no hash table: see ColumnFinder
+    // `unnamed` are columns that stay as they are.
+    void check_similar_names(const std::vector<std::size_t>& unnamed) const {
+        if (columns_.names.empty() || rules_.rules.empty()) return;
+        SimilarNames named;
         for (std::size_t column = 0; column < columns_.count; ++column) {
-            if (is_named(column)) named.emplace(without_case_and_blanks(columns_.names[column]), column);
+            if (is_named(column)) named.add(columns_.names[column], column);
         }
-        if (named.empty()) return;
-        for (const std::size_t column : rules_.selected) {
-            if (is_named(column)) continue;
-            const auto similar = named.find(without_case_and_blanks(columns_.names[column]));
-            if (similar == named.end()) continue;
-            const std::size_t number = rules_.of_column[similar->second].front();
-            const std::string other = finder_.name_of(similar->second);
-            const std::string reason = columns_.names[column] == columns_.names[similar->second]
-                                           ? "another column " + other + ", #" + std::to_string(column + 1) +
-                                                 " of the input, is named by no rule"
-                                           : "no rule names the column " + finder_.name_of(column) +
-                                                 ", which differs from " + other + " only in case or blanks";
-            fail(reason + ": name it too, if only with keep", rules_.rules[number].source, places_[number].columns);
+        for (const std::size_t column : unnamed) {
+            const std::optional<std::size_t> similar = named.find(columns_.names[column]);
+            if (!similar) continue;
+            const std::size_t number = rules_.of_column[*similar].front();
+            fail(likeness(column, *similar) + ": name it too, if only with keep", rules_.rules[number].source,
+                 places_[number].columns);
         }
+    }
+
+    // For messages. Two names can look the same, so the unnamed column is also shown by its number.
+    std::string likeness(std::size_t unnamed, std::size_t named) const {
+        const std::string place = "#" + std::to_string(unnamed + 1);
+        const std::string other = finder_.name_of(named);
+        if (!is_vouched_for_)
+            return "no rule names the column " + place + ", whose name is similar to that of " + other;
+        if (columns_.names[unnamed] == columns_.names[named]) {
+            return "another column " + other + ", " + place + " of the input, is named by no rule";
+        }
+        return "no rule names the column " + finder_.name_of(unnamed) + ", " + place +
+               " of the input, whose name is easily mistaken for " + other;
     }
 
     void apply_default() {
@@ -217,7 +212,10 @@ private:
         std::ranges::copy_if(rules_.selected, std::back_inserter(unnamed),
                              [this](std::size_t column) { return !is_named(column); });
         const DefaultAction action = default_ ? default_->action : DefaultAction::kKeep;
-        if (action == DefaultAction::kKeep) rules_.unnamed = unnamed;
+        if (action == DefaultAction::kKeep) {
+            check_similar_names(unnamed);
+            rules_.unnamed = unnamed;
+        }
         if (action == DefaultAction::kKeep || unnamed.empty()) return;
         if (action == DefaultAction::kFail) {
             fail("no rule names " + names_of(unnamed), default_->source, 0);

@@ -77,6 +77,7 @@ REFUSED = [
     ("a number without a word on the header", None, ["-d", ",", "--redact", "#2: null"]),
     ("a column twice", COLUMNS[:4] + [b"name"] + COLUMNS[5:], WORDS),
     ("a column of nearly the same name", COLUMNS[:4] + [b"E mail"] + COLUMNS[5:], WORDS),
+    ("a column whose name looks the same", COLUMNS[:4] + ["\u0435mail".encode()] + COLUMNS[5:], WORDS),
     ("a condition without a last word", None, ["-d", ",", "--redact", "name: null if kind = a"]),
     ("a missing column", None, ["-d", ",", "--redact", "nobody: null"]),
     ("default fail", None, ["-d", ",", "--default", "fail", "--redact", "name: null"]),

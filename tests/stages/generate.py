@@ -13,7 +13,8 @@ FORMS = ["base64url", "hex", "decimal"]
 NAMES = [b"id", b"name", b"mail", b"date", b"amount", b"city", b"note", b"a", b"b", b"c", b"d", b"addr1", b"addr2",
          b"addr_zip", b"tel.", "Größe".encode(), b"visibility", b"in", b"empty", b"select", b"7", b"x@y", b"+z"]
 ODD_NAMES = [b"", b" ", b"*", b"x*", b"a-c", b"a-b", b"e mail", b"a,b", b"a;b", b'q"q', b"new\nline", b"#1", b"if: x",
-             b"!no", b"\xff\xc3", b"tab\there", b"=", b"{x}", b"back\\slash", b"it's", b"cr\rhere"]
+             b"!no", b"\xff\xc3", b"tab\there", b"=", b"{x}", b"back\\slash", b"it's", b"cr\rhere",
+             b"2024-01", b"202401", b"1.5", b"15", b"C", b"C#", b"C++", b"x1", b"xl"]
 WORDS = [b"Ann", b"Mary", b"Lee", b"John", b"Doe", "Åsa".encode(), "Öberg".encode(), b"de", "李".encode(),
          "𝄞".encode(), b"X", b"O'Neil"]
 BROKEN = [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80", b"\xc3", b"\xf0\x9f\x98",
@@ -220,7 +221,7 @@ def make_file(case, random_):
         elif pick < 0.05 and names:
             names.append(random_.choice(names).upper())
         elif pick < 0.06 and names:
-            names.append(random_.choice(names) + b" ")
+            names.append(similar_name(random_.choice(names), random_))
         elif pick < 0.15:
             names.append(random_.choice(ODD_NAMES))
         else:
@@ -269,6 +270,23 @@ def make_file(case, random_):
     case.column_count = count
     # The header carries the names less what the dialect cannot carry.
     return names if has_header else None
+
+
+# A byte or two of a name, and what a reader may take for them.
+LOOKALIKES = [(b"a", "а"), (b"e", "е"), (b"o", "ο"), (b"c", "с"), (b"x", "х"), (b"i", "і"), (b"m", "м"), (b"d", "ԁ"),
+              (b"n", "ｎ"), (b"n", "Ν"), (b"t", "Ｔ"), (b"s", "ѕ"), (b"id", "іd"), (b"z", "Ζ"), ("ö".encode(), "Ö"),
+              ("ö".encode(), "o\u0308"), ("ß".encode(), "SS"), (b"y", "ｙ"), (b"1", "l"), (b"m", "rn"), (b"2", "²")]
+UNSEEN = [" ", "_", "-", ".", "\u00a0", "\u200b", "\u00ad", "\ufeff", "\u2009", "\u2013", "\u2060", "\x01", "\u200e"]
+
+
+def similar_name(name, random_):
+    """A name that a reader takes for this one, in most cases."""
+    lookalikes = [pair for pair in LOOKALIKES if pair[0] in name]
+    if lookalikes and random_.random() < 0.5:
+        old, new = random_.choice(lookalikes)
+        return name.replace(old, new.encode(), 1)
+    at = random_.randrange(len(name) + 1)
+    return name[:at] + random_.choice(UNSEEN).encode() + name[at:]
 
 
 def delimited(fields, case):

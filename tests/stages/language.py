@@ -388,7 +388,3 @@ def places_of_list(items, columns):
     if not order:
         raise RuleError("a list without a column")
     return order
-
-
-def folded(name):
-    return name.replace(b" ", b"").replace(b"\t", b"").lower()

@@ -8,8 +8,8 @@ from collections import namedtuple
 
 import operations
 from fields import BOM, CannotCarry, Fault, needs_quotes_or_escapes, read_record, write_value
-from language import (Columns, RuleError, folded, one_place, parse_file, parse_rule, parse_select,
-                      places_of_list)
+from language import Columns, RuleError, one_place, parse_file, parse_rule, parse_select, places_of_list
+from similar import are_similar
 
 MAX_RECORD = 16 << 20
 
@@ -214,10 +214,10 @@ def bind(select_items, rules, default, columns, result):
     if bound.named - decided:
         raise RuleError("no rule without a condition")
     unnamed = [place for place in bound.order if place not in bound.named]
-    if columns.names is not None:
-        named_names = {folded(columns.names[place]) for place in bound.named}
-        if any(folded(columns.names[place]) in named_names for place in unnamed):
-            raise RuleError("a name that is nearly that of a column with a rule")
+    if columns.names is not None and default == "keep":
+        for place in unnamed:
+            if any(are_similar(columns.names[place], columns.names[other]) for other in bound.named):
+                raise RuleError("a name that is nearly that of a column with a rule")
     if default == "fail" and unnamed:
         raise RuleError("columns that no rule decides")
     if default == "drop" and unnamed:

@@ -398,7 +398,17 @@ class Language(Base):
         for name in (b"Email", b"e mail", b"EMAIL\t", b"email"):
             self.refuses(2, b"email," + name + b"\n1,2\n", rules=[b"#1: null"])
         self.writes(b"email,Email\n1,2\n", b"email\n\"\"\n", select=b"email", rules=[b"email: null"])
-        self.writes(b"email,e-mail\n1,2\n", b"email,e-mail\n,2\n", rules=[b"email: null"])
+        for name in ("e-mail", "e_mail", "email\u00a0", "ema\u200bil", "\uff45mail", "\u0435mail", "\u0415MAIL",
+                     "e\u2010mail"):
+            self.refuses(2, b"email," + name.encode() + b"\n1,2\n", rules=[b"#1: null"])
+        for one, other in (("\u00e9", "E\u0301"), ("\u00df", "SS"), ("1-5", "1\u20135"), ("m\u043ed", "rnod")):
+            self.refuses(2, ("%s,%s\n1,2\n" % (one, other)).encode(), rules=[b"#1: null"])
+        for one, other in (("C", "C#"), ("C#", "C++"), ("x1", "xl"), ("1.5", "15"), ("2024-01", "202401"),
+                           ("1 5", "15")):
+            data = ("%s,%s\n1,2\n" % (one, other)).encode()
+            self.writes(data, data.replace(b"\n1", b"\n"), rules=[b"#1: null"])
+        for default in ("null", "drop"):
+            self.assertIsNone(run(b"email,e-mail\n1,2\n", rules=[b"email: keep"], default=default).refusal)
 
     def test_default(self):
         data = b"a,b\n1,2\n,\n"
