@@ -109,7 +109,7 @@ void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     Input& input = opened.input;
     if (arguments.cat_piece != 0 && input.is_stream()) {
-        if (!arguments.stage.may_spool) throw SpoolError();
+        if (!arguments.stage.may_spool && !input.peek(1).empty()) throw SpoolError();
         spool(context, opened);
     }
     Staging staging(input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);

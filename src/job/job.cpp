@@ -136,8 +136,9 @@ private:
 
     void spool() {
         if (!input_.is_stream()) return;
-        if (has_rules() && !job_.stage.may_spool) throw SpoolError();
-        refuse_foreign(input_.peek(kSniffSize));  // rather than after the copy
+        const auto head = input_.peek(kSniffSize);
+        if (has_rules() && !job_.stage.may_spool && !head.empty()) throw SpoolError();
+        refuse_foreign(head);  // rather than after the copy
         input_.spool(job_.execution.meter);
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
         observer_.spooled(input_.blob().size());
