@@ -39,7 +39,6 @@ struct IndexHead {
     std::uint64_t records = 0;         // header included
     std::uint64_t step = kIndexStep;   // 1 .. kMaxBlockSize
     std::optional<Place> divergence;   // as Findings::divergence
-    std::uint64_t content = 0;         // content_hash() of the file
 
     bool operator==(const IndexHead&) const = default;
 };
@@ -83,9 +82,12 @@ std::string index_path(const std::string& input_path);
 // a fault.
 std::uint64_t dialect_digest(const Dialect& dialect);
 
-// XXH3-64 of samples of the bytes: the first and the last 64 KiB, and 64 blocks of 4 KiB between them. Of at most
-// 384 KiB, all bytes are read. Throws what Blob::lend() throws.
-std::uint64_t content_hash(const Blob& blob);
+// Which file an index may belong to.
+enum class IndexMatch : std::uint8_t {
+    kSameFile,  // its size, both times and its inode are those in the index
+    kSameTime,  // its size and its time of the last write are. Somebody may have made such an index and set that time,
+                // so compare the index with the file before using it
+};
 
 // The index of an open file, read from a mapping. Any thread.
 class IndexFile {
@@ -94,9 +96,10 @@ class IndexFile {
 public:
     // Opens the index of an input that is a blob, and judges it. Returns nullptr if there is no index. Throws
     // IndexError for an index that must not be believed: it is damaged or of another version, others may write it, it
-    // is of another dialect, or the file has changed since. Throws std::system_error, and std::invalid_argument for a
+    // is of another dialect, or the file does not match. Throws std::system_error, and std::invalid_argument for a
     // stream and for a dialect with a fault.
-    static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect& dialect);
+    static std::shared_ptr<const IndexFile> open(const Input& input, const Dialect& dialect,
+                                                 IndexMatch match = IndexMatch::kSameFile);
 
     // For open() alone.
     explicit IndexFile(std::unique_ptr<Impl> impl);
@@ -118,8 +121,12 @@ private:
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
                          const std::function<void(const Findings&)>& found = {});
 
-// The same, and writes the index beside the file. The index appears under its name when it is complete. It replaces an
-// older index. Throws OutputError if anything else has the name, std::system_error, Cancelled.
+// Writes an index beside its file, which is the input. The index appears under its name when it is complete. It
+// replaces an older index. Throws OutputError if anything else has the name, std::invalid_argument for contents that no
+// file can have, std::system_error, Cancelled.
+void write_index(const Input& input, const IndexContents& contents);
+
+// Makes the index and writes it. Throws what make_index() and the function above throw; OutputError before the scan.
 void write_index(Input& input, const Dialect& dialect, const Execution& execution,
                  const std::function<void(const Findings&)>& found = {});
 

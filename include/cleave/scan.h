@@ -180,7 +180,8 @@ void rescan_if_touched(const Input& input, const RecordIndex& index, const Diale
 
 // Finds records by an index. Keeps the record starts of one block, up to the last answer. So questions in ascending
 // order scan each block at most once more, and the next record costs a few instructions. Each thread needs its own
-// locator. Members throw InputChangedError if the bytes are not those of the index.
+// locator. Members throw InputChangedError if the bytes are not those of the index, and IndexError if the index was
+// read from a file and says that a record starts where no record can.
 class Locator {
 public:
     // `index` must outlive the locator.
@@ -209,6 +210,7 @@ private:
     };
 
     void load(std::size_t block);
+    void require_terminator(std::size_t block);
     void restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state);
     void approach(std::uint64_t offset);
     void go_back();

@@ -1,4 +1,5 @@
-// cleave index: writes the index of a file, or compares it with the file.
+// cleave index: writes the index of a file, or compares it with the file. An index that proves good, but was made for
+// another inode or another time of the last status change, is written again for this file, so that it can be used.
 #include "cleave/index_file.h"
 
 #include <sys/stat.h>
@@ -48,7 +49,6 @@ std::string difference(const IndexContents& wanted, const IndexView& there) {
     if (head.header_records != wanted.head.header_records || head.header_size != wanted.head.header_size)
         return "its header is another one";
     if (head.divergence != wanted.head.divergence) return "the quote rules part elsewhere";
-    if (head.content != wanted.head.content) return "the file has changed since";
     if (head.step != wanted.head.step) return "its entries are not a MiB apart";
     for (std::size_t i = 0; i < wanted.entries.size(); ++i) {
         if (there.entry(i) == wanted.entries[i]) continue;
@@ -62,16 +62,22 @@ std::string difference(const IndexContents& wanted, const IndexView& there) {
 void verify(Context& context, OpenInput& opened, const std::function<void(const Findings&)>& found) {
     const std::string path = index_path(context.path);
     std::string fault;
+    IndexContents wanted;
+    bool is_of_this_file = false;
     try {
-        const auto index = IndexFile::open(opened.input, opened.dialect);
+        const auto index = IndexFile::open(opened.input, opened.dialect, IndexMatch::kSameTime);
         if (!index) throw std::system_error(ENOENT, std::generic_category(), path);
-        const IndexContents wanted = make_index(opened.input, opened.dialect, context.arguments.execution, found);
+        wanted = make_index(opened.input, opened.dialect, context.arguments.execution, found);
         fault = difference(wanted, index->view());
+        is_of_this_file = index->view().head() == wanted.head;
         index->throw_if_lost();
     } catch (const IndexError& error) {
         fault = error.what();
     }
-    if (!fault.empty()) throw IndexError(formatted("{}: not good: {}", display_name(path), fault));
+    if (!fault.empty()) throw IndexError(formatted("not good: {}", fault));
+    if (is_of_this_file) return;
+    write_index(opened.input, wanted);
+    if (!context.arguments.quiet) print_message(formatted("{}: good; renewed for this file", display_name(path)));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
         if (!index && is_required) throw std::system_error(ENOENT, std::generic_category(), path);
         return index;
     } catch (const IndexError& error) {
-        if (is_required) throw IndexError(formatted("{}: not used: {}", display_name(path), error.what()));
+        if (is_required) throw IndexError(formatted("not used: {}", error.what()));
         fault = error.what();
     } catch (const std::system_error& error) {
         if (is_required) throw;

@@ -100,7 +100,7 @@ int described(const Context& context, const Work& work) {
     } catch (const InputChangedError& error) {
         return fail(context, kChanged, about_input(error.what()));
     } catch (const IndexError& error) {
-        return fail(context, kChanged, error.what());
+        return fail(context, kChanged, display_name(index_path(context.path)) + ": " + error.what());
     } catch (const RuleError& error) {
         return fail(context, error);
     } catch (const SpoolError& error) {
@@ -203,8 +203,8 @@ Permissions permissions_of(const Arguments& arguments) {
     if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
     for (const std::string& input : arguments.inputs) {
         if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
-        const bool writes_index = arguments.verb == Verb::kIndex && !arguments.verifies;
-        if (writes_index) permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
+        if (arguments.verb == Verb::kIndex)
+            permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
     }
     if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);

@@ -71,7 +71,7 @@ std::vector<OptionRow> choice_rows() {
         {"input-version", 0, "TEXT", "the version of FILE, for --plan [its time]", kOffsets | kCat, "Which records"},
         {"draw", 'k', "K", "print K records, drawn at random, in file order", kSample, "Which records"},
         {"seed", 0, "S", "draw the same records again", kSample, "Which records"},
-        {"verify", 0, nullptr, "read the file, compare it with its index, write nothing", kIndex, "Which records"},
+        {"verify", 0, nullptr, "read the file and compare it with its index", kIndex, "Which records"},
     };
 }
 

@@ -76,7 +76,11 @@ void set_permissions(const TemporaryFile& file) {
     if (::fchmod(file.descriptor(), mode) != 0) throw_errno(file.path());
 }
 
-void write_bytes(const Input& input, const std::string& path, std::span<const std::uint8_t> bytes) {
+}  // namespace
+
+void write_index(const Input& input, const IndexContents& contents) {
+    const std::string path = index_path(input.path());
+    const std::vector<std::uint8_t> bytes = encode_index(contents);
     const Piece whole;
     const PieceNamer namer(literal(path), input.path(), 1, 1);
     OutputOptions options;
@@ -91,8 +95,6 @@ void write_bytes(const Input& input, const std::string& path, std::span<const st
     store.seal("", "");
     store.commit();
 }
-
-}  // namespace
 
 IndexContents make_index(Input& input, const Dialect& dialect, const Execution& execution,
                          const std::function<void(const Findings&)>& found) {
@@ -124,7 +126,6 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
     head.header_records = findings.header_records;
     head.records = findings.records;
     head.divergence = findings.divergence;
-    head.content = content_hash(input.blob());
     contents.entries = index.first_boundaries(input.cancellation(), finds_starts ? &starts : nullptr);
     rescan_if_touched(input, index, dialect, by_step);
     return contents;
@@ -132,9 +133,8 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
 
 void write_index(Input& input, const Dialect& dialect, const Execution& execution,
                  const std::function<void(const Findings&)>& found) {
-    const std::string path = index_path(input.path());
-    is_index_there(path);  // rather than after the scan
-    write_bytes(input, path, encode_index(make_index(input, dialect, execution, found)));
+    is_index_there(index_path(input.path()));  // rather than after the scan
+    write_index(input, make_index(input, dialect, execution, found));
 }
 
 }  // namespace cleave

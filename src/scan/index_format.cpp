@@ -42,8 +42,7 @@ constexpr std::size_t kAtRecords = 72;
 constexpr std::size_t kAtStep = 80;
 constexpr std::size_t kAtDivergenceOffset = 88;
 constexpr std::size_t kAtDivergenceRecord = 96;
-constexpr std::size_t kAtContent = 104;
-constexpr std::size_t kAtEntryCount = 112;
+constexpr std::size_t kAtEntryCount = 112;  // the 8 bytes before it held a hash once; they are not read
 constexpr std::size_t kAtReserved = 120;
 
 // In place of an offset and a record, if the quote rules do not part.
@@ -104,7 +103,6 @@ IndexHead load_head(std::span<const std::uint8_t> bytes) {
     head.header_records = load_64(bytes, kAtHeaderRecords);
     head.records = load_64(bytes, kAtRecords);
     head.step = load_64(bytes, kAtStep);
-    head.content = load_64(bytes, kAtContent);
     const Place divergence{load_64(bytes, kAtDivergenceOffset), load_64(bytes, kAtDivergenceRecord)};
     if (divergence != Place{kNowhere, kNowhere}) head.divergence = divergence;
     return head;
@@ -133,7 +131,6 @@ std::vector<std::uint8_t> encode_index(const IndexContents& contents) {
     store(bytes, kAtStep, head.step);
     store(bytes, kAtDivergenceOffset, divergence.offset);
     store(bytes, kAtDivergenceRecord, divergence.record);
-    store(bytes, kAtContent, head.content);
     store(bytes, kAtEntryCount, std::uint64_t{contents.entries.size()});
     Boundary before;
     for (std::size_t i = 0; i < contents.entries.size(); ++i) {
@@ -197,35 +194,6 @@ std::uint64_t dialect_digest(const Dialect& dialect) {
     bytes[7] = dialect.terminator == Terminator::kLf ? 0 : dialect.terminator == Terminator::kCr ? 1 : 2;
     bytes[8] = dialect.header == HeaderRecord::kFirst ? 1 : 0;
     return XXH3_64bits(bytes.data(), bytes.size());
-}
-
-// The samples lie where their numbers put them, so every version reads the same ones.
-std::uint64_t content_hash(const Blob& blob) {
-    constexpr std::uint64_t kEdgeSize = std::uint64_t{64} << 10;
-    constexpr std::uint64_t kBlockSize = std::uint64_t{4} << 10;
-    constexpr std::uint64_t kBlockCount = 64;
-    constexpr std::uint64_t kWholeSize = 2 * kEdgeSize + kBlockCount * kBlockSize;
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
-    std::vector<std::uint8_t> buffer;
-    const auto add = [&](std::uint64_t offset, std::uint64_t size) {
-        const auto bytes = blob.lend(offset, static_cast<std::size_t>(size), buffer);
-        XXH3_64bits_update(&state, bytes.data(), bytes.size());
-        blob.throw_if_lost();
-    };
-    const std::uint64_t size = blob.size();
-    if (size <= kWholeSize) {
-        add(0, size);
-        return XXH3_64bits_digest(&state);
-    }
-    add(0, kEdgeSize);
-    for (std::uint64_t i = 1; i <= kBlockCount; ++i) {
-        // floor(size * i / 65), which does not overflow; never within the last 4 KiB
-        const std::uint64_t parts = kBlockCount + 1;
-        add(size / parts * i + size % parts * i / parts, kBlockSize);
-    }
-    add(size - kEdgeSize, kEdgeSize);
-    return XXH3_64bits_digest(&state);
 }
 
 std::string index_path(const std::string& input_path) { return input_path + ".cleave"; }

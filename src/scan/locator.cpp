@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/bits.h"
+#include "cleave/index_file.h"
 #include "cleave/scan.h"
 #include "scan/carry.h"
 #include "scan/summarise.h"
@@ -57,9 +58,24 @@ Locator::~Locator() = default;
 void Locator::load(std::size_t block) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
+    if (index_->is_read_) require_terminator(block);
     block_ = block;
     is_whole_ = false;
     restart(index_->block_begin(block) + entry.begin, entry.records_before, entry.state);
+}
+
+// A walk that begins within a record would give wrong cuts. An index from a file may say so, however it came about.
+// Throws IndexError unless the byte before the first record of the block ends a record by itself.
+void Locator::require_terminator(std::size_t block) {
+    const std::uint64_t offset = index_->block_begin(block) + index_->entries_[block].begin;
+    if (offset == 0 || offset >= index_->block_end(block)) return;  // no record starts in the block
+    const auto bytes = index_->blob_->lend(offset - 1, 2, buffer_);
+    const Terminator terminator = index_->dialect_.terminator;
+    const bool ends_by_lf = bytes[0] == '\n' && terminator != Terminator::kCr;
+    const bool ends_by_cr = bytes[0] == '\r' && terminator != Terminator::kLf;
+    const bool is_within_crlf = ends_by_cr && terminator == Terminator::kAny && bytes[1] == '\n';
+    if ((ends_by_lf || ends_by_cr) && !is_within_crlf) return;
+    throw IndexError("it is wrong: no record starts at byte " + std::to_string(offset));
 }
 
 // Lets the walk of the block begin here.
