@@ -56,6 +56,10 @@ public:
     static Input open(const std::string& path, const Cancellation* cancellation = nullptr,
                       Access access = Access::kMapped);
 
+    // The same for an open descriptor, which the input owns from here on, even if this throws. `path` is a name.
+    static Input of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation = nullptr,
+                               Access access = Access::kMapped);
+
     // Opens a file that others append to, such as a log, to read it as it is now. The input is a blob of the size that
     // the file has at this moment, also if that is 0. throw_if_changed() accepts new times and a larger size, and
     // throws if the file is shorter. So a write into the middle of the file is not noticed. The last record may be half

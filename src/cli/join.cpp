@@ -151,15 +151,19 @@ public:
     void run() {
         const std::vector<ListedPiece>& pieces = context_.arguments.pieces.pieces;
         if (pieces.empty()) return;
-        require_files(pieces);
+        const PieceOpener opener(context_.arguments.pieces);
+        for (const ListedPiece& piece : pieces) {  // before anything is printed
+            context_.path = piece.path;
+            opener.require(piece);
+        }
         // Open to the end: what is written gets its permissions, and is narrowed by those of the others.
         context_.path = pieces.front().path;
-        Input first = Input::open(context_.path, &cancellation_);
+        Input first = opener.open(pieces.front(), &cancellation_);
         output_.emplace(context_.arguments, first, pieces);
         append(first, pieces.front());
         for (const ListedPiece& piece : std::span(pieces).subspan(1)) {
             context_.path = piece.path;
-            Input input = Input::open(piece.path, &cancellation_);
+            Input input = opener.open(piece, &cancellation_);
             output_->narrow(input);
             append(input, piece);
         }
@@ -167,15 +171,6 @@ public:
     }
 
 private:
-    // Before anything is printed.
-    void require_files(const std::vector<ListedPiece>& pieces) {
-        for (const ListedPiece& piece : pieces) {
-            if (piece.path == "-" || ::access(piece.path.c_str(), R_OK) == 0) continue;
-            context_.path = piece.path;
-            throw_errno(piece.path);
-        }
-    }
-
     void append(Input& input, const ListedPiece& piece) {
         try {
             append_opened(input, piece);
@@ -246,7 +241,7 @@ void list_pieces(Context& context) {
         return;
     }
     arguments.pieces.header = arguments.policy.header;
-    for (const std::string& path : arguments.inputs) arguments.pieces.pieces.push_back({path, {}, {}});
+    for (const std::string& path : arguments.inputs) arguments.pieces.pieces.push_back({path, {}, {}, {}});
 }
 
 void run_join(Context& context, const Cancellation& cancellation) { Join(context, cancellation).run(); }

@@ -86,18 +86,21 @@ Input::~Input() = default;
 
 Input Input::open(const std::string& path, const Cancellation* cancellation, Access access) {
     if (path.find('\0') != std::string::npos) throw std::invalid_argument("a NUL byte in the path of the input");
+    const int descriptor =
+        path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) throw_errno(path == "-" ? "stdin" : path);
+    return of_descriptor(descriptor, path, cancellation, access);
+}
+
+Input Input::of_descriptor(int descriptor, const std::string& path, const Cancellation* cancellation, Access access) {
+    Fd file(descriptor);
     auto impl = std::make_unique<Impl>();
     impl->path = path;
     impl->cancellation = cancellation;
     impl->access = access;
     Source& source = impl->source;
     source.name = path == "-" ? "stdin" : path;
-    if (path == "-") {
-        source.file = Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-    } else {
-        source.file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    }
-    if (!source.file.is_open()) throw_errno(source.name);
+    source.file = std::move(file);
     if (const off_t offset = ::lseek(source.file.get(), 0, SEEK_CUR); offset > 0) {
         source.offset = static_cast<std::uint64_t>(offset);
     } else if (offset < 0 && errno != ESPIPE) {  // a pipe has no offset

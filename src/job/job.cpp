@@ -165,6 +165,8 @@ private:
         const bool have_values = by_value_ && !policy_.by->buckets;
         namer_.emplace(output_.names, input_.path(), output_.first_index, count,
                        have_values ? std::optional(by_value_->plan().most_of_key()) : std::nullopt);
+        if (!output_.manifest.empty()) names_in_manifest_ = ManifestNames(output_.manifest, namer_->folder());
+        reports_.set_names(names_in_manifest_);
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
             target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads);
@@ -197,6 +199,7 @@ private:
             facts.size = std::max(facts.size, pieces_.back().start + pieces_.back().length);
         facts.header_size = report_.header_size;
         facts.piece_compression = output_.compression;
+        facts.are_names_beneath = names_in_manifest_.are_beneath();
         return facts;
     }
 
@@ -207,7 +210,7 @@ private:
         for (std::size_t i = 0; i < pieces_.size(); ++i) {
             const Piece& piece = pieces_[i];
             const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            plan.add(piece, PieceFile{paths[i], {header_size + piece.length, {}, {}}},
+            plan.add(piece, PieceFile{names_in_manifest_.of(paths[i]), {header_size + piece.length, {}, {}}},
                      by_value_ ? by_value_->plan().values_of(piece.number) : std::vector<std::string>());
         }
         check_resumed(output_.manifest, plan.text(facts()));
@@ -444,6 +447,7 @@ private:
     std::unique_ptr<Staging> staging_;  // with a stage
     std::optional<ByValue> by_value_;   // with Policy::by
     std::optional<PieceNamer> namer_;
+    ManifestNames names_in_manifest_;
     std::unique_ptr<PieceTarget> target_;
 };
 

@@ -7,7 +7,10 @@
 
 #include "base/json.h"
 #include "cleave/output.h"
+#include "io/beneath.h"
 #include "io/fd.h"
+#include "io/stream_path.h"
+#include "io/temporary_file.h"
 
 namespace cleave {
 namespace {
@@ -37,6 +40,14 @@ std::string read_file(const std::string& path) {
 }
 
 }  // namespace
+
+ManifestNames::ManifestNames(const std::string& manifest, const std::string& folder)
+    : folder_(folder_of(manifest)),
+      are_beneath_(!leads_to_stream(manifest) && path_beneath(folder_, folder + "piece").has_value()) {}
+
+std::string ManifestNames::of(const std::string& path) const {
+    return are_beneath_ ? path_beneath(folder_, path).value_or(path) : path;
+}
 
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted) {
     if (there == wanted) return std::nullopt;

@@ -1,14 +1,19 @@
 #include "job/piece_list.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "cleave/error.h"
+#include "io/beneath.h"
 #include "io/fd.h"
+#include "io/stream_path.h"
+#include "io/temporary_file.h"
 #include "job/plan_json.h"
 
 namespace cleave {
@@ -53,6 +58,26 @@ void require_order(const Json::Array& pieces) {
     }
 }
 
+// 1 or 2.
+std::uint64_t version_of(const Json& manifest) {
+    const auto version = member(manifest, "cleave").natural();
+    if (!version) refuse("its 'cleave' is no version");
+    if (*version < 1 || *version > 2) refuse("it is of version " + std::to_string(*version));
+    return *version;
+}
+
+// The place of a piece that the manifest alone names.
+void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
+    const auto beneath = path_beneath("", piece.path);
+    if (!beneath && version == 1) {
+        throw std::invalid_argument("join: the piece '" + piece.path +
+                                    "' lies outside the current folder; name the pieces after the manifest");
+    }
+    piece.beneath = *beneath;
+    piece.path = folder + *beneath;
+    if (piece.path == "-") piece.path = "./-";  // it is not standard input
+}
+
 // Replaces the names of the manifest by the paths.
 void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
     std::map<std::string_view, const std::string*> by_name;
@@ -79,8 +104,10 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     const Fd file(::open(manifest.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) throw_errno(manifest);
     const auto json = parse_json(read_to_end(file.get(), std::string::npos, manifest));
-    if (!json || json->find("cleave") == nullptr) refuse("it has no 'cleave'");
+    if (!json) refuse("it is no JSON");
+    const std::uint64_t version = version_of(*json);
     PieceList list;
+    if (version == 2 && !leads_to_stream(manifest)) list.folder = folder_of(manifest);
     list.header = mode_of(member(*json, "header"));
     const Json::Array* pieces = member(*json, "pieces").array();
     if (pieces == nullptr) refuse("its 'pieces' are no list");
@@ -88,10 +115,49 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     for (const Json& piece : *pieces) {
         const std::string* name = member(piece, "name").string();
         if (name == nullptr) refuse("the name of a piece is no text");
-        list.pieces.push_back({*name, member(piece, "size"), member_or_null(piece, "crc32c")});
+        const Json& size = member(piece, "size");
+        if (version == 2 && !path_beneath("", *name))
+            refuse("the piece '" + *name + "' does not lie beneath its folder");
+        if (version == 2 && !size.natural()) refuse("the piece '" + *name + "' has no size");
+        list.pieces.push_back({*name, "", size, member_or_null(piece, "crc32c")});
     }
-    if (!paths.empty()) find_pieces(list.pieces, paths);
+    if (!paths.empty()) {
+        find_pieces(list.pieces, paths);
+    } else {
+        for (ListedPiece& piece : list.pieces) place(piece, version, list.folder);
+    }
     return list;
+}
+
+PieceOpener::PieceOpener(const PieceList& list) : folder_(open_folder(list.folder)) {}
+
+Fd PieceOpener::open_beneath(const ListedPiece& piece) const {
+    try {
+        return cleave::open_beneath(folder_, piece.beneath, piece.path);
+    } catch (const std::system_error& error) {
+        const bool is_elsewhere =
+            error.code() == std::errc::too_many_symbolic_link_levels || error.code() == std::errc::cross_device_link;
+        if (is_elsewhere) {
+            throw std::invalid_argument("join: a symbolic link leads to the piece '" + piece.path +
+                                        "'; name the pieces after the manifest");
+        }
+        if (error.code() != std::errc::invalid_argument) throw;
+        throw std::invalid_argument("join: the piece '" + piece.path +
+                                    "' is no regular file; name the pieces after the manifest");
+    }
+}
+
+Input PieceOpener::open(const ListedPiece& piece, const Cancellation* cancellation) const {
+    if (piece.beneath.empty()) return Input::open(piece.path, cancellation);
+    return Input::of_descriptor(open_beneath(piece).release(), piece.path, cancellation);
+}
+
+void PieceOpener::require(const ListedPiece& piece) const {
+    if (!piece.beneath.empty()) {
+        open_beneath(piece);
+    } else if (piece.path != "-" && ::access(piece.path.c_str(), R_OK) != 0) {
+        throw_errno(piece.path);
+    }
 }
 
 }  // namespace cleave

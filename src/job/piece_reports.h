@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cleave/job.h"
+#include "job/manifest.h"
 #include "job/plan_json.h"
 
 namespace cleave {
@@ -28,6 +29,9 @@ public:
     // From here on the manifest has the values of each piece, by its number. To be called before the first finished().
     using ValuesOf = std::function<std::vector<std::string>(std::uint64_t number)>;
     void set_values(ValuesOf values_of) { values_of_ = std::move(values_of); }
+
+    // How the manifest names the pieces. To be called before the first finished().
+    void set_names(const ManifestNames& names) { names_ = names; }
 
     // Sets report.findings.
     void found(const Findings& findings);
@@ -55,6 +59,7 @@ private:
     JobReport& report_;
     bool starts_follow_ = false;
     ValuesOf values_of_;  // may be empty
+    ManifestNames names_;
     std::mutex mutex_;
     std::uint64_t written_ = 0;                  // bytes of the bodies that were reported
     std::map<std::uint64_t, Finished> waiting_;  // by number

@@ -65,9 +65,8 @@ void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file, con
 }
 
 std::string PlanJson::start_text(const InputFacts& facts) {
-    constexpr int kVersion = 1;
     Json json;
-    json["cleave"] = kVersion;
+    json["cleave"] = facts.are_names_beneath ? 2 : 1;
     json["input"] = input_json(facts);
     json["dialect"] = dialect_json(facts.dialect);
     json["header"] = header_json(facts);

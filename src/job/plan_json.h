@@ -24,6 +24,7 @@ struct InputFacts {
     std::uint64_t header_size = 0;
     Compression compression = Compression::kNone;  // of the input; all offsets and sizes are of plain bytes
     CompressionOptions piece_compression;          // if the pieces are files
+    bool are_names_beneath = false;                // see ManifestNames
 };
 // What is known before the scan: all but size and header_size.
 InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);

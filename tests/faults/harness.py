@@ -255,7 +255,7 @@ def expect_manifest(job, text):
         manifest = json.loads(text)
     except ValueError as error:
         raise Failure("the manifest is no JSON: %s" % error) from None
-    need(manifest.get("cleave") == 1, "the manifest has another version")
+    need(manifest.get("cleave") == 2, "the manifest has another version")
     job.expect_rows(manifest["pieces"])
 
 

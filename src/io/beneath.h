@@ -1,0 +1,28 @@
+// Opens files that somebody else has named, such as a manifest: beneath a folder, and nowhere else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/fd.h"
+
+namespace cleave {
+
+// What is left of `path` below `folder`, without empty parts and ".": "b/c" for "a" and "a/./b//c". Nothing if `path`
+// does not begin with the parts of `folder`, or if ".." or nothing follows them. Compares names, and looks at no file.
+// The empty folder is the current one.
+std::optional<std::string> path_beneath(std::string_view folder, std::string_view path);
+
+// Opens a folder, to open files beneath it. The empty path is the current folder. Throws std::system_error.
+Fd open_folder(const std::string& path);
+
+// Opens the regular file `name` beneath the folder for reading. No part of `name` may be a symbolic link. Throws
+// std::system_error with `shown`: ELOOP for a link, EXDEV for a name that leads, or could lead, out of the folder,
+// EINVAL for anything but a regular file.
+Fd open_beneath(const Fd& folder, const std::string& name, const std::string& shown);
+
+// The same, part by part: open_beneath() does this where the kernel has no openat2().
+Fd open_part_by_part(const Fd& folder, const std::string& name, const std::string& shown);
+
+}  // namespace cleave
