@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -31,6 +34,8 @@ extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
 
 namespace cleave {
 namespace {
+
+namespace fs = std::filesystem;
 
 const std::string kPlugins = PLUGINS;
 const std::string kFaulty = kPlugins + "/faulty.so";
@@ -113,6 +118,97 @@ TEST(MemoryPlugins, LibrariesThatAreNone) {
     EXPECT_NE(failure_of(missing).find("No such file or directory"), std::string::npos);
     const std::string none = kPlugins + "/no_symbol.so";
     EXPECT_EQ(failure_of(none), "memory manager " + none + ": has no function cleave_memory_manager_open");
+}
+
+// A copy of a plugin in a folder of its own, in the trusted folder of the plugins.
+class PluginTrust : public testing::Test {
+protected:
+    void SetUp() override {
+        fs::remove_all(folder_);
+        fs::create_directories(folder_ / "in");
+        fs::permissions(folder_, fs::perms(0755));
+        fs::permissions(folder_ / "in", fs::perms(0755));
+        fs::copy_file(kPlugins + "/documented.so", plugin_);
+        fs::permissions(plugin_, fs::perms(0644));
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    // Empty if it is loaded.
+    static std::string fault(const std::string& path) {
+        const std::string text = failure_of(path + ":100000");
+        const std::string prefix = "name error: memory manager " + path + ": not loaded: ";
+        if (text.starts_with(prefix)) return text.substr(prefix.size());
+        return text == "it opened" ? "" : text;
+    }
+
+    const fs::path folder_ = fs::path(kPlugins) / ("trust-" + std::to_string(::getpid()));
+    const std::string plugin_ = (folder_ / "in" / "plugin.so").string();
+};
+
+TEST_F(PluginTrust, WhatOthersCanWriteIsNotLoaded) {
+    EXPECT_EQ(fault(plugin_), "");
+    for (const unsigned mode : {0664U, 0646U, 0666U}) {
+        fs::permissions(plugin_, fs::perms(mode));
+        EXPECT_EQ(fault(plugin_), "others can write to '" + plugin_ + "'") << std::oct << mode;
+    }
+    fs::permissions(plugin_, fs::perms(0644));
+    const std::string in = (folder_ / "in").string();
+    for (const unsigned mode : {0775U, 0757U, 01777U}) {  // the sticky bit does not help
+        fs::permissions(folder_ / "in", fs::perms(mode));
+        EXPECT_EQ(fault(plugin_), "others can write to '" + in + "'") << std::oct << mode;
+    }
+    fs::permissions(folder_ / "in", fs::perms(0755));
+    fs::permissions(folder_, fs::perms(0777));
+    EXPECT_EQ(fault(plugin_), "others can write to '" + folder_.string() + "'");
+    fs::permissions(folder_, fs::perms(0755));
+    EXPECT_EQ(fault(in), "'" + in + "' is not a regular file");
+}
+
+TEST_F(PluginTrust, WhatAnotherUserOwnsIsNotLoaded) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    constexpr uid_t kSomebody = 12345;
+    ASSERT_EQ(::chown(plugin_.c_str(), kSomebody, 0), 0);
+    EXPECT_EQ(fault(plugin_), "'" + plugin_ + "' belongs to another user");
+    ASSERT_EQ(::chown(plugin_.c_str(), 0, 0), 0);
+    ASSERT_EQ(::chown((folder_ / "in").c_str(), kSomebody, 0), 0);
+    EXPECT_EQ(fault(plugin_), "'" + (folder_ / "in").string() + "' belongs to another user");
+}
+
+// A link is followed, and the folders on both ways are judged.
+TEST_F(PluginTrust, LinksLeadThroughTrustedFoldersOnly) {
+    const std::string link = (folder_ / "link.so").string();
+    fs::create_symlink("in/../in/plugin.so", link);
+    EXPECT_EQ(fault(link), "");
+    const fs::path open = fs::temp_directory_path() / ("cleave-trust-" + std::to_string(::getpid()));
+    fs::remove_all(open);
+    fs::create_directory(open);
+    fs::permissions(open, fs::perms(0777));
+    fs::create_symlink(plugin_, open / "link.so");
+    EXPECT_NE(fault((open / "link.so").string()).find("others can write to '"), std::string::npos);
+    fs::copy_file(plugin_, open / "plugin.so");
+    fs::remove(link);
+    fs::create_symlink(open / "plugin.so", link);
+    EXPECT_NE(fault(link).find("others can write to '"), std::string::npos);
+    fs::remove(link);
+    fs::create_symlink("link.so", link);
+    EXPECT_NE(fault(link).find("Too many levels of symbolic links"), std::string::npos);
+    fs::remove_all(open);
+}
+
+std::ptrdiff_t count_of_descriptors() {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+}
+
+// The descriptor stays open, but the same file needs no second one; and another file is never taken for it.
+TEST_F(PluginTrust, EachFileHoldsOneDescriptor) {
+    EXPECT_EQ(fault(plugin_), "");
+    const std::ptrdiff_t count = count_of_descriptors();
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(fault(plugin_), "");
+    EXPECT_EQ(count_of_descriptors(), count);
+    fs::remove(plugin_);
+    fs::copy_file(kPlugins + "/no_symbol.so", plugin_);
+    fs::permissions(plugin_, fs::perms(0644));
+    EXPECT_NE(fault(plugin_).find("has no function"), std::string::npos);
 }
 
 TEST(MemoryPlugins, OneThatCannotBeInitialized) {

@@ -40,7 +40,8 @@ private:
 // A device cannot be opened.
 class DeviceUnavailable : public std::runtime_error {
 public:
-    enum class Missing : std::uint8_t { kModule, kDriver, kCard };
+    // kTrust: somebody else could have written the module; doc/devices.md says what is trusted.
+    enum class Missing : std::uint8_t { kModule, kDriver, kCard, kTrust };
 
     DeviceUnavailable(Missing missing, const std::string& what) : std::runtime_error(what), missing_(missing) {}
 
@@ -51,7 +52,7 @@ private:
 };
 
 // Opens a device. `name` is "gpu", "gpu:N" for card N, or "/PATH[:CONFIG]" of a module; a path has no colon. Throws
-// DeviceUnavailable, which says whether the module, the driver or the card is missing, and std::invalid_argument for
+// DeviceUnavailable, which says what is missing, and std::invalid_argument for
 // another name. Nothing else in the library loads a module. A module stays loaded until the process ends.
 std::shared_ptr<Device> open_device(const std::string& name);
 

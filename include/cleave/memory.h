@@ -37,7 +37,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// The name of a manager is unknown, its settings are, or its path is relative.
+// The name of a manager is unknown, its settings are, its path is relative, or somebody else could have written its
+// library: see doc/memory.md.
 class MemoryManagerNameError : public MemoryManagerError {
 public:
     using MemoryManagerError::MemoryManagerError;

@@ -23,6 +23,7 @@
 #include "cleave/offload.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "cli/options.h"
 #include "job/record_blocks.h"
 
 namespace cleave::cli {
@@ -164,7 +165,9 @@ void choose_device(Arguments& arguments) {
     try {
         options.device = open_device(arguments.device);
     } catch (const DeviceUnavailable& unavailable) {
-        throw std::runtime_error(formatted("--device {}: {}", arguments.device, reason_of(unavailable)));
+        const std::string what = formatted("--device {}: {}", arguments.device, reason_of(unavailable));
+        if (unavailable.missing() == DeviceUnavailable::Missing::kTrust) throw UsageError(what);
+        throw std::runtime_error(what);
     }
     options.profile = read_profile(profile_folder(), machine_identity(*options.device)).profile;
     const double seconds_per_byte = options.profile ? options.profile->stage : 0;

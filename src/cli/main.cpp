@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/suggest.h"
+#include "cleave/device.h"
 #include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
 #include "cleave/memory.h"
@@ -103,6 +104,8 @@ int described(const Context& context, const Work& work) {
         return fail(context, kChanged, display_name(index_path(context.path)) + ": " + error.what());
     } catch (const RuleError& error) {
         return fail(context, error);
+    } catch (const DeviceUnavailable& error) {
+        return fail(context, error.missing() == DeviceUnavailable::Missing::kTrust ? kUsage : kSystem, error.what());
     } catch (const SpoolError& error) {
         const Policy& policy = context.arguments.policy;
         const bool is_only_way = policy.together || policy.by;

@@ -4,23 +4,33 @@
 
 #include <array>
 #include <cstring>
+#include <stdexcept>
+#include <system_error>
 
+#include "base/shared_library.h"
 #include "cleave/memory.h"
 
 namespace cleave {
 namespace {
 
-std::string last_loader_error() {
-    const char* const text = ::dlerror();
-    return text != nullptr ? text : "unknown error";
+// An early dlclose() would take away code that the exit of a thread still calls, so the library stays loaded.
+void* load(const std::string& path) {
+    const std::string prefix = "memory manager " + path + ": ";
+    try {
+        return load_library(path);
+    } catch (const UntrustedLibrary& error) {
+        throw MemoryManagerNameError(prefix + "not loaded: " + error.what());
+    } catch (const std::system_error& error) {
+        throw MemoryManagerError(prefix + error.code().message());
+    } catch (const std::runtime_error& error) {
+        throw MemoryManagerError(prefix + error.what());
+    }
 }
 
 }  // namespace
 
 const cleave_memory_manager* open_plugin(const std::string& path, const std::string& config) {
-    // An early dlclose() would take away code that the exit of a thread still calls.
-    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) throw MemoryManagerError("memory manager " + path + ": " + last_loader_error());
+    void* const library = load(path);
     const auto open =
         reinterpret_cast<cleave_memory_manager_open_function>(::dlsym(library, CLEAVE_MEMORY_MANAGER_SYMBOL));
     if (open == nullptr) {

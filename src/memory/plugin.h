@@ -9,8 +9,9 @@
 namespace cleave {
 
 // Loads the library at `path`, which is absolute, and makes a manager. The library stays loaded until the process ends:
-// threads that used it may still have to end in it. Throws MemoryManagerError: it cannot be loaded, it has no
-// cleave_memory_manager_open(), or that fails or gives a manager that fails check_version().
+// threads that used it may still have to end in it. Throws MemoryManagerNameError: somebody else could have written it,
+// see load_library(). Throws MemoryManagerError: it cannot be loaded, it has no cleave_memory_manager_open(), or that
+// fails or gives a manager that fails check_version().
 const cleave_memory_manager* open_plugin(const std::string& path, const std::string& config);
 
 // Throws MemoryManagerError if the manager is of another version of the interface, or lacks a member that must be

@@ -8,6 +8,9 @@
 #include <climits>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
+
+#include "base/shared_library.h"
 
 namespace cleave {
 namespace {
@@ -42,6 +45,19 @@ std::string own_folder() {
     throw DeviceUnavailable(Missing::kModule, "device: the module cannot be used: " + path + ": " + why);
 }
 
+// The module stays loaded: its code may run at the exit of a thread, after the last device is gone.
+void* load(const std::string& path) {
+    try {
+        return load_library(path);
+    } catch (const UntrustedLibrary& error) {
+        throw DeviceUnavailable(Missing::kTrust, "device: the module " + path + " is not loaded: " + error.what());
+    } catch (const std::system_error& error) {
+        throw_unusable(path, error.code().message());
+    } catch (const std::runtime_error& error) {
+        throw_unusable(path, error.what());
+    }
+}
+
 void* symbol(void* library, const std::string& path, const char* name) {
     void* const found = ::dlsym(library, name);
     if (found == nullptr) throw_unusable(path, std::string("it has no function ") + name);
@@ -49,12 +65,7 @@ void* symbol(void* library, const std::string& path, const char* name) {
 }
 
 std::shared_ptr<Device> open_library(const std::string& path, const std::string& config) {
-    // Code of the module may run at the exit of a thread, after the last device is gone.
-    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) {
-        const char* const text = ::dlerror();
-        throw_unusable(path, text != nullptr ? text : "unknown error");
-    }
+    void* const library = load(path);
     const std::string version =
         reinterpret_cast<DeviceModuleVersionFunction>(symbol(library, path, kDeviceModuleVersionSymbol))();
     if (version != kDeviceModuleVersion) {

@@ -4,6 +4,8 @@
   command_test.py CLEAVE DOCUMENTED_PLUGIN [OTHER_PLUGIN...]
 """
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,38 @@ def check(holds, what):
 def cat(path, *words, **environment):
     return subprocess.run([CLEAVE, "cat", "--quiet", *RULES, *words, path], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env={**os.environ, **environment}, text=True, timeout=120)
+
+
+def check_trust(folder, path, wanted):
+    """A plugin that others could have written is not loaded, nor is one of another user. Those of root are."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(DOCUMENTED)) as trusted:
+        plugin = shutil.copy(DOCUMENTED, trusted)
+        name = plugin + ":1000000000"
+        for mode, place in ((0o666, plugin), (0o777, trusted), (0o1777, trusted)):
+            before = os.stat(place).st_mode
+            os.chmod(place, mode)
+            for words, environment, origin in ((["--memory-manager", name], {}, "--memory-manager"),
+                                               ([], {"CLEAVE_MEMORY_MANAGER": name}, "CLEAVE_MEMORY_MANAGER")):
+                done = cat(path, *words, **environment)
+                text = "cleave: %s: memory manager %s: not loaded: others can write to '%s'\n" % (origin, plugin, place)
+                check((done.returncode, done.stdout, done.stderr) == (2, "", text),
+                      "mode %o of %s: %d %s" % (mode, place, done.returncode, done.stderr))
+            os.chmod(place, before)
+        check(cat(path, "--memory-manager", name).stdout == wanted.stdout, "it is trusted again")
+    if os.geteuid() != 0:
+        return
+    # As nobody, in whose process a library of root is loaded, and one of a third user is not.
+    libraries = subprocess.run(["ldd", CLEAVE], stdout=subprocess.PIPE, text=True).stdout
+    found = re.search(r"libz\.so\.1 => (/\S+)", libraries)
+    command = shutil.copy(CLEAVE, folder)
+    for place in (folder, path, command):
+        os.chmod(place, 0o755)
+    os.chown(path, 65534, 65534)
+    if found:
+        done = subprocess.run([command, "cat", *RULES, "--memory-manager", found[1], path], capture_output=True,
+                              text=True, user=65534, group=65534, extra_groups=[], timeout=120)
+        check(done.returncode == 1 and done.stderr.endswith("has no function cleave_memory_manager_open\n"),
+              "nobody, a library of root: %d %s" % (done.returncode, done.stderr))
 
 
 def main():
@@ -46,6 +80,7 @@ def main():
         check(done.returncode == 1 and not done.stdout and
               done.stderr.endswith(DOCUMENTED + ": cannot start: 'many' is not a number of bytes\n"),
               "its settings are wrong: " + done.stderr)
+        check_trust(folder, path, wanted)
     print("%d plugins: %d failures" % (len(PLUGINS), len(failures)))
     return 1 if failures else 0
 

@@ -267,7 +267,7 @@ def main():
     for name in ["--cleave", "--module", "--simulated", "--foreign", "--faulty"]:
         parser.add_argument(name, required=True, type=os.path.abspath)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(arguments.module)) as folder:
         site = Site(os.path.realpath(folder), arguments.cleave, arguments.module)
         check_without_profile(site, site.write("in.csv", make_text(100000)))
         check_small_input(site)

@@ -2,7 +2,9 @@
 #include "offload/module.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <stdexcept>
 
 #include "column.h"
@@ -50,6 +52,15 @@ TEST(Module, SaysWhatIsMissing) {
     EXPECT_EQ(failure_of("/no/such/module.so"),
               Failure(Missing::kModule, "device: no module; looked for /no/such/module.so"));
     EXPECT_EQ(failure_of("/proc/self/maps").first, Missing::kModule);
+}
+
+TEST(Module, ThatOthersCanWriteIsNotLoaded) {
+    const std::string copy = std::string(CLEAVE_SIMULATED_MODULE) + "." + std::to_string(::getpid());
+    std::filesystem::copy_file(CLEAVE_SIMULATED_MODULE, copy);
+    std::filesystem::permissions(copy, std::filesystem::perms(0666));
+    EXPECT_EQ(failure_of(copy), std::pair(Missing::kTrust, "device: the module " + copy +
+                                                               " is not loaded: others can write to '" + copy + "'"));
+    std::filesystem::remove(copy);
 }
 
 TEST(Module, OfAnotherVersionIsRefused) {
