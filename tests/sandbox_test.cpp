@@ -1,18 +1,25 @@
 // The rights that the command keeps, tried by children that give the others up.
 #include "cli/sandbox.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/landlock.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <tuple>
 
 #include "temporary_directory.h"
 
@@ -27,7 +34,7 @@ bool has_landlock() { return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 
 int in_confined_child(const Permissions& permissions, const std::function<int()>& attempt) {
     const pid_t child = ::fork();
     if (child == 0) {
-        confine(permissions);
+        std::ignore = confine(permissions);
         ::_exit(attempt());
     }
     int status = 0;
@@ -75,6 +82,66 @@ TEST_F(Sandbox, NothingElseCanBeOpened) {
 #ifndef CLEAVE_SANITIZED
     EXPECT_EQ(in_confined_child(permissions, [&] { return try_open(other, O_RDONLY); }), EACCES);
 #endif
+}
+
+std::int64_t landlock_version() {
+    return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+// 0, or the error of binding or connecting to the address.
+template <class Address>
+int try_socket(int (*use)(int, const sockaddr*, socklen_t), Address address, socklen_t size = sizeof(Address)) {
+    const int socket = ::socket(reinterpret_cast<sockaddr&>(address).sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int error = use(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0 ? 0 : errno;
+    ::close(socket);
+    return error;
+}
+
+TEST_F(Sandbox, NoTcpSocketCanBeUsed) {
+    if (landlock_version() < 4) GTEST_SKIP() << "this kernel's Landlock has no network";
+    sockaddr_in any_port{};
+    any_port.sin_family = AF_INET;
+    any_port.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(try_socket(::bind, any_port), 0) << "without the sandbox";
+    EXPECT_EQ(in_confined_child({}, [&] { return try_socket(::bind, any_port); }), EACCES);
+    sockaddr_in closed_port = any_port;
+    closed_port.sin_port = htons(1);
+    ASSERT_EQ(try_socket(::connect, closed_port), ECONNREFUSED) << "without the sandbox";
+    EXPECT_EQ(in_confined_child({}, [&] { return try_socket(::connect, closed_port); }), EACCES);
+}
+
+TEST_F(Sandbox, NoOtherProcessCanBeReached) {
+    if (landlock_version() < 6) GTEST_SKIP() << "this kernel's Landlock has no scopes";
+    EXPECT_EQ(in_confined_child({}, [] { return ::kill(::getppid(), 0) == 0 ? 0 : errno; }), EPERM);
+    EXPECT_EQ(in_confined_child({}, [] { return ::kill(::getpid(), 0) == 0 ? 0 : errno; }), 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string name = "cleave-sandbox-test-" + std::to_string(::getpid());
+    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // abstract: it begins with a NUL byte
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::bind(server, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    ASSERT_EQ(::listen(server, 4), 0);
+    ASSERT_EQ(try_socket(::connect, address, size), 0) << "without the sandbox";
+    EXPECT_EQ(in_confined_child({}, [&] { return try_socket(::connect, address, size); }), EPERM);
+    ::close(server);
+}
+
+// There may be 16 rulesets in a process.
+TEST_F(Sandbox, AFailureIsTold) {
+    EXPECT_EQ(in_confined_child({},
+                                [] {
+                                    int before = 1;
+                                    while (before < 100 && confine({}).empty()) ++before;
+                                    return before;
+                                }),
+              16);
+    EXPECT_EQ(in_confined_child({},
+                                [] {
+                                    for (int i = 1; i < 16; ++i) std::ignore = confine({});
+                                    return confine({}) == "Landlock: Argument list too long" ? 1 : 0;
+                                }),
+              1);
 }
 
 TEST(Confine, TakesThePrivilegeToGainPrivileges) {

@@ -261,12 +261,17 @@ int run_machine(const Context& context) {
     return kDone;
 }
 
+void close_sandbox(const Arguments& arguments) {
+    const std::string fault = confine(permissions_of(arguments));
+    if (arguments.verbose && !fault.empty()) print_message(formatted("the sandbox is not closed: {}", fault));
+}
+
 int run_verb(Context& context) {
     if (context.arguments.verb == Verb::kMachine) return run_machine(context);
     guard_secrets(context);
     if (context.arguments.verb == Verb::kJoin) list_pieces(context);
     // A filter command keeps the rights of its user.
-    if (context.arguments.output.filter.empty()) confine(permissions_of(context.arguments));
+    if (context.arguments.output.filter.empty()) close_sandbox(context.arguments);
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;

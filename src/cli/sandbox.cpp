@@ -7,15 +7,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <system_error>
 
 #include "io/fd.h"
 
 namespace cleave::cli {
 namespace {
 
-// From the third version of Landlock; the system's header may be older.
+// The system's header may be older than the kernel. known_rights() says which version has what.
 constexpr std::uint64_t kTruncate = 1ULL << 14;
+constexpr std::uint64_t kBindTcp = 1ULL << 0;
+constexpr std::uint64_t kConnectTcp = 1ULL << 1;
+constexpr std::uint64_t kAbstractSocket = 1ULL << 0;
+constexpr std::uint64_t kSignal = 1ULL << 1;
+
+// What a ruleset takes away: struct landlock_ruleset_attr of the sixth version. A kernel that knows fewer members
+// accepts the others if they are 0.
+struct Ruleset {
+    std::uint64_t files = 0;
+    std::uint64_t network = 0;
+    std::uint64_t scoped = 0;
+};
 
 constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -25,39 +39,49 @@ constexpr std::uint64_t kWrite = kRead | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_RE
                                  LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                  LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
-// All rights that this kernel knows; 0 if it has no Landlock.
-std::uint64_t known_rights() {
-    const std::int64_t version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (version < 1) return 0;
+std::string failure(const char* what) { return std::string(what) + ": " + std::generic_category().message(errno); }
+
+// All that this version of Landlock can take away and that concerns cleave.
+Ruleset known_rights(std::int64_t version) {
     constexpr std::uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
-    return kFirst | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) | (version >= 3 ? kTruncate : 0);
+    Ruleset known;
+    known.files = kFirst | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) | (version >= 3 ? kTruncate : 0);
+    if (version >= 4) known.network = kBindTcp | kConnectTcp;
+    if (version >= 6) known.scoped = kAbstractSocket | kSignal;
+    return known;
 }
 
-// A path that does not exist needs no rule.
-void permit(int ruleset, const std::string& path, std::uint64_t rights) {
+// A path that does not exist needs no rule. False if the kernel refuses the rule.
+bool permit(int ruleset, const std::string& path, std::uint64_t rights) {
     const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat status;
-    if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return;
+    if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return true;
     if (!S_ISDIR(status.st_mode)) rights &= kReadFile | kWriteFile;  // the others make no sense for a file
     const landlock_path_beneath_attr rule{rights, fd.get()};
-    ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    return ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
 }  // namespace
 
-void confine(const Permissions& permissions) {
-    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    const std::uint64_t known = known_rights();
-    if (known == 0) return;
-    const landlock_ruleset_attr attributes{known};
-    const Fd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
-    if (!ruleset.is_open()) return;
-    for (const std::string& path : permissions.read) permit(ruleset.get(), path, known & kRead);
+std::string confine(const Permissions& permissions) {
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failure("PR_SET_NO_NEW_PRIVS");
+    const std::int64_t version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < 1) return failure("Landlock");
+    const Ruleset known = known_rights(version);
+    const Fd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &known, sizeof known, 0)));
+    if (!ruleset.is_open()) return failure("Landlock");
+    bool permits_all = true;
+    const auto permit_each = [&](const std::vector<std::string>& paths, std::uint64_t rights) {
+        for (const std::string& path : paths) permits_all &= permit(ruleset.get(), path, known.files & rights);
+    };
+    permit_each(permissions.read, kRead);
+    permit_each(permissions.write, kWrite);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    permit(ruleset.get(), "/", known & kRead);  // sanitizers read what they need for their reports
+    permit_each({"/"}, kRead);  // sanitizers read what they need for their reports
 #endif
-    for (const std::string& path : permissions.write) permit(ruleset.get(), path, known & kWrite);
-    ::syscall(SYS_landlock_restrict_self, ruleset.get(), 0);
+    const std::string missing = permits_all ? "" : failure("Landlock refuses a rule");
+    if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return failure("Landlock");
+    return missing;
 }
 
 }  // namespace cleave::cli
