@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -193,7 +194,7 @@ TEST_F(Keys, AreTakenVerbatim) {
 }
 
 TEST_F(Keys, TokensOfContexts) {
-    const std::string other(40, 'o');
+    const std::string other = std::string(39, 'o') + 'p';
     const std::vector<std::string> sources = {"a=file:" + file("a", kKey), "b-2.c_=file:" + file("b", other, 0440)};
     KeyRing ring(sources);
     EXPECT_EQ(ring.names(), (std::vector<std::string>{"a", "b-2.c_"}));
@@ -285,11 +286,60 @@ TEST_F(Keys, FilesAreJudged) {
     EXPECT_EQ(reason("a=file:/dev/null"), "neither a file nor a pipe");
     EXPECT_EQ(reason("a=file:" + directory_.path("")), "neither a file nor a pipe");
     EXPECT_EQ(reason("a=file:" + directory_.path("none")), directory_.path("none") + ": No such file or directory");
+    EXPECT_EQ(reason("a=file:" + file("same", std::string(32, 'k'))),
+              "all bytes of the key are the same; cleave key new makes a key");
+    EXPECT_EQ(reason("a=file:" + file("zeros", std::string(64, '\0'))),
+              "all bytes of the key are the same; cleave key new makes a key");
+    EXPECT_EQ(reason("a=file:" + file("nearly", std::string(32, 'k') + "l")), "taken");
     if (::geteuid() == 0) {
         const std::string path = file("foreign", kKey);
         ASSERT_EQ(::chown(path.c_str(), 12345, 0), 0);
         EXPECT_EQ(reason("a=file:" + path), "the key belongs to another user");
     }
+}
+
+// A list of the owner, one named user or group, the group, a mask and others, as setfacl writes it.
+std::vector<std::uint8_t> acl(unsigned tag, unsigned rights, unsigned mask) {
+    constexpr unsigned kOwner = 0x01, kGroup = 0x04, kMask = 0x10, kOthers = 0x20;
+    constexpr unsigned kNobody = 0xFFFF'FFFF;
+    std::vector<std::uint8_t> bytes;
+    const auto add = [&](unsigned number, int size) {
+        for (int i = 0; i < size; ++i) bytes.push_back(static_cast<std::uint8_t>(number >> (8 * i)));
+    };
+    const auto entry = [&](unsigned of, unsigned may, unsigned id) {
+        add(of, 2);
+        add(may, 2);
+        add(id, 4);
+    };
+    add(2, 4);  // the version
+    entry(kOwner, 06, kNobody);
+    if (tag == 0x02) entry(tag, rights, 12345);
+    entry(kGroup, 0, kNobody);
+    if (tag == 0x08) entry(tag, rights, 12345);
+    entry(kMask, mask, kNobody);
+    entry(kOthers, 0, kNobody);
+    return bytes;
+}
+
+TEST_F(Keys, AnAclThatNamesOthersIsRefused) {
+    const std::string path = file("listed", kKey);
+    const auto reason_under = [&](const std::vector<std::uint8_t>& list) {
+        EXPECT_EQ(::setxattr(path.c_str(), "system.posix_acl_access", list.data(), list.size(), 0), 0);
+        return reason("a=file:" + path);
+    };
+    const auto empty = acl(0, 0, 0);
+    if (::setxattr(path.c_str(), "system.posix_acl_access", empty.data(), empty.size(), 0) != 0) {
+        ASSERT_EQ(errno, ENOTSUP);
+        GTEST_SKIP() << "the file system has no ACLs";
+    }
+    const std::string refused = "an ACL gives others rights to the key; setfacl -b takes them away";
+    for (const unsigned tag : {0x02U, 0x08U}) {
+        EXPECT_EQ(reason_under(acl(tag, 04, 04)), refused);
+        EXPECT_EQ(reason_under(acl(tag, 01, 05)), refused);
+        EXPECT_EQ(reason_under(acl(tag, 0, 04)), "taken") << "no right";
+        EXPECT_EQ(reason_under(acl(tag, 04, 0)), "taken") << "the mask takes the right away, as chmod 600 does";
+    }
+    EXPECT_EQ(reason_under(acl(0, 0, 04)), "taken");
 }
 
 TEST_F(Keys, AFileThatChangesIsRefused) {

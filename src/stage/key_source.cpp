@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -30,6 +32,29 @@ constexpr std::chrono::milliseconds kForever{-1};
 bool is_name(std::string_view text) {
     constexpr std::string_view kBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
     return !text.empty() && text.find_first_not_of(kBytes) == std::string_view::npos;
+}
+
+// Refuses an access control list that gives rights to users or groups by name. The mode does not show them: its bits of
+// the group are then the most that any of them may have. The layout is that of <linux/posix_acl_xattr.h>,
+// little-endian.
+void judge_acl(int descriptor, const KeySource& source, const std::string& name) {
+    constexpr const char* kAttribute = "system.posix_acl_access";
+    constexpr std::size_t kHeadSize = 4;
+    constexpr std::size_t kEntrySize = 8;  // tag and rights of two bytes each, and an id
+    constexpr unsigned kNamedUser = 0x02, kNamedGroup = 0x08, kMask = 0x10;
+    std::array<std::uint8_t, 65536> bytes;  // the most that an attribute has
+    const ::ssize_t size = ::fgetxattr(descriptor, kAttribute, bytes.data(), bytes.size());
+    if (size < 0 && (errno == ENODATA || errno == ENOTSUP)) return;
+    if (size < 0) throw_errno(name);
+    unsigned named = 0;
+    unsigned mask = 07;
+    for (std::size_t at = kHeadSize; at + kEntrySize <= static_cast<std::size_t>(size); at += kEntrySize) {
+        const unsigned tag = bytes[at] | static_cast<unsigned>(bytes[at + 1]) << 8;
+        const unsigned rights = bytes[at + 2];
+        if (tag == kNamedUser || tag == kNamedGroup) named |= rights;
+        if (tag == kMask) mask = rights;
+    }
+    if ((named & mask) != 0) refuse(source, "an ACL gives others rights to the key; setfacl -b takes them away");
 }
 
 // Whether nobody but the caller, root, and readers of the file's group can have seen or written the bytes.
@@ -94,6 +119,7 @@ SecretKey read_opened(int descriptor, std::chrono::milliseconds patience, const 
                       const std::string& name) {
     const struct stat before = stat_of(descriptor, name);
     judge(before, source);
+    judge_acl(descriptor, source, name);
     SecretKey key = read_all(descriptor, patience, source, name);
     if (S_ISREG(before.st_mode) && !is_unchanged(before, stat_of(descriptor, name))) {
         refuse(source, "the file changed while it was read");
@@ -173,6 +199,10 @@ SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience) 
     if (key.size < kMinKeySize) {
         refuse(source,
                "the key has " + std::to_string(key.size) + " bytes; it needs at least " + std::to_string(kMinKeySize));
+    }
+    const auto bytes = key.bytes();
+    if (std::ranges::all_of(bytes, [&](std::uint8_t byte) { return byte == bytes[0]; })) {
+        refuse(source, "all bytes of the key are the same; cleave key new makes a key");
     }
     return key;
 }

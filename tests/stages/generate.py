@@ -7,7 +7,7 @@ import random
 from fields import BOM, Dialect, Fault, CR, LF, read_record
 
 SECRET = b"Zq7secret"
-KEYS = {b"k": bytes(range(32)), b"pii": b"\x00\xff\n" * 100, b"long-key.2": b"x" * 64}
+KEYS = {b"k": bytes(range(32)), b"pii": b"\x00\xff\n" * 100, b"long-key.2": b"xy" * 32}
 FORMS = ["base64url", "hex", "decimal"]
 
 NAMES = [b"id", b"name", b"mail", b"date", b"amount", b"city", b"note", b"a", b"b", b"c", b"d", b"addr1", b"addr2",
