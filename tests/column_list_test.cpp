@@ -62,12 +62,13 @@ TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
             EXPECT_EQ(error.what(), message);
         }
     };
-    expect_message("custmer", "there is no column \"custmer\"");
+    const std::string hint = "; check --columns lists those of the first record";
+    expect_message("custmer", "there is no column \"custmer\"" + hint);
     expect_message("ANN", "there is no column \"ANN\"; did you mean Ann?");
     expect_message("\"a n n\"", "there is no column \"a n n\"; did you mean Ann?");
     columns.names.emplace_back("A_NN");
     columns.count = columns.names.size();
-    expect_message("ann", "there is no column \"ann\"");  // which of the two?
+    expect_message("ann", "there is no column \"ann\"" + hint);  // which of the two?
 }
 
 TEST(Columns, AreNumbers) {
