@@ -152,8 +152,19 @@ bool holds(const ReferenceCondition& condition, const std::string& value) {
 }
 
 bool has_mail(const std::string& value) {
-    static const std::regex kPattern("[A-Za-z0-9._%+-]+@([A-Za-z0-9-]+\\.)+[A-Za-z]{2}");
+    static const std::regex kPattern(
+        "[A-Za-z0-9._%+\"\x80-\xFF-]@(([A-Za-z0-9\x80-\xFF-]+\\.)+[A-Za-z\x80-\xFF]{2}"
+        "|\\[[A-Za-z0-9.:]*[0-9][A-Za-z0-9.:]*\\])");
     return value.find('@') != std::string::npos && std::regex_search(value, kPattern);
+}
+
+// Whether a token of the value could be part of a key.
+bool is_reserved(std::string value) {
+    std::ranges::transform(value, value.begin(),
+                           [](char byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; });
+    return value.find(
+               "\xFF"
+               "cleave ") != std::string::npos;
 }
 
 class Applier {
@@ -214,7 +225,7 @@ private:
             if (with_rules) ++reading_.empty_records;
             return std::string(text_.substr(record.begin, next - record.begin));
         }
-        if (with_rules && stage_.forbids_mail) watch(record);
+        if (stage_.forbids_mail) watch(record, with_rules);
         std::string content;
         for (std::size_t i = 0; i < stage_.selected.size() && !reading_.output_fault; ++i) {
             if (i > 0) content += static_cast<char>(stage_.dialect.delimiter);
@@ -229,10 +240,10 @@ private:
     }
 
     // Looks for mail addresses in the columns that no operation changes.
-    void watch(const ReferenceRecord& record) {
+    void watch(const ReferenceRecord& record, bool with_rules) {
         for (const std::size_t column : stage_.selected) {
             if (reading_.output_fault) return;
-            const bool was_changed = change(record, column, false).second;
+            const bool was_changed = with_rules && change(record, column, false).second;
             if (!was_changed && has_mail(value(record, column))) reading_.output_fault = begin_of(record, column);
         }
     }
@@ -266,6 +277,8 @@ private:
             }
             ++counted.changed;
             if (!counts) return {"", true};
+            const bool is_token = rule.operation.kind == ReferenceOperation::Kind::kHmac || rule.operation.is_hashed;
+            if (is_token && is_reserved(old)) reading_.output_fault = begin_of(record, column);
             const std::optional<std::string> made = changed(old, rule.operation, stage_.key);
             if (!made) return {stage_.null_token, true};
             const std::optional<std::string> written = field_of(*made, is_quoted(raw, stage_.dialect), stage_.dialect);

@@ -86,7 +86,7 @@ struct StageReading {
     std::optional<std::uint32_t> input_fault;
     // The field, or the record, of which the output cannot be written.
     std::optional<std::uint32_t> output_fault;
-    // The record whose only column becomes empty, in `unchanged`.
+    // A record whose only column becomes empty, or one with a forbidden value, in `unchanged`.
     bool unchanged_has_fault = false;
 };
 

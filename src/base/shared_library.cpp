@@ -2,11 +2,12 @@
 //
 //   from "/", for each part: open it from the folder before it, without following a link; judge it
 //       a link: walk its target from the same folder, or from "/"; the folder that holds it was judged
-//   give the loader /proc/self/fd/N, where N is the file that was judged
+//   give the loader /proc/PID/fd/N, where N is the file that was judged
 //
 // The loader takes a name that it has seen before for the library that it has loaded then. So N stays open until the
 // process ends: no other file can get that name. A library that is loaded again is found by its device and inode, and
-// gets the name that it has.
+// gets the name that it has. The name has the number of the process, and is not that of /proc/self, so that debuggers
+// and symbolizers find the file, too.
 #include "base/shared_library.h"
 
 #include <dlfcn.h>
@@ -28,7 +29,9 @@
 namespace cleave {
 namespace {
 
-constexpr std::string_view kDescriptors = "/proc/self/fd/";
+// The folder of this process's descriptors.
+std::string descriptors() { return "/proc/" + std::to_string(::getpid()) + "/fd/"; }
+
 constexpr int kMostLinks = 40;  // in one path; the kernel has the same limit
 
 class Descriptor {
@@ -127,6 +130,7 @@ Descriptor open_trusted(const std::string& path) {
 struct Search {
     int number;          // of the file that is to be loaded
     struct stat status;  // of that file
+    std::string folder;  // see descriptors()
     bool is_taken = false;
     int same = -1;  // a descriptor by whose name the same file was loaded
 };
@@ -134,8 +138,8 @@ struct Search {
 int look(dl_phdr_info* library, std::size_t /*size*/, void* data) {
     Search& search = *static_cast<Search*>(data);
     std::string_view name = library->dlpi_name != nullptr ? library->dlpi_name : "";
-    if (!name.starts_with(kDescriptors)) return 0;
-    name.remove_prefix(kDescriptors.size());
+    if (!name.starts_with(search.folder)) return 0;
+    name.remove_prefix(search.folder.size());
     int number = -1;
     std::from_chars(name.data(), name.data() + name.size(), number);
     if (number == search.number) search.is_taken = true;
@@ -147,7 +151,7 @@ int look(dl_phdr_info* library, std::size_t /*size*/, void* data) {
 }
 
 Search search_for(const Descriptor& file) {
-    Search search{file.get(), status_of(file)};
+    Search search{file.get(), status_of(file), descriptors()};
     ::dl_iterate_phdr(look, &search);
     return search;
 }
@@ -156,7 +160,7 @@ Search search_for(const Descriptor& file) {
 std::string loader_error() {
     const char* const words = ::dlerror();
     std::string_view text = words != nullptr ? words : "unknown error";
-    if (text.starts_with(kDescriptors)) text.remove_prefix(std::min(text.find(": "), text.size() - 2) + 2);
+    if (text.starts_with(descriptors())) text.remove_prefix(std::min(text.find(": "), text.size() - 2) + 2);
     return std::string(text);
 }
 
@@ -171,7 +175,7 @@ void* load_library(const std::string& path) {
         search = search_for(file);
     }
     const int number = search.same >= 0 ? search.same : file.get();
-    const std::string name = std::string(kDescriptors) + std::to_string(number);
+    const std::string name = search.folder + std::to_string(number);
     void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) throw std::runtime_error(loader_error());
     if (number == file.get()) file.keep_open();

@@ -224,6 +224,7 @@ Case make_case(Choices& choices) {
     made.options.null_token = reference.null_token;
     made.options.max_record = std::min(reference.max_record, kMaxRecordLimit);
     made.options.forbid_mail = reference.forbids_mail;
+    made.options.is_escape_given = true;  // the judge knows one reading
     return made;
 }
 
