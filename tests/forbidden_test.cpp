@@ -19,8 +19,9 @@ bool has_card_by_parts(const std::string& text) {
     const std::string separators = "( |\t|[.]|/|-|\xC2\xA0|\xC2\xAD|\xE2\x80(\xAF|[\x90-\x95])|\xE2\x88\x92)";
     static const std::regex kPattern("[1-9](" + separators + "?[0-9]){12,18}");
     const auto is_digit_at = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    constexpr std::size_t kLongest = 19 + 18 * std::size_t{3};  // digits, and separators of three bytes
     for (std::size_t begin = 0; begin < text.size(); ++begin) {
-        for (std::size_t end = begin + 13; end <= std::min(text.size(), begin + 19 + 18 * 3); ++end) {
+        for (std::size_t end = begin + 13; end <= std::min(text.size(), begin + kLongest); ++end) {
             if ((begin > 0 && is_digit_at(begin - 1)) || is_digit_at(end)) continue;
             std::string part = text.substr(begin, end - begin);
             if (!std::regex_match(part, kPattern)) continue;
@@ -38,12 +39,10 @@ bool has_card_by_parts(const std::string& text) {
 }
 
 TEST(Forbidden, MailAddresses) {
-    for (const char* text : {"ann@example.org", "write to <a.b+c%d_e-f@x-1.y.co> now", "@a@b.cd", "a@b.cd1", "a@b@c.de",
-                             "x@1.2.ab", "-@-.xx", "a@b.c.de", "\xC3\xA4n@b.de.",
-                             "ann@b\xC3\xBC"
-                             "cher.example",
-                             "a@\xC3\xA4.de", "\xC3\xA4@b.de", "a@b.\xE4\xB8\xAD", "\"ann lee\"@x.example",
-                             "a@[192.0.2.1]", "to a@[IPv6:2001:db8::1]."}) {
+    for (const char* text :
+         {"ann@example.org", "write to <a.b+c%d_e-f@x-1.y.co> now", "@a@b.cd", "a@b.cd1", "a@b@c.de", "x@1.2.ab",
+          "-@-.xx", "a@b.c.de", "\xC3\xA4n@b.de.", "ann@b\u00FCcher.example", "a@\xC3\xA4.de", "\xC3\xA4@b.de",
+          "a@b.\xE4\xB8\xAD", "\"ann lee\"@x.example", "a@[192.0.2.1]", "to a@[IPv6:2001:db8::1]."}) {
         EXPECT_TRUE(has_mail(text)) << text;
     }
     for (const char* text : {"", "@", "a@b", "a@b.c", "a@b.c1", "a@.de", "a@b..de", "a @b.de", "@b.de", "a@ b.de",
@@ -61,23 +60,15 @@ TEST(Forbidden, MailAddresses) {
 }
 
 TEST(Forbidden, CardNumbers) {
-    for (const char* text :
-         {"4111111111111111", "4111 1111 1111 1111", "4111-1111-1111-1111", "card 378282246310005.",
-          "12 4111111111111111", "4111111111111111 9", "4222222222222", "6304000000000000000", "x4111-1111 11111111x",
-          "0 4111111111111111", "4111111111111111-", "4111.1111.1111.1111", "4111/1111\t11111111",
-          "4111\xC2\xA0"
-          "1111\xE2\x80\x91"
-          "11111111",
-          "4111\xE2\x88\x92"
-          "111111111111"}) {
+    for (const char* text : {"4111111111111111", "4111 1111 1111 1111", "4111-1111-1111-1111", "card 378282246310005.",
+                             "12 4111111111111111", "4111111111111111 9", "4222222222222", "6304000000000000000",
+                             "x4111-1111 11111111x", "0 4111111111111111", "4111111111111111-", "4111.1111.1111.1111",
+                             "4111/1111\t11111111", "4111\u00A01111\u201111111111", "4111\u2212111111111111"}) {
         EXPECT_TRUE(has_card(text)) << text;
     }
     for (const char* text : {"", "4111111111111112", "411111111111111", "4111  1111 1111 1111", "4111.-1111.1111.1111",
-                             "4111_111111111111",
-                             "4111\xE2\x80\x9F"
-                             "111111111111",
-                             "04111111111111111", "14111111111111111", "0000000000000000", "4111111111111111000000",
-                             "41111111 text 11111111"}) {
+                             "4111_111111111111", "4111\u201F111111111111", "04111111111111111", "14111111111111111",
+                             "0000000000000000", "4111111111111111000000", "41111111 text 11111111"}) {
         EXPECT_FALSE(has_card(text)) << text;
     }
     Random random(2);

@@ -300,7 +300,10 @@ TEST_F(Keys, FilesAreJudged) {
 
 // A list of the owner, one named user or group, the group, a mask and others, as setfacl writes it.
 std::vector<std::uint8_t> acl(unsigned tag, unsigned rights, unsigned mask) {
-    constexpr unsigned kOwner = 0x01, kGroup = 0x04, kMask = 0x10, kOthers = 0x20;
+    constexpr unsigned kOwner = 0x01;
+    constexpr unsigned kGroup = 0x04;
+    constexpr unsigned kMask = 0x10;
+    constexpr unsigned kOthers = 0x20;
     constexpr unsigned kNobody = 0xFFFF'FFFF;
     std::vector<std::uint8_t> bytes;
     const auto add = [&](unsigned number, int size) {

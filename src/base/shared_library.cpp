@@ -111,7 +111,7 @@ Descriptor open_trusted(const std::string& path) {
         const struct stat status = status_of(file);
         if (S_ISLNK(status.st_mode)) {
             if (++links > kMostLinks) throw std::system_error(ELOOP, std::generic_category());
-            rest = target_of(file) + rest;
+            rest.insert(0, target_of(file));
             if (rest.starts_with('/')) folders.erase(folders.begin() + 1, folders.end());
             continue;
         }

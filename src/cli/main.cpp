@@ -75,6 +75,16 @@ int fail(const Context& context, const RuleError& error) {
     return code;
 }
 
+int status_of(const DeviceUnavailable& error) {
+    return error.missing() == DeviceUnavailable::Missing::kTrust ? kUsage : kSystem;
+}
+
+std::string describe(const Context& context, const SpoolError& error) {
+    const Policy& policy = context.arguments.policy;
+    const bool is_only_way = policy.together || policy.by;
+    return formatted("{}; {}allow it by --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
+}
+
 // Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
 template <class Work>
 int described(const Context& context, const Work& work) {
@@ -105,13 +115,9 @@ int described(const Context& context, const Work& work) {
     } catch (const RuleError& error) {
         return fail(context, error);
     } catch (const DeviceUnavailable& error) {
-        return fail(context, error.missing() == DeviceUnavailable::Missing::kTrust ? kUsage : kSystem, error.what());
+        return fail(context, status_of(error), error.what());
     } catch (const SpoolError& error) {
-        const Policy& policy = context.arguments.policy;
-        const bool is_only_way = policy.together || policy.by;
-        return fail(context, kUsage,
-                    about_input(formatted("{}; {}allow it by --spool plain", error.what(),
-                                          is_only_way ? "" : "use -l or -C, or ")));
+        return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const MissingDirectoryError& error) {
         return fail(context, kUsage, std::string(error.what()) + "; --mkdir makes it");
     } catch (const std::invalid_argument& error) {

@@ -79,7 +79,7 @@ std::string confine(const Permissions& permissions) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     permit_each({"/"}, kRead);  // sanitizers read what they need for their reports
 #endif
-    const std::string missing = permits_all ? "" : failure("Landlock refuses a rule");
+    std::string missing = permits_all ? "" : failure("Landlock refuses a rule");
     if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return failure("Landlock");
     return missing;
 }

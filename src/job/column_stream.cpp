@@ -174,14 +174,15 @@ struct ColumnStream::State {
     std::vector<std::string> names;
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
-    std::shared_ptr<ColumnPool> pool;     // of columns that were released
-    BlobRange range{};                    // of the records, in a blob
-    Place emitted;                        // where the next record to be emitted begins
-    std::optional<GuessedReads> guessed;  // while no guess was wrong
-    std::optional<RecordRuns> runs;       // else
-    std::optional<BatchCheck> check;      // with rules
-    std::optional<BatchTrail> trail;      // likewise; of what was emitted
-    std::optional<StreamClaim> claim;     // of a stream
+    std::shared_ptr<ColumnPool> pool;      // of columns that were released
+    BlobRange range{};                     // of the records, in a blob
+    Place emitted;                         // where the next record to be emitted begins
+    std::optional<GuessedReads> guessed;   // while no guess was wrong
+    std::optional<RecordRuns> runs;        // else
+    std::vector<std::uint8_t> head_bytes;  // of the input, with rules
+    std::optional<BatchCheck> check;       // likewise
+    std::optional<BatchTrail> trail;       // likewise; of what was emitted
+    std::optional<StreamClaim> claim;      // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
@@ -228,11 +229,12 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         options.rules.select = RuleText{list_of(wanted), "columns"};
         stage.emplace(options.rules, dialect, head.sample, options.has_header, options.keys.get());
         staged_fields = wanted.size();
+        check.emplace(*input, BatchCheck::Reads::kFile);
+        head_bytes = head.bytes;
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         columns.push_back({has_rules ? i : wanted[i], names[i], options.is_text});
     }
-    if (stage) check.emplace(*input, BatchCheck::Reads::kFile);
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
     const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
@@ -240,7 +242,6 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
 
     emitted = {head.bytes.size(), head.records};
     if (input->is_stream()) {
-        if (check) trail.emplace(*check, emitted.offset, head.bytes);
         runs.emplace(*input, emitted, dialect, kernel, run_options());
         return;
     }
@@ -255,7 +256,6 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         emitted = wanted_range.begin;
         range = {begin, wanted_range.size};
     }
-    if (check) trail.emplace(*check, emitted.offset, head.bytes);
     if (has_rules) {
         runs.emplace(*input, range, emitted.record, dialect, kernel, run_options());
     } else {
@@ -385,6 +385,7 @@ bool ColumnStream::State::run_guessed() {
 void ColumnStream::State::run() {
     std::exception_ptr thrown;
     try {
+        if (check) trail.emplace(*check, emitted.offset, head_bytes);
         if (guessed && !run_guessed()) {
             guessed.reset();
             const BlobRange rest{emitted.offset, range.offset + range.size - emitted.offset};

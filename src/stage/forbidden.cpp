@@ -42,7 +42,7 @@ bool has_domain(const std::uint8_t* at, const std::uint8_t* end) {
 std::size_t separator_size(const std::uint8_t* at, const std::uint8_t* end) {
     const auto size = static_cast<std::size_t>(end - at);
     if (size == 0) return 0;
-    if (std::memchr(" \t./-", *at, 5) != nullptr) return 1;
+    if (*at == ' ' || *at == '\t' || *at == '.' || *at == '/' || *at == '-') return 1;
     if (size >= 2 && at[0] == 0xC2 && (at[1] == 0xA0 || at[1] == 0xAD)) return 2;
     if (size < 3 || at[0] != 0xE2) return 0;
     const bool is_general = at[1] == 0x80 && ((at[2] >= 0x90 && at[2] <= 0x95) || at[2] == 0xAF);

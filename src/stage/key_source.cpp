@@ -41,7 +41,9 @@ void judge_acl(int descriptor, const KeySource& source, const std::string& name)
     constexpr const char* kAttribute = "system.posix_acl_access";
     constexpr std::size_t kHeadSize = 4;
     constexpr std::size_t kEntrySize = 8;  // tag and rights of two bytes each, and an id
-    constexpr unsigned kNamedUser = 0x02, kNamedGroup = 0x08, kMask = 0x10;
+    constexpr unsigned kNamedUser = 0x02;
+    constexpr unsigned kNamedGroup = 0x08;
+    constexpr unsigned kMask = 0x10;
     std::array<std::uint8_t, 65536> bytes;  // the most that an attribute has
     const ::ssize_t size = ::fgetxattr(descriptor, kAttribute, bytes.data(), bytes.size());
     if (size < 0 && (errno == ENODATA || errno == ENOTSUP)) return;
