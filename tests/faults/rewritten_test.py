@@ -118,7 +118,7 @@ class Place:
         shutil.rmtree(self.folder)
 
     def run(self, words, wait_s, is_mapped):
-        """The exit status, all that was printed or left, and how long it took."""
+        """The exit status, all that was printed or left, and how long it took. Without `wait_s` nobody writes."""
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         os.mkdir(os.path.join(self.folder, "out"))
         descriptor = os.open(self.input, os.O_RDWR | os.O_CREAT, 0o600)
@@ -133,11 +133,12 @@ class Place:
                 began = time.monotonic()
                 process = subprocess.Popen([self.cleave, *words, "in.csv"], cwd=self.folder, stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                time.sleep(wait_s)
-                if is_mapped:
-                    mapping[:] = self.after
-                else:
-                    os.pwrite(descriptor, self.after, 0)
+                if wait_s is not None:
+                    time.sleep(wait_s)
+                    if is_mapped:
+                        mapping[:] = self.after
+                    else:
+                        os.pwrite(descriptor, self.after, 0)
                 printed, _ = process.communicate(timeout=TIMEOUT_S)
                 took = time.monotonic() - began
         finally:
@@ -151,8 +152,7 @@ class Place:
 
 def check(place, words, is_secret, rounds, chance):
     """Rounds of one command, half of them by each way to write. Returns how often it ended with which status."""
-    took = max(place.run(words, 0.5, False)[2] - 0.5, 0) + 0.01   # a run that nobody disturbs
-    ends = {}
+    took, ends = place.run(words, None, False)[2], {}
     for round_ in range(rounds):
         is_mapped = round_ % 2 == 1
         status, printed, _ = place.run(words, chance.random() * took, is_mapped)
