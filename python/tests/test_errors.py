@@ -287,7 +287,7 @@ def test_descriptors_do_not_leak(tmp_path: Path) -> None:
     for _ in range(20):
         f = cleave.open(path)
         assert f.records == 10
-        f.select("id", redact={"id": "hmac(k)"}, keys={"k": bytes(32)})
+        f.select("id", redact={"id": "hmac(k)"}, keys={"k": bytes(range(32))})
         with pytest.raises(cleave.RuleError):
             f.select("id", redact={"id": "hmac(k)"}, keys={"k": b"short"})
     del f
