@@ -18,7 +18,8 @@ def faults(program, kind):
               ("bound before it runs (now)", r"FLAGS_1.*\bNOW\b", dynamic),
               ("read-only after relocation (RELRO)", r"GNU_RELRO", segments),
               ("without an executable stack", r"GNU_STACK .* RW +0x", segments),
-              ("protecting its stack", r"__stack_chk_fail", symbols)]
+              ("protecting its stack", r"__stack_chk_fail", symbols),
+              ("free of arc4random(), which glibc has since 2.36 only", r"(?s)\A(?!.*\barc4random\b)", symbols)]
     if kind == "fortified":
         wanted.append(("calling fortified functions", r"__(?!stack)\w+_chk\b", symbols))
     for what, pattern, text in wanted:

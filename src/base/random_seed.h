@@ -1,15 +1,32 @@
-// The seed of a hash table whose keys come from the input.
+// Random bytes of the system.
 #pragma once
 
+#include <sys/random.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
 #include <cstdint>
-#include <random>
+#include <span>
+#include <system_error>
 
 namespace cleave {
 
-// Another number each time: whoever wrote the input cannot have chosen keys that all lie in one slot.
+// Throws std::system_error.
+inline void fill_randomly(std::span<std::uint8_t> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t size = ::getrandom(bytes.data(), bytes.size(), 0);
+        if (size < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
+        if (size > 0) bytes = bytes.subspan(static_cast<std::size_t>(size));
+    }
+}
+
+// The seed of a hash table whose keys come from the input. Another number each time: whoever wrote the input cannot
+// have chosen keys that all lie in one slot. std::random_device would need a C library that has arc4random().
 inline std::uint64_t random_seed() {
-    std::random_device source;
-    return std::uint64_t{source()} << 32 | source();
+    std::array<std::uint8_t, sizeof(std::uint64_t)> bytes;
+    fill_randomly(bytes);
+    return std::bit_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace cleave

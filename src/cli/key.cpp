@@ -1,13 +1,12 @@
 // cleave key new: a file with a new key.
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <exception>
 #include <string>
-#include <system_error>
 
+#include "base/random_seed.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
 #include "io/temporary_file.h"
@@ -17,14 +16,6 @@ namespace cleave::cli {
 namespace {
 
 constexpr std::size_t kKeySize = 32;
-
-void fill_randomly(std::span<std::uint8_t> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t size = ::getrandom(bytes.data(), bytes.size(), 0);
-        if (size < 0 && errno != EINTR) throw_errno("getrandom");
-        if (size > 0) bytes = bytes.subspan(static_cast<std::size_t>(size));
-    }
-}
 
 void fill_file(Fd& file, const std::string& path) {
     SecretMemory memory(kKeySize);

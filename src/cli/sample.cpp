@@ -1,11 +1,7 @@
 // cleave sample: some records, drawn at random, in the order of the input.
 #include "cleave/sample.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
-#include <system_error>
-
+#include "base/random_seed.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/range_printer.h"
@@ -16,12 +12,8 @@ namespace cleave::cli {
 namespace {
 
 std::uint64_t draw_seed() {
-    std::uint64_t seed = 0;
-    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-        throw std::system_error(errno, std::generic_category(), "getrandom");
-    }
     constexpr unsigned kUnused = 32;  // a seed that people can type
-    return seed >> kUnused;
+    return random_seed() >> kUnused;
 }
 
 void print_sample(Context& context, OpenInput& opened) {
