@@ -9,8 +9,8 @@ namespace cleave {
 class Cancellation {
 public:
     // If `outer` is not null, a request for `outer` requests this one too, but not the other way round. `outer` must
-    // outlive this one, and its own outer() must be null. Throws std::system_error if no descriptor is left.
-    explicit Cancellation(const Cancellation* outer = nullptr);
+    // outlive this one, and its own outer() must be null.
+    explicit Cancellation(const Cancellation* outer = nullptr) noexcept : outer_(outer) {}
     ~Cancellation();
     Cancellation(const Cancellation&) = delete;
     Cancellation& operator=(const Cancellation&) = delete;
@@ -22,14 +22,17 @@ public:
     }
     void throw_if_requested() const;
 
-    // An eventfd, for poll. It becomes readable when this one is requested. A process that inherited the descriptor may
-    // write to it: that ends waits too, but requested() does not change.
-    int descriptor() const noexcept { return descriptor_; }
+    // An eventfd, for poll. It becomes readable when this one is requested. It is made by the first call, so what never
+    // waits needs no descriptor; throws std::system_error if none is left. Any thread. A process that inherited the
+    // descriptor may write to it: that ends waits too, but requested() does not change.
+    int descriptor() const;
     const Cancellation* outer() const noexcept { return outer_; }
 
 private:
+    static void signal(int descriptor) noexcept;
+
     std::atomic<bool> requested_{false};
-    int descriptor_;
+    mutable std::atomic<int> descriptor_{-1};  // none yet
     const Cancellation* outer_;
 };
 

@@ -166,20 +166,35 @@ Fd open_unlinked_temporary() {
     return file;
 }
 
-Cancellation::Cancellation(const Cancellation* outer)
-    : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), outer_(outer) {
-    if (descriptor_ < 0) throw_errno("eventfd");
+Cancellation::~Cancellation() {
+    if (const int made = descriptor_.load(); made >= 0) ::close(made);
 }
 
-Cancellation::~Cancellation() { ::close(descriptor_); }
-
-void Cancellation::request() noexcept {
-    requested_.store(true, std::memory_order_relaxed);
-    const int saved_errno = errno;
+void Cancellation::signal(int descriptor) noexcept {
     const std::uint64_t one = 1;
     // The counter only has to be above zero; it cannot overflow in any number of signals.
-    [[maybe_unused]] const ssize_t size = ::write(descriptor_, &one, sizeof one);
+    [[maybe_unused]] const ssize_t size = ::write(descriptor, &one, sizeof one);
+}
+
+// A request and the making of the descriptor may come at once. Both sides store first and load then, in one order that
+// all threads see: so at least one of them knows of the other, and signals.
+void Cancellation::request() noexcept {
+    requested_.store(true);
+    const int saved_errno = errno;
+    if (const int made = descriptor_.load(); made >= 0) signal(made);
     errno = saved_errno;
+}
+
+int Cancellation::descriptor() const {
+    const int known = descriptor_.load();
+    if (known >= 0) return known;
+    Fd made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!made.is_open()) throw_errno("eventfd");
+    int expected = -1;
+    if (!descriptor_.compare_exchange_strong(expected, made.get())) return expected;  // another thread was faster
+    const int descriptor = made.release();
+    if (requested_.load()) signal(descriptor);
+    return descriptor;
 }
 
 void Cancellation::throw_if_requested() const {
