@@ -2,8 +2,11 @@
 // names what is wrong.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -11,6 +14,9 @@
 #include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "cleave/plan.h"
+#include "cleave/range_plan.h"
+#include "cleave/stage.h"
+#include "cleave/value_pieces.h"
 #include "inputs.h"
 #include "jobs.h"
 #include "pipe_input.h"
@@ -352,6 +358,35 @@ TEST_F(JobContract, ATemplateThatGivesNoNamesIsRefused) {
     job_.output.names = directory_.path("same");
     expect_job_refused("same");
 }
+
+// Whatever keeps a reference or a view refuses a temporary, and takes what lives on.
+template <class Kept>
+constexpr bool kMakesInput = requires(Kept kept) {
+    Input::of_memory(std::forward<Kept>(kept), std::string(), nullptr);
+};
+
+using OwnBytes = std::vector<std::uint8_t>;
+using OwnArray = std::array<std::uint8_t, 4>;
+using View = std::span<const std::uint8_t>;
+
+static_assert(std::is_constructible_v<MemoryBlob, View> &&
+              std::is_constructible_v<MemoryBlob, std::span<std::uint8_t>>);
+static_assert(std::is_constructible_v<MemoryBlob, OwnBytes&> && std::is_constructible_v<MemoryBlob, const OwnArray&>);
+static_assert(!std::is_constructible_v<MemoryBlob, OwnBytes> && !std::is_constructible_v<MemoryBlob, const OwnArray>);
+static_assert(std::is_constructible_v<IndexView, View> && std::is_constructible_v<IndexView, const OwnBytes&>);
+static_assert(!std::is_constructible_v<IndexView, OwnBytes>);
+static_assert(kMakesInput<View> && kMakesInput<OwnBytes&> && !kMakesInput<OwnBytes>);
+static_assert(std::is_constructible_v<RangeBlob, const MemoryBlob&, int, int>);
+static_assert(!std::is_constructible_v<RangeBlob, MemoryBlob, int, int>);
+static_assert(std::is_constructible_v<RecordIndex, const MemoryBlob&, Dialect, Execution>);
+static_assert(std::is_constructible_v<RecordIndex, View, Dialect, Execution>);
+static_assert(std::is_constructible_v<RecordIndex, const OwnBytes&, Dialect, Execution>);
+static_assert(!std::is_constructible_v<RecordIndex, MemoryBlob, Dialect, Execution>);
+static_assert(!std::is_constructible_v<RecordIndex, OwnBytes, Dialect, Execution>);
+static_assert(std::is_constructible_v<Locator, const RecordIndex&>);
+static_assert(!std::is_constructible_v<Locator, RecordIndex>);
+static_assert(std::is_constructible_v<StageWorker, const Stage&, const Kernel&>);
+static_assert(!std::is_constructible_v<StageWorker, Stage, const Kernel&>);
 
 TEST_F(JobContract, AStreamThatWasReadIsRefused) {
     Pipe pipe(kText, {4});

@@ -1,13 +1,22 @@
 // Bytes with random access: in memory, or in a file. For bytes that arrive in order see stream.h. Knows no CSV.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace cleave {
+
+// A temporary that owns its bytes, such as a vector that a function returns. Whatever keeps a view of bytes refuses one
+// at compile time, because the view would outlive them.
+template <class T>
+concept TemporaryBytes = !std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T> &&
+                         std::convertible_to<T, std::span<const std::uint8_t>>;
 
 // A part of a blob.
 struct BlobRange {
@@ -43,6 +52,7 @@ public:
 class MemoryBlob final : public Blob {
 public:
     explicit MemoryBlob(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+    explicit MemoryBlob(TemporaryBytes auto&& bytes) = delete;
 
     std::uint64_t size() const noexcept override { return bytes_.size(); }
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
@@ -61,6 +71,7 @@ public:
     RangeBlob(const Blob& blob, std::uint64_t begin, std::uint64_t end) : blob_(&blob), begin_(begin), end_(end) {
         if (begin > end || end > blob.size()) throw std::invalid_argument("range: it does not lie in the blob");
     }
+    RangeBlob(const Blob&& blob, std::uint64_t begin, std::uint64_t end) = delete;
 
     std::uint64_t size() const noexcept override { return end_ - begin_; }
     std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,

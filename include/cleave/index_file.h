@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cleave/blob.h"
 #include "cleave/dialect.h"
 #include "cleave/input.h"
 #include "cleave/scan.h"
@@ -60,6 +61,7 @@ class IndexView {
 public:
     // Throws IndexError for bytes that are not a whole index of this version: any damaged byte is found.
     explicit IndexView(std::span<const std::uint8_t> bytes);
+    explicit IndexView(TemporaryBytes auto&& bytes) = delete;
 
     const IndexHead& head() const noexcept { return head_; }
     std::size_t entry_count() const noexcept { return entry_count_; }

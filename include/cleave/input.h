@@ -73,6 +73,8 @@ public:
     // bytes are not decompressed. `path` is a name.
     static Input of_memory(std::span<const std::uint8_t> bytes, const std::string& path,
                            const Cancellation* cancellation = nullptr);
+    static Input of_memory(TemporaryBytes auto&& bytes, const std::string& path,
+                           const Cancellation* cancellation = nullptr) = delete;
 
     Input(Input&&) noexcept;
     Input& operator=(Input&&) noexcept;

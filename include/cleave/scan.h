@@ -98,9 +98,14 @@ public:
     RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept,
                 FirstBytes first = FirstBytes::kExamined);
+    RecordIndex(const Blob&& blob, const Dialect& dialect, const Execution& execution,
+                const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept,
+                FirstBytes first = FirstBytes::kExamined) = delete;
     // The same for bytes in memory, which must outlive the index.
     RecordIndex(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept);
+    RecordIndex(TemporaryBytes auto&& bytes, const Dialect& dialect, const Execution& execution,
+                const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept) = delete;
 
     const Findings& findings() const noexcept { return findings_; }
     // Whether the other index, with the same block size, has the same findings, and in every block the same number of
@@ -186,6 +191,7 @@ class Locator {
 public:
     // `index` must outlive the locator.
     explicit Locator(const RecordIndex& index);
+    explicit Locator(const RecordIndex&& index) = delete;
     ~Locator();
 
     // The boundary before the `record`-th record, counted from 0; index.end() for any number past the last.

@@ -122,6 +122,7 @@ class StageWorker {
 public:
     // `stage` must outlive the worker. A `memory` of nullptr means a new manager "system".
     StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory = nullptr);
+    StageWorker(const Stage&& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory = nullptr) = delete;
     StageWorker(StageWorker&&) noexcept;
     ~StageWorker();
 
