@@ -125,6 +125,7 @@ Policy policy_by(const std::vector<std::size_t>& columns) {
     Policy policy;
     policy.by.emplace();
     policy.by->columns = {name_of(columns), "--by"};
+    policy.by->is_delimiter_given = policy.by->is_header_given = true;
     policy.by->accepts_missing = true;
     return policy;
 }

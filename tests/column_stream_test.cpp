@@ -160,6 +160,8 @@ TEST(ColumnStream, AppliesRules) {
     ColumnStreamOptions options;
     options.columns = std::vector<std::size_t>{2, 1};
     options.rules.rules.push_back({"#2: fixed(gone)", "test"});
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // a number, of what was guessed
+    options.rules.is_delimiter_given = options.rules.is_header_given = true;
     ColumnStream stream(memory(text), Dialect(), options, by(2));
     EXPECT_EQ(stream.names(), (std::vector<std::string>{"price", "mail"}));
     EXPECT_EQ(rows_of(stream), (Rows{{"3,10", "gone"}, {"5", ""}}));
@@ -175,7 +177,7 @@ TEST(ColumnStream, UnderRulesAFaultIsPlacedInTheInput) {
         const Place place{text.size(), records + 1};
         text += "7,b@example.org,\xFF\n8,,\n";
         ColumnStreamOptions options;
-        options.rules.rules.push_back({"#2: fixed(gone)", "test"});
+        options.rules.rules.push_back({"mail: fixed(gone)", "test"});
         ColumnStream stream(memory(text), Dialect(), options, by(2));
         ArrowArray array;
         try {

@@ -388,6 +388,31 @@ static_assert(!std::is_constructible_v<Locator, RecordIndex>);
 static_assert(std::is_constructible_v<StageWorker, const Stage&, const Kernel&>);
 static_assert(!std::is_constructible_v<StageWorker, Stage, const Kernel&>);
 
+// As those of the command: a number is that of a column only if nothing about the columns was guessed, and all cores
+// work.
+TEST(Defaults, AreThoseOfTheCommand) {
+    EXPECT_EQ(Execution().threads, usable_cores());
+    EXPECT_GE(usable_cores(), 1U);
+    const RecordIndex index(bytes_of(kText), Dialect(), Execution());
+    const auto ignore = [](const Piece&) {};
+    Policy policy;
+    policy.records = 1;
+    policy.together.emplace().column = {"#1", "test"};
+    EXPECT_THROW(plan_pieces(index, policy, ignore), RuleError);
+    policy.together->is_delimiter_given = policy.together->is_header_given = true;
+    EXPECT_NO_THROW(plan_pieces(index, policy, ignore));
+    policy = Policy();
+    policy.by.emplace().columns = {"#1", "test"};
+    EXPECT_THROW(ValuePieces(index, policy), RuleError);
+    policy.by->is_delimiter_given = policy.by->is_header_given = true;
+    EXPECT_NO_THROW(ValuePieces(index, policy));
+    StageOptions options;
+    options.rules = {{"#1: null", "test"}};
+    EXPECT_THROW(Stage(options, Dialect(), bytes_of("a,b\n"), true), RuleError);
+    options.is_delimiter_given = options.is_header_given = true;
+    EXPECT_NO_THROW(Stage(options, Dialect(), bytes_of("a,b\n"), true));
+}
+
 TEST_F(JobContract, AStreamThatWasReadIsRefused) {
     Pipe pipe(kText, {4});
     input_ = Input::open(pipe.path());

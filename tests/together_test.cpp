@@ -93,6 +93,7 @@ Policy of_column(std::size_t column) {
     Policy policy;
     policy.together.emplace();
     policy.together->column = {"#" + std::to_string(column + 1), "--together"};
+    policy.together->is_delimiter_given = policy.together->is_header_given = true;
     policy.together->accepts_missing = true;
     return policy;
 }

@@ -57,6 +57,7 @@ Policy policy_by(const std::string& columns, HeaderMode header = HeaderMode::kRe
     Policy policy;
     policy.header = header;
     policy.by.emplace().columns = {columns, "--by"};
+    policy.by->is_delimiter_given = policy.by->is_header_given = true;
     policy.by->accepts_missing = true;
     return policy;
 }

@@ -38,9 +38,9 @@ enum class Balance : std::uint8_t {
 // Cuts only where the value of a column changes from one record to the next. Values are compared as a reader gets them,
 // without quotes and escapes.
 struct Together {
-    RuleText column;                 // one column, by its name or as #N: see doc/rules.md
-    bool is_delimiter_given = true;  // as in StageOptions
-    bool is_header_given = true;
+    RuleText column;                  // one column, by its name or as #N: see doc/rules.md
+    bool is_delimiter_given = false;  // as in StageOptions
+    bool is_header_given = false;
     // A record without the field has the empty value, as an empty record has. Else it is an InputError, if it is looked
     // at to find a cut.
     bool accepts_missing = false;
@@ -50,9 +50,9 @@ struct Together {
 // several columns. Values are compared as a reader gets them, without quotes and escapes. Records keep their order
 // within a piece.
 struct By {
-    RuleText columns;                // one or several, with commas between them; each by its name or as #N
-    bool is_delimiter_given = true;  // as in StageOptions
-    bool is_header_given = true;
+    RuleText columns;                 // one or several, with commas between them; each by its name or as #N
+    bool is_delimiter_given = false;  // as in StageOptions
+    bool is_header_given = false;
     // A record without the field has the empty value, as an empty record has. Else it is an InputError.
     bool accepts_missing = false;
     // The number of pieces, instead of one for each value. A value belongs to piece hash % buckets + 1, where hash is

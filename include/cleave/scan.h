@@ -26,12 +26,15 @@ class MemoryManager;
 struct BlockReport;
 class Walker;
 
+// The cores that this process may use, at least 1. Any thread.
+unsigned usable_cores() noexcept;
+
 // How the work is done. Results never depend on it. Every function that takes one throws std::invalid_argument if
 // a member is out of range, and what default_kernel() throws if it is needed: std::invalid_argument where the
 // environment variable CLEAVE_KERNEL names no kernel of this machine.
 struct Execution {
     const Kernel* kernel = nullptr;                   // nullptr: default_kernel()
-    unsigned threads = 1;                             // at least 1
+    unsigned threads = usable_cores();                // at least 1
     std::size_t block_size = std::size_t{1} << 20;    // bytes a worker takes at a time, 1 .. kMaxBlockSize
     Meter* meter = nullptr;                           // receives the progress; may be null
     BlockSummariser* summariser = nullptr;            // nullptr: the kernel, over the threads

@@ -49,9 +49,10 @@ struct StageOptions {
     bool forbid_card = false;                            // a card number likewise
     bool only_counts_forbidden = false;                  // they are counted, and no error
     std::uint64_t max_record = std::uint64_t{16} << 20;  // a longer record is an error; 1 .. kMaxRecordLimit
-    // Columns by number need both: that the user gave the delimiter, and said whether there is a header.
-    bool is_delimiter_given = true;
-    bool is_header_given = true;
+    // Columns by number need both: that the user gave the delimiter, and said whether there is a header. If a guess
+    // were wrong, a number would be that of another column.
+    bool is_delimiter_given = false;
+    bool is_header_given = false;
     // Whether the user said what escapes a quote, or that nothing does. If not, and the dialect has no escape, a
     // backslash before a quote in a quoted field is an error: many writers mean an escape by it, and then the field
     // ends elsewhere.

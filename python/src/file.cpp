@@ -231,6 +231,7 @@ ColumnStream File::select(const Selection& selection) {
     if (selection.columns) options.columns.emplace(*selection.columns);
     for (const auto& [text, origin] : selection.rules) options.rules.rules.push_back({text, origin});
     options.rules.is_escape_given = settings_.is_escape_given;
+    options.rules.is_delimiter_given = options.rules.is_header_given = true;  // the numbers are those of names()
     options.keys = selection.keys;
     options.layout.empty_is_null = selection.empty_is_null;
     options.layout.missing_is_null = selection.missing_is_null;

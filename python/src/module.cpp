@@ -203,6 +203,7 @@ Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std:
     policy.records = records;
     By& by = policy.by.emplace();
     by.columns = {std::move(columns), "by"};
+    by.is_delimiter_given = by.is_header_given = true;  // the numbers are those of File.header
     by.accepts_missing = accepts_missing;
     by.buckets = buckets;
     if (max_keys) by.max_keys = *max_keys;

@@ -109,9 +109,11 @@ nb::list cuts_of(const RangePlan& plan) {
 std::pair<std::uint64_t, std::uint64_t> find(const Cut& cut, nb::callable read) {
     const RangePlan& plan = cut.plan;
     const ReadBlob blob(std::move(read), plan.findings.size);
+    Execution execution;
+    execution.threads = 1;  // for one cut
     const Boundary found = [&] {
         const nb::gil_scoped_release unlocked;
-        return find_cuts(blob, plan.dialect, plan.cuts, Execution{}).front();
+        return find_cuts(blob, plan.dialect, plan.cuts, execution).front();
     }();
     const std::uint64_t header = plan.header == HeaderMode::kNone ? 0 : plan.findings.header_records;
     return {found.offset, found.record - header + 1};

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -17,14 +16,6 @@
 
 namespace cleave::cli {
 namespace {
-
-// The cores that this process may use.
-unsigned usable_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return std::max(1U, static_cast<unsigned>(CPU_COUNT(&set)));
-}
 
 void take_by(const Given& given, Policy& policy) {
     const std::string* columns = given.text("by");
@@ -345,7 +336,6 @@ void take_key(const Given& given, Arguments& arguments) {
 
 void take_machine(const Given& given, Arguments& arguments) {
     if (!given.inputs().empty()) throw UsageError(formatted("machine takes no FILE: '{}'", given.inputs().front()));
-    arguments.execution.threads = usable_cores();
     arguments.calibrates = given.has("calibrate");
     if (const std::string* const device = given.text("device")) arguments.device = *device;
 }

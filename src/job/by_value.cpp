@@ -21,7 +21,8 @@ Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const R
         select.text += (select.text.empty() ? "!#" : ",!#") + std::to_string(column.number + 1);
     }
     options.max_record = kMaxRecordLimit;
-    options.is_escape_given = true;  // the columns are left out where the dialect says that they are
+    // The columns are those that were found, and left out where the dialect says that they are.
+    options.is_delimiter_given = options.is_header_given = options.is_escape_given = true;
     try {
         return {options, index.dialect(), first.bytes, has_header};
     } catch (const RuleError&) {

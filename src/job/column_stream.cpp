@@ -21,6 +21,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/ordered.h"
@@ -226,6 +227,15 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const bool has_rules = !options.rules.is_empty();
     if (has_rules && fields > 0) {
         refuse_marked_quote(head, dialect);
+        if (!options.rules.is_delimiter_given || !options.rules.is_header_given) {
+            // `select` has numbers. Whether rules may have them is judged without it.
+            StageOptions judged;
+            judged.rules = options.rules.rules;
+            judged.is_delimiter_given = options.rules.is_delimiter_given;
+            judged.is_header_given = options.rules.is_header_given;
+            std::ignore = Stage(judged, dialect, head.sample, options.has_header, options.keys.get());
+        }
+        options.rules.is_delimiter_given = options.rules.is_header_given = true;
         options.rules.select = RuleText{list_of(wanted), "columns"};
         stage.emplace(options.rules, dialect, head.sample, options.has_header, options.keys.get());
         staged_fields = wanted.size();

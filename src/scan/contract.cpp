@@ -1,9 +1,19 @@
 #include "scan/contract.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 namespace cleave {
+
+unsigned usable_cores() noexcept {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // more cores than a set has room for
+    return std::max(1U, static_cast<unsigned>(CPU_COUNT(&set)));
+}
 
 const Kernel& checked_kernel(const Execution& execution) {
     if (execution.threads == 0) throw std::invalid_argument("execution: at least one thread is needed");

@@ -57,6 +57,7 @@ void ask(const RecordIndex& index, std::uint64_t size) {
     policy.records = 2;
     plan_pieces(index, policy, [](const Piece&) {});
     policy.together.emplace().column.text = "#1";
+    policy.together->is_delimiter_given = policy.together->is_header_given = true;
     for (const auto& pieces : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(4)}) {
         policy.pieces = pieces;
         if (pieces) policy.records.reset();

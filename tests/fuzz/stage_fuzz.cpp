@@ -206,6 +206,7 @@ void make_default(Choices& choices, Case& made) {
 Case make_case(Choices& choices) {
     Case made;
     ReferenceStage& reference = made.reference;
+    made.options.is_delimiter_given = made.options.is_header_given = true;
     reference.dialect = choices.dialect();
     reference.key = kKey;
     reference.columns = 1 + choices.below(4);

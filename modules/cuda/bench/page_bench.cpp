@@ -103,6 +103,7 @@ int run(int count, char** words) {
     bool are_all_right = true;
     for (const Rules& one : all_rules()) {
         StageOptions options;
+        options.is_delimiter_given = options.is_header_given = true;
         for (const char* rule : one.rules) options.rules.push_back({rule, "--redact"});
         const std::string names(kColumnCount - 1, ',');
         const Stage stage(options, Dialect(), {reinterpret_cast<const std::uint8_t*>(names.data()), names.size()},

@@ -63,6 +63,7 @@ protected:
     // A stage of which every page can be done by the device.
     Stage plain_stage() const {
         StageOptions options;
+        options.is_delimiter_given = options.is_header_given = true;
         options.rules = {{"#1: hmac(k)", "--redact"}, {"#2: mask", "--redact"}};
         return {options, Dialect(), test::bytes_of("a,b,c"), false, &keys_};
     }

@@ -82,6 +82,7 @@ inline std::string random_page(test::Random& random, std::size_t columns, std::s
 
 inline StageOptions random_rules(test::Random& random, std::size_t columns) {
     StageOptions options;
+    options.is_delimiter_given = options.is_header_given = true;
     const auto column = [&] { return "#" + std::to_string(1 + random.below(columns)); };
     for (std::size_t left = random.below(4); left > 0; --left) {
         std::string operation = kOperations[random.below(std::size(kOperations))];
