@@ -14,7 +14,6 @@
 #include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "cleave/plan.h"
-#include "cleave/range_plan.h"
 #include "cleave/stage.h"
 #include "cleave/value_pieces.h"
 #include "inputs.h"

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <span>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "cleave/cleave.h"
 #include "inputs.h"
@@ -129,6 +132,51 @@ TEST(Version, TheStringIsMadeOfTheNumbers) {
     const std::string numbers = std::to_string(CLEAVE_VERSION_MAJOR) + '.' + std::to_string(CLEAVE_VERSION_MINOR) +
                                 '.' + std::to_string(CLEAVE_VERSION_PATCH);
     EXPECT_EQ(numbers, CLEAVE_VERSION);
+}
+
+// Runs `call`, which must refuse a number of pieces with a message that holds `part`.
+template <class Call>
+void expect_refused(const std::string& part, const Call& call) {
+    try {
+        call();
+        ADD_FAILURE() << "accepted; expected a message with: " << part;
+    } catch (const PieceCountError& error) {
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+}
+
+TEST(PieceCount, FollowsWhatTheInputCanHold) {
+    const std::string text = "a,b\n1,2\n3,4\n";
+    const RecordIndex index(bytes_of(text), Dialect(), Execution());
+    Policy policy;
+    std::uint64_t made = 0;
+    const auto count = [&](const Piece&) { ++made; };
+    for (const Balance balance : {Balance::kBytes, Balance::kRecords}) {
+        policy.balance = balance;
+        policy.pieces = kMostSparePieces;
+        EXPECT_NO_THROW(plan_pieces(index, policy, count));
+        EXPECT_EQ(std::exchange(made, 0), kMostSparePieces);
+        for (const std::uint64_t pieces : {kMostSparePieces + 1, std::uint64_t{1'000'000'000}, UINT64_MAX}) {
+            policy.pieces = pieces;
+            expect_refused(" pieces are too many for 2 records; the most is 65536",
+                           [&] { plan_pieces(index, policy, count); });
+            EXPECT_EQ(made, 0U);
+            const RangeSummary whole = summarise_range(bytes_of(text), 0, Dialect(), Execution());
+            expect_refused("too many for 2 records",
+                           [&] { (void)plan_ranges(std::span(&whole, 1), text.size(), policy); });
+        }
+        EXPECT_NO_THROW((void)plan_piece(index, policy, UINT64_MAX));  // one alone is no list
+    }
+    policy = Policy();
+    policy.by.emplace().columns = {"a", "test"};
+    policy.by->buckets = 1'000'000'000;
+    expect_refused("1000000000 buckets are too many for 2 records", [&] { ValuePieces(index, policy); });
+    std::string many = "a\n";
+    for (unsigned i = 0; i <= kMostSparePieces; ++i) many += "1\n";
+    policy = Policy();
+    policy.pieces = kMostSparePieces + 1;
+    EXPECT_NO_THROW(plan_pieces(RecordIndex(bytes_of(many), Dialect(), Execution()), policy, count));
+    EXPECT_EQ(made, kMostSparePieces + 1);
 }
 
 TEST(PlanFile, NoticesThatTheFileHasChanged) {

@@ -360,7 +360,7 @@ TEST(Plans, AreTheSameByAnyNumberOfThreads) {
         if (random.chance(50)) text.insert(text.size() / 3, size / 4, 'x');  // a record that many shares end in
         std::vector<Policy> policies;
         for (const std::uint64_t count :
-             {std::uint64_t{1}, 2 + random.below(20), 3000 + random.below(3000), std::uint64_t{100'000}}) {
+             {std::uint64_t{1}, 2 + random.below(20), 3000 + random.below(3000), std::uint64_t{65'536}}) {
             Policy policy;
             policy.header = kHeaderModes[random.below(4)];
             policy.pieces = count;

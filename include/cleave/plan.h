@@ -145,13 +145,24 @@ private:
     std::optional<Findings> findings_;
 };
 
+// So many pieces or buckets may be asked for of any input. Of more, there must be as many records.
+constexpr std::uint64_t kMostSparePieces = 65'536;
+
+// Policy::pieces or By::buckets is more than the records of the input and kMostSparePieces: nearly all of the pieces
+// would be empty, and their list would not fit into memory.
+class PieceCountError : public std::invalid_argument {
+public:
+    using std::invalid_argument::invalid_argument;
+};
+
 // How many bytes of header are written into the piece.
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
 
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
-// first piece starts. Throws HeaderSizeError before the first piece, InputChangedError if the bytes are not those of
-// the index, and std::invalid_argument for a bad policy or an empty `take`. For Policy::together also, before the first
-// piece, RuleError, and InputError for a malformed header; later InputError for a record without the field.
+// first piece starts. Throws HeaderSizeError and PieceCountError before the first piece, InputChangedError if the bytes
+// are not those of the index, and std::invalid_argument for a bad policy or an empty `take`. For Policy::together also,
+// before the first piece, RuleError, and InputError for a malformed header; later InputError for a record without the
+// field.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 

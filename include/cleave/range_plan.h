@@ -78,8 +78,8 @@ public:
     // Of the whole input. Throws RangesError if a range is missing.
     Findings findings() const;
 
-    // Throws as findings(), and std::invalid_argument for a bad policy, and for one that needs the data: by size, with
-    // an alignment, together, and by value.
+    // Throws as findings(), PieceCountError, and std::invalid_argument for a bad policy, and for one that needs the
+    // data: by size, with an alignment, together, and by value.
     RangePlan plan(const Policy& policy) const;
 
 private:

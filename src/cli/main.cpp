@@ -101,6 +101,8 @@ int described(const Context& context, const Work& work) {
         return fail(context, kMalformed, about_input(error.what() + place));
     } catch (const HeaderSizeError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
+    } catch (const PieceCountError& error) {
+        return fail(context, kUsage, about_input(error.what()));
     } catch (const KeyLimitError& error) {
         return fail(context, kUsage,
                     about_input(formatted("{} of {}; --max-keys allows more", error.what(),

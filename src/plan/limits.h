@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "cleave/plan.h"
 
@@ -21,6 +22,14 @@ inline void check_header_size(const Policy& policy, std::uint64_t header_size,
                               const std::optional<Findings>& findings = std::nullopt) {
     const bool is_repeated = policy.header == HeaderMode::kRepeat;
     if (is_repeated && policy.size && header_size > *policy.size) throw HeaderSizeError(header_size, findings);
+}
+
+// Throws PieceCountError. `things` is "pieces" or "buckets".
+inline void check_piece_count(const char* things, std::uint64_t count, std::uint64_t records) {
+    const std::uint64_t most = std::max(records, kMostSparePieces);
+    if (count <= most) return;
+    throw PieceCountError(std::to_string(count) + ' ' + things + " are too many for " + std::to_string(records) +
+                          " records; the most is " + std::to_string(most));
 }
 
 // The start of the bytes that a policy by pieces divides. A header that goes into the first piece alone counts in that

@@ -193,6 +193,7 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
     check_header_size(policy, header_size);
     Boundary from = cuts.body();
     const Boundary end = index.end();
+    if (policy.pieces) check_piece_count("pieces", *policy.pieces, end.record - from.record);
     if (has_independent_ends(policy) && (policy.pieces || from != end)) {
         const std::uint64_t pieces =
             policy.pieces ? *policy.pieces : (end.record - from.record - 1) / *policy.records + 1;

@@ -153,6 +153,7 @@ RangePlan RangeFold::plan(const Policy& policy) const {
     const Boundary body = policy.header == HeaderMode::kNone ? Boundary{} : header_end();
     plan.header_size = body.offset;
     const std::uint64_t records = records_ - body.record;
+    if (policy.pieces) check_piece_count("pieces", *policy.pieces, records);
     const bool has_written_header = header_size_in(policy.header, 1, body.offset) > 0;
     const std::uint64_t count = count_pieces(policy, records, has_written_header);
     for (std::uint64_t number = 0; number < count; ++number) {

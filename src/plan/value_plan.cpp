@@ -87,6 +87,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     header_size_ = rewriting != nullptr ? rewriting->header_size : body.offset;
     first_record_ = body.record;
     check_header_size(policy, header_size_);
+    if (policy.by->buckets) check_piece_count("buckets", *policy.by->buckets, index.end().record - body.record);
     for (const KeyColumn& column : columns) columns_.push_back(column.header);
 
     const std::vector<Boundary> bounds = share_bounds(index, locator, body);
