@@ -173,6 +173,33 @@ TEST_F(FaultDeathTest, FaultsElsewhereGoToWhatWasThereBefore) {
     ::munmap(address, kSize);
 }
 
+// The plan of a path needs no guard of its caller, in whose program another thread truncates the file meanwhile.
+TEST_F(ChangedInputTest, APlanWithoutAGuardIsNoSignal) {
+    const std::string text = rows(std::size_t{32} << 20);
+    Policy policy;
+    policy.pieces = 4;
+    bool is_noticed = false;
+    for (int round = 0; round < 50 && !is_noticed; ++round) {
+        const std::string path = write(text);
+        Meter meter;
+        PlanOptions options;
+        options.execution = {nullptr, 1, kPage, &meter};
+        const std::jthread other([&](const std::stop_token& stop) {
+            while (meter.scanned == 0 && !stop.stop_requested()) std::this_thread::yield();
+            fs::resize_file(path, 0);
+        });
+        try {
+            (void)plan(path, policy, options);
+        } catch (const InputChangedError&) {
+            is_noticed = true;
+        }
+    }
+    EXPECT_TRUE(is_noticed);
+    EXPECT_FALSE(MappingGuard::is_active());
+    const MappingGuard guard;
+    EXPECT_TRUE(MappingGuard::is_active());
+}
+
 TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
     const std::string path = write();
     std::vector<Input> inputs;

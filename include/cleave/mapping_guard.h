@@ -16,6 +16,9 @@ public:
     MappingGuard& operator=(const MappingGuard&) = delete;
     // Restores the previous handler, unless another one was installed since.
     ~MappingGuard();
+
+    // Whether a guard exists, and its handler is still the one for SIGBUS. Any thread.
+    static bool is_active() noexcept;
 };
 
 }  // namespace cleave

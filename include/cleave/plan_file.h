@@ -34,7 +34,9 @@ struct Plan {
 };
 
 // Plans the file at `path`, or standard input for "-": plain or compressed, a regular file or a stream. A stream that
-// the policy needs as a whole is copied to a temporary file. `cancellation`, if any, ends the call by Cancelled. Throws
+// the policy needs as a whole is copied to a temporary file. A regular file is mapped if there is a MappingGuard, which
+// is faster, and read otherwise: in no case does a file that becomes shorter end the process by SIGBUS. `cancellation`,
+// if any, ends the call by Cancelled. Throws
 // - std::invalid_argument for an argument that a header forbids, before anything is opened,
 // - std::system_error if the system refuses,
 // - InputError if refuse_foreign() throws it, or the compressed data are corrupt or end too early,

@@ -38,8 +38,12 @@ MappingGuard::MappingGuard() noexcept {
 }
 
 MappingGuard::~MappingGuard() {
+    if (is_active()) ::sigaction(SIGBUS, &previous, nullptr);
+}
+
+bool MappingGuard::is_active() noexcept {
     struct sigaction action = {};
-    if (::sigaction(SIGBUS, nullptr, &action) == 0 && is_ours(action)) ::sigaction(SIGBUS, &previous, nullptr);
+    return ::sigaction(SIGBUS, nullptr, &action) == 0 && is_ours(action);
 }
 
 }  // namespace cleave

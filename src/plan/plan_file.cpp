@@ -2,6 +2,7 @@
 
 #include "cleave/error.h"
 #include "cleave/foreign.h"
+#include "cleave/mapping_guard.h"
 #include "plan/contract.h"
 #include "scan/contract.h"
 
@@ -43,7 +44,8 @@ void plan_stream(Input& input, const Policy& policy, const Execution& execution,
 
 Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options, const Cancellation* cancellation) {
     check(policy, options);
-    Input input = Input::open(path, cancellation);
+    const Access access = MappingGuard::is_active() ? Access::kMapped : Access::kRead;
+    Input input = Input::open(path, cancellation, access);
     return plan(input, policy, options);
 }
 
