@@ -47,6 +47,9 @@ struct ColumnStreamOptions {
 // For one thread at a time; any thread may destroy it. From the first next() on it has threads of its
 // own, Execution::threads of them, that work ahead until some batches wait. Without the first record of an input, as in
 // an empty one, there are no columns.
+//
+// A child process that fork() made has none of the threads. There, a stream that was begun before the fork throws
+// std::logic_error from next(), and its memory is not released. Other streams can be used.
 class ColumnStream {
 public:
     // Reads the head of the input, which has not been read if it is a stream. The stream of columns keeps the input. If
@@ -71,11 +74,15 @@ public:
     // Sets `array` to the next batch, of at least one record, which the caller releases. Returns false after the last
     // one. Throws InputError, with its place, for malformed records, and for a value that is no text: its place is the
     // record's beginning; OpenQuoteError; InputChangedError; std::system_error. After that, the stream is at its end.
+    // Throws std::logic_error in a process to which the stream's threads do not belong.
     bool next(ArrowArray* array);
 
 private:
     struct State;
-    std::unique_ptr<State> state_;
+    struct Release {
+        void operator()(State* state) const noexcept;
+    };
+    std::unique_ptr<State, Release> state_;
 };
 
 // The names that a ColumnStream of all columns has. Reads the head of the input alone, and not while a ColumnStream

@@ -13,6 +13,8 @@
 // next emit() ends the sequence.
 #include "cleave/column_stream.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -159,6 +161,7 @@ struct ColumnStream::State {
     bool run_guessed();
     void put(Batch batch);
     bool take(ArrowArray* array);
+    bool is_begun_elsewhere() const { return process != 0 && process != ::getpid(); }
 
     class Slot;
 
@@ -194,7 +197,7 @@ struct ColumnStream::State {
     bool is_stopped = false;     // by the destructor
     bool is_done = false;        // nothing more is put
     std::exception_ptr failure;  // comes after what is waiting
-    bool is_begun = false;       // not guarded
+    ::pid_t process = 0;         // that began the stream; 0: none so far. Not guarded
     std::jthread worker;         // from the first take() on; last: it uses the other members
 };
 
@@ -430,8 +433,11 @@ void ColumnStream::State::put(Batch batch) {
 }
 
 bool ColumnStream::State::take(ArrowArray* array) {
-    if (!is_begun) worker = std::jthread([this] { run(); });
-    is_begun = true;
+    if (is_begun_elsewhere()) {
+        throw std::logic_error("columns: this process is a fork of the one that began the stream; select them anew");
+    }
+    if (process == 0) worker = std::jthread([this] { run(); });
+    process = ::getpid();
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return is_done || !waiting.empty(); });
     if (!waiting.empty()) {
@@ -447,10 +453,15 @@ bool ColumnStream::State::take(ArrowArray* array) {
 
 ColumnStream::ColumnStream(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
                            const Execution& execution)
-    : state_(std::make_unique<State>(std::move(input), dialect, options, execution)) {}
+    : state_(std::make_unique<State>(std::move(input), dialect, options, execution).release()) {}
 ColumnStream::ColumnStream(ColumnStream&&) noexcept = default;
 ColumnStream& ColumnStream::operator=(ColumnStream&&) noexcept = default;
 ColumnStream::~ColumnStream() = default;
+
+// In a fork, the threads that the destructor would join are not there, and neither are those that may hold its locks.
+void ColumnStream::Release::operator()(State* state) const noexcept {
+    if (!state->is_begun_elsewhere()) std::default_delete<State>()(state);
+}
 
 const std::vector<std::string>& ColumnStream::names() const noexcept { return state_->names; }
 std::uint64_t ColumnStream::header_records() const noexcept { return state_->header_records; }
