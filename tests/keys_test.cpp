@@ -271,6 +271,37 @@ TEST_F(Keys, OfDescriptorsAreReadToTheEndAndClosed) {
     }
 }
 
+TEST_F(Keys, ThatAreGivenAreCopied) {
+    const auto refusal = [](const std::vector<NamedKey>& given) {
+        try {
+            const KeyRing ring({}, std::chrono::seconds(5), given);
+        } catch (const RuleError& error) {
+            EXPECT_EQ(error.text().find(kKey.substr(0, 4)), std::string::npos);
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    std::string largest(std::size_t{1} << 16, 'k');
+    largest.back() = 'l';
+    {
+        std::string own = kKey;
+        const std::vector<NamedKey> given = {{"b", bytes_of(own)}, {"c", bytes_of(largest)}};
+        const std::vector<std::string> sources = {"a=file:" + file("a", kKey)};
+        const KeyRing ring(sources, std::chrono::seconds(5), given);
+        own.assign(own.size(), '?');
+        EXPECT_EQ(ring.names(), (std::vector<std::string>{"a", "b", "c"}));
+        EXPECT_EQ(token(ring, "b", "", "v"), mac_of(kKey, "v"));
+        EXPECT_EQ(token(ring, "c", "", "v"), mac_of(largest, "v"));
+        EXPECT_EQ(ring.id("a"), ring.id("b"));
+    }
+    largest += 'm';
+    EXPECT_EQ(refusal({{"a", bytes_of(largest)}}), "the key has more than 65536 bytes");
+    EXPECT_EQ(refusal({{"a", bytes_of(kKey).first(31)}}), "the key has 31 bytes; it needs at least 32");
+    EXPECT_EQ(refusal({{"a", {}}}), "the key has 0 bytes; it needs at least 32");
+    EXPECT_EQ(refusal({{"a", bytes_of(kKey)}, {"a", bytes_of(kKey)}}), "two keys have the name \"a\"");
+    EXPECT_EQ(refusal({{"a b", bytes_of(kKey)}}), R"(the name of a key has letters, digits, "_", "-" and ".")");
+}
+
 TEST_F(Keys, FilesAreJudged) {
     EXPECT_EQ(reason("a=file:" + file("short", kKey.substr(1))), "the key has 31 bytes; it needs at least 32");
     EXPECT_EQ(reason("a=file:" + file("empty", "")), "the key has 0 bytes; it needs at least 32");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,12 @@
 #include "cleave/stage_error.h"
 
 namespace cleave {
+
+// A key that the program has already.
+struct NamedKey {
+    std::string name;
+    std::span<const std::uint8_t> bytes;
+};
 
 // Keys by name. They lie in memory that is locked, left out of core dumps, empty in child processes, and wiped when
 // the object is destroyed. Any thread may read a ring.
@@ -24,15 +31,16 @@ public:
     //               environment meanwhile.
     //   fd:N        A descriptor from 3 on, judged like a file. It is read to its end, without a time limit, and
     //   closed.
-    // Throws RuleError for a source that cannot be used, and std::system_error, with the path, if the system refuses.
-    explicit KeyRing(std::span<const std::string> sources,
-                     std::chrono::milliseconds patience = std::chrono::seconds(5));
+    // The keys of `given` are copied. No two keys have the same name. Throws RuleError for a source or a key that
+    // cannot be used, and std::system_error, with the path, if the system refuses.
+    explicit KeyRing(std::span<const std::string> sources, std::chrono::milliseconds patience = std::chrono::seconds(5),
+                     std::span<const NamedKey> given = {});
 
     KeyRing(KeyRing&&) noexcept;
     KeyRing& operator=(KeyRing&&) noexcept;
     ~KeyRing();
 
-    // In the order of the sources.
+    // In the order of the sources, and then of the given keys.
     const std::vector<std::string>& names() const noexcept;
 
     // 16 hex digits that tell keys apart and do not help to find one: the first 8 bytes of

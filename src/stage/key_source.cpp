@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -164,6 +165,25 @@ SecretKey read_environment(const KeySource& source) {
     return key;
 }
 
+SecretKey copy_of(std::span<const std::uint8_t> bytes, const KeySource& source) {
+    if (bytes.size() > kMaxKeySize) refuse_long(source);
+    SecretKey key{SecretMemory(bytes.size()), bytes.size()};
+    std::ranges::copy(bytes, key.memory.bytes().begin());
+    return key;
+}
+
+SecretKey checked(SecretKey key, const KeySource& source) {
+    if (key.size < kMinKeySize) {
+        refuse(source,
+               "the key has " + std::to_string(key.size) + " bytes; it needs at least " + std::to_string(kMinKeySize));
+    }
+    const auto bytes = key.bytes();
+    if (std::ranges::all_of(bytes, [&](std::uint8_t byte) { return byte == bytes[0]; })) {
+        refuse(source, "all bytes of the key are the same; cleave key new makes a key");
+    }
+    return key;
+}
+
 }  // namespace
 
 KeySource parse_key_source(const std::string& text) {
@@ -191,22 +211,25 @@ KeySource parse_key_source(const std::string& text) {
         "--key", "", 0);
 }
 
+KeySource given_source(const std::string& name) {
+    if (!is_name(name)) {
+        throw RuleError("the name of a key has letters, digits, \"_\", \"-\" and \".\"", "--key", name, 0);
+    }
+    return {name, KeySource::Kind::kGiven, {}, name + "=bytes"};
+}
+
 SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience) {
-    SecretKey key;
     switch (source.kind) {
-        case KeySource::Kind::kFile: key = read_file(source, patience); break;
-        case KeySource::Kind::kEnvironment: key = read_environment(source); break;
-        case KeySource::Kind::kDescriptor: key = read_descriptor(source); break;
+        case KeySource::Kind::kFile: return checked(read_file(source, patience), source);
+        case KeySource::Kind::kEnvironment: return checked(read_environment(source), source);
+        case KeySource::Kind::kDescriptor: return checked(read_descriptor(source), source);
+        case KeySource::Kind::kGiven: break;  // copy_key()
     }
-    if (key.size < kMinKeySize) {
-        refuse(source,
-               "the key has " + std::to_string(key.size) + " bytes; it needs at least " + std::to_string(kMinKeySize));
-    }
-    const auto bytes = key.bytes();
-    if (std::ranges::all_of(bytes, [&](std::uint8_t byte) { return byte == bytes[0]; })) {
-        refuse(source, "all bytes of the key are the same; cleave key new makes a key");
-    }
-    return key;
+    throw std::invalid_argument("the bytes of the key are given, and not read");
+}
+
+SecretKey copy_key(const KeySource& source, std::span<const std::uint8_t> bytes) {
+    return checked(copy_of(bytes, source), source);
 }
 
 }  // namespace cleave

@@ -15,7 +15,7 @@ constexpr std::size_t kMinKeySize = 32;
 constexpr std::size_t kMaxKeySize = 65536;
 
 struct KeySource {
-    enum class Kind : std::uint8_t { kFile, kEnvironment, kDescriptor };
+    enum class Kind : std::uint8_t { kFile, kEnvironment, kDescriptor, kGiven };
     std::string name;
     Kind kind = Kind::kFile;
     std::string where;  // the path, the variable, the number
@@ -33,7 +33,12 @@ struct SecretKey {
 // key itself.
 KeySource parse_key_source(const std::string& text);
 
+// The source of a key that the program has already. Throws RuleError for a bad name.
+KeySource given_source(const std::string& name);
+
 // See KeyRing.
 SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience);
+// The key of a given source.
+SecretKey copy_key(const KeySource& source, std::span<const std::uint8_t> bytes);
 
 }  // namespace cleave

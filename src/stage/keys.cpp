@@ -31,18 +31,24 @@ std::size_t KeyRing::Keys::index_of(std::string_view name) const {
     return static_cast<std::size_t>(found - names.begin());
 }
 
-KeyRing::KeyRing(std::span<const std::string> sources, std::chrono::milliseconds patience)
+KeyRing::KeyRing(std::span<const std::string> sources, std::chrono::milliseconds patience,
+                 std::span<const NamedKey> given)
     : keys_(std::make_unique<Keys>()) {
     if (patience.count() < 0) throw std::invalid_argument("patience is negative");
-    for (const std::string& text : sources) {
-        const KeySource source = parse_key_source(text);
+    const auto add = [&](const KeySource& source, const auto& read) {
         if (std::ranges::find(keys_->names, source.name) != keys_->names.end()) {
-            throw RuleError("two keys have the name \"" + source.name + "\"", "--key", text, 0);
+            throw RuleError("two keys have the name \"" + source.name + "\"", "--key", source.text, 0);
         }
-        SecretKey key = read_key(source, patience);
+        SecretKey key = read(source);
         keys_->ids.push_back(id_of(key.bytes()));
         keys_->names.push_back(source.name);
         keys_->keys.push_back(std::move(key));
+    };
+    for (const std::string& text : sources) {
+        add(parse_key_source(text), [&](const KeySource& source) { return read_key(source, patience); });
+    }
+    for (const NamedKey& key : given) {
+        add(given_source(key.name), [&](const KeySource& source) { return copy_key(source, key.bytes); });
     }
 }
 
