@@ -138,7 +138,8 @@ class File:
 
         Give ``n``, or one or both of ``size`` and ``records``: the first limit reached ends a piece. Or give ``by``.
 
-        n: the number of pieces, of nearly equal bytes; with ``balance="records"`` of equal numbers of records.
+        n: the number of pieces, of nearly equal bytes; with ``balance="records"`` of equal numbers of records. Pieces
+            can be empty. More than 65,536, and more than there are records, are a ``UsageError``.
         size: the most bytes of a piece. Its header counts, as it is in ``with_header()``. A record that does not fit
             stands alone.
         records: the records of a piece.
@@ -147,7 +148,7 @@ class File:
         by: a column, or several, by their names in the header or their numbers from 0. The result is ``ValuePieces``,
             one for each different value. ``size`` and ``records`` divide the records of a value; ``accepts_missing`` as
             for ``together``. A plan takes about 200 bytes a value, and 16 bytes a range in a temporary file.
-        buckets: with ``by``, the number of pieces. The hash of a value decides which piece has its records.
+        buckets: with ``by``, the number of pieces, as ``n``. The hash of a value decides which piece has its records.
         max_keys: with ``by``, more different values are a ``UsageError``; 10,000 by default.
         """
         if by is None:
@@ -234,29 +235,15 @@ def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
 
 
 def _key_ring(keys: Mapping[str, bytes | str | os.PathLike[str]]) -> _native.KeyRing:
-    sources = []
-    pipes = []
-    try:
-        for name, key in keys.items():
-            if isinstance(key, bytes):
-                if len(key) > 1 << 16:
-                    raise UsageError(f"the key {name!r} is longer than 64 KiB")
-                reader, writer = os.pipe()
-                pipes.append(reader)
-                with os.fdopen(writer, "wb") as pipe:
-                    pipe.write(key)
-                sources.append(f"{name}=fd:{reader}")
-            elif isinstance(key, str):
-                sources.append(f"{name}={key}")
-            else:
-                sources.append(f"{name}=file:{os.fspath(key)}")
-        return _native.KeyRing(sources)
-    finally:
-        for reader in pipes:
-            try:
-                os.close(reader)
-            except OSError:
-                pass  # the ring has closed it
+    sources, given = [], []
+    for name, key in keys.items():
+        if isinstance(key, bytes):
+            given.append((name, key))
+        elif isinstance(key, str):
+            sources.append(f"{name}={key}")
+        else:
+            sources.append(f"{name}=file:{os.fsdecode(key)}")
+    return _native.KeyRing(sources, given)
 
 
 def _path_of(source: Any) -> bytes | None:

@@ -57,14 +57,6 @@ class _AnyPiece:
         return self._length
 
 
-def _with_header(file: File, header_size: int, body: memoryview) -> io.BytesIO:
-    joined = io.BytesIO()
-    joined.write(file._view(0, header_size))
-    joined.write(body)
-    joined.seek(0)
-    return joined
-
-
 class Piece(_AnyPiece):
     """One of the pieces of a file: whole records, without the header."""
 
@@ -84,8 +76,9 @@ class Piece(_AnyPiece):
         return self._file._view(self._start, self._length)
 
     def with_header(self) -> io.BytesIO:
-        """A file object of the header and the bytes, for readers of CSV such as pandas and Polars. A copy."""
-        return _with_header(self._file, self._header_size, self.bytes)
+        """A file object of the header and the bytes, for readers of CSV such as pandas and Polars. One copy."""
+        # A BytesIO shares the bytes that it is made of.
+        return io.BytesIO(self._file._native.read(self._start, self._length, self._header_size))
 
     def select(self, *columns: str | int, **options: Any) -> Columns:
         """As ``File.select``, of the records of this piece."""
@@ -131,8 +124,9 @@ class ValuePiece(_AnyPiece):
         return memoryview(self._pieces._file._native.gather(self._pieces._native, self._number - 1))
 
     def with_header(self) -> io.BytesIO:
-        """A file object of the header and the bytes, for readers of CSV such as pandas and Polars. A copy."""
-        return _with_header(self._pieces._file, self._header_size, self.bytes)
+        """A file object of the header and the bytes, for readers of CSV such as pandas and Polars. One copy."""
+        native = self._pieces._file._native
+        return io.BytesIO(native.gather(self._pieces._native, self._number - 1, self._header_size))
 
     def __repr__(self) -> str:
         return f"<cleave.ValuePiece {self._number}: {self._records} records>"

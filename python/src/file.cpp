@@ -191,19 +191,22 @@ std::unique_ptr<PiecesByValue> File::split_by_value(const Policy& policy) {
     return pieces;
 }
 
-nb::bytes File::read(std::uint64_t start, std::uint64_t length) {
+nb::bytes File::read(std::uint64_t start, std::uint64_t length, std::uint64_t header_size) {
     const BlobRange range{start, length};
-    return gather({&range, 1});
+    return gather({&range, 1}, header_size);
 }
 
-nb::bytes File::gather(std::span<const BlobRange> ranges) {
+nb::bytes File::gather(std::span<const BlobRange> ranges, std::uint64_t header_size) {
     const std::uint64_t size = this->size();
+    const BlobRange header{0, header_size};
     std::uint64_t length = 0;
-    for (const BlobRange& range : ranges) {
+    const auto add = [&](const BlobRange& range) {
         const bool is_inside = range.offset <= size && range.size <= size - range.offset;
         if (!is_inside) throw std::invalid_argument("a range that is not in the input");
         length += range.size;
-    }
+    };
+    add(header);
+    for (const BlobRange& range : ranges) add(range);
     auto bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length)));
     if (!bytes.is_valid()) throw nb::python_error();
     // Nobody else knows the object yet.
@@ -211,7 +214,7 @@ nb::bytes File::gather(std::span<const BlobRange> ranges) {
     const bool is_short = length <= kPart && ranges.size() <= kPart / kPage;
     const auto copy = [&] {
         std::vector<std::uint8_t> buffer;
-        for (const BlobRange& range : ranges) {
+        const auto append = [&](const BlobRange& range) {
             for (std::uint64_t done = 0; done < range.size;) {
                 cancellation_->throw_if_requested();
                 const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(kPart, range.size - done));
@@ -219,7 +222,9 @@ nb::bytes File::gather(std::span<const BlobRange> ranges) {
                 out = std::copy(lent.begin(), lent.end(), out);
                 done += part;
             }
-        }
+        };
+        append(header);
+        for (const BlobRange& range : ranges) append(range);
     };
     run(copy, is_short ? Length::kShort : Length::kLong);
     return bytes;

@@ -74,9 +74,9 @@ public:
     Examination examine(std::uint64_t max_listed);
     Pieces split(const Policy& policy);
     std::unique_ptr<PiecesByValue> split_by_value(const Policy& policy);
-    nanobind::bytes read(std::uint64_t start, std::uint64_t length);
-    // The ranges, one after the other.
-    nanobind::bytes gather(std::span<const BlobRange> ranges);
+    // In one copy: the first `header_size` bytes of the input, and then the range, or the ranges one after the other.
+    nanobind::bytes read(std::uint64_t start, std::uint64_t length, std::uint64_t header_size);
+    nanobind::bytes gather(std::span<const BlobRange> ranges, std::uint64_t header_size);
     ColumnStream select(const Selection& selection);
     // The values in the header; nothing without one.
     std::vector<std::string> names();

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -227,6 +228,16 @@ Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> si
     return policy;
 }
 
+// The bytes of given keys are copied into the ring, and nowhere else.
+void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
+                   const std::vector<std::pair<std::string, nb::bytes>>& given) {
+    std::vector<NamedKey> keys;
+    for (const auto& [name, bytes] : given) {
+        keys.push_back({name, {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()}});
+    }
+    new (self) KeyRing(sources, std::chrono::seconds(5), keys);
+}
+
 void release_stream(void* stream) noexcept {
     auto* const exported = static_cast<ArrowArrayStream*>(stream);
     if (exported->release != nullptr) exported->release(exported);
@@ -295,10 +306,7 @@ NB_MODULE(_native, module) {
         .def_rw("accepts_open_quote", &Settings::accepts_open_quote)
         .def_rw("threads", &Settings::threads);
 
-    nb::class_<KeyRing>(module, "KeyRing")
-        .def(
-            "__init__", [](KeyRing* self, const std::vector<std::string>& sources) { new (self) KeyRing(sources); },
-            "sources"_a);
+    nb::class_<KeyRing>(module, "KeyRing").def("__init__", &make_key_ring, "sources"_a, "given"_a);
 
     nb::class_<Pieces>(module, "Pieces")
         .def_prop_ro("starts", &numbers<&Pieces::starts>)
@@ -360,13 +368,13 @@ NB_MODULE(_native, module) {
             },
             "columns"_a, "buckets"_a.none(), "max_keys"_a.none(), "size"_a.none(), "records"_a.none(),
             "accepts_missing"_a, "has_header"_a)
-        .def("read", &File::read, "start"_a, "length"_a)
+        .def("read", &File::read, "start"_a, "length"_a, "header_size"_a = 0)
         .def(
             "gather",
-            [](File& self, const PiecesByValue& pieces, std::uint64_t index) {
-                return self.gather(ranges_of(pieces, index));
+            [](File& self, const PiecesByValue& pieces, std::uint64_t index, std::uint64_t header_size) {
+                return self.gather(ranges_of(pieces, index), header_size);
             },
-            "pieces"_a, "index"_a)
+            "pieces"_a, "index"_a, "header_size"_a = 0)
         .def(
             "select",
             [](File& self, std::optional<std::vector<std::size_t>> columns,

@@ -294,6 +294,30 @@ def test_descriptors_do_not_leak(tmp_path: Path) -> None:
     assert count() <= before
 
 
+def test_a_file_has_one_descriptor(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(make_csv(10))
+    before = len(os.listdir("/proc/self/fd"))
+    files = [cleave.open(path) for _ in range(20)]
+    assert {f.records for f in files} == {10}
+    assert len(os.listdir("/proc/self/fd")) == before + 20
+
+
+def test_a_key_takes_no_pipe_and_closes_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[int] = []
+    monkeypatch.setattr(os, "close", closed.append)
+    monkeypatch.setattr(os, "pipe", None)  # its room for bytes may be less than a key
+    f = cleave.open(b"a\n1\n")
+    largest = bytes(range(256)) * 256
+    f.select("a", redact={"a": "hmac(k)"}, keys={"k": largest, "other": largest[:32]})
+    with pytest.raises(cleave.RuleError, match="more than 65536 bytes"):
+        f.select("a", redact={"a": "hmac(k)"}, keys={"k": largest + b"x"})
+    with pytest.raises(cleave.RuleError, match="5 bytes") as raised:
+        f.select("a", redact={"a": "hmac(k)"}, keys={"k": b"short"})
+    assert "short" not in raised.value.text
+    assert closed == []
+
+
 def test_more_files_than_can_be_mapped(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(make_csv(10))

@@ -8,6 +8,7 @@ import io
 import mmap
 import os
 import sys
+import tracemalloc
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +242,31 @@ def test_huge_offsets(tmp_path: Path) -> None:
     assert list(pieces.starts)[1:] == [end - 10, end - 8, end - 2]
     assert bytes(pieces[2].bytes) == b'"b\nc"\n'
     assert sum(pieces.lengths) == end - 2
+
+
+@pytest.mark.parametrize("n", [65_537, 10**9, (1 << 64) - 1])
+def test_more_pieces_than_any_file_needs(n: int) -> None:
+    f = cleave.open(make_csv(100))
+    assert len(f.split(n=65_536)) == 65_536
+    for limits in ({"n": n}, {"n": n, "balance": "records"}, {"n": n, "together": "id"}):
+        with pytest.raises(cleave.UsageError, match="too many for 100 records"):
+            f.split(**limits)
+    with pytest.raises(cleave.UsageError):
+        f.split(by="id", buckets=n)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_with_header_is_one_copy(tmp_path: Path, in_memory: bool) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"k,v\n" + b"a,%s\n" % (b"x" * 1000) * 8000)
+    f = cleave.open(path.read_bytes() if in_memory else path)
+    for piece in (f.split(n=1)[0], f.split(by="k")[0]):
+        tracemalloc.start()
+        joined = piece.with_header()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert joined.read(10) == b"k,v\na,xxxx"
+        assert peak < 1.1 * piece.length
 
 
 def test_indexing(data: bytes) -> None:
