@@ -5,7 +5,8 @@ What the system refuses is an ``OSError`` (exit code 1 of the command), too litt
 
 from __future__ import annotations
 
-from typing import ClassVar
+import copyreg
+from typing import Any, ClassVar
 
 
 class Error(Exception):
@@ -13,6 +14,10 @@ class Error(Exception):
 
     exit_code: ClassVar[int] = 1
     """The exit code of the command ``cleave`` for such an error."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By pickle and copy, made again without __init__, which takes other arguments than those in args.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UsageError(Error, ValueError):
