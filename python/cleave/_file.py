@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, overload
 
-from . import _native
+from . import _arguments, _native
 from ._errors import UsageError
 from ._pieces import Pieces, ValuePieces
 from ._types import Check, Dialect, Place, RaggedRecord
@@ -90,7 +90,8 @@ class File:
 
     def check(self, max_ragged: int = 10) -> Check:
         """Looks at every byte. ``ragged`` lists at most ``max_ragged`` records."""
-        found: dict[str, Any] = {**self._native.check(max_ragged, self._has_header)}
+        most = _arguments.number("max_ragged", max_ragged)
+        found: dict[str, Any] = {**self._native.check(most, self._has_header)}
         found["ragged"] = [RaggedRecord(*record) for record in found["ragged"]]
         for name, value in found.items():
             if isinstance(value, tuple):
@@ -151,11 +152,23 @@ class File:
         buckets: with ``by``, the number of pieces, as ``n``. The hash of a value decides which piece has its records.
         max_keys: with ``by``, more different values are a ``UsageError``; 10,000 by default.
         """
+        limits = {"size": size, "records": records}
+        ends = {name: _arguments.number(name, value, True) for name, value in limits.items()}
         if by is None:
             if buckets is not None or max_keys is not None:
                 raise UsageError("buckets and max_keys need by")
             header = "repeat" if self._has_header else "none"
-            return Pieces(self, self._native.split(n, size, records, together, balance, accepts_missing, header))
+            return Pieces(
+                self,
+                self._native.split(
+                    n=_arguments.number("n", n, True),
+                    together=None if together is None else _arguments.text("together", together),
+                    balance=_arguments.text("balance", balance),
+                    accepts_missing=bool(accepts_missing),
+                    header=header,
+                    **ends,
+                ),
+            )
         if n is not None or together is not None or balance != "bytes":
             raise UsageError("by excludes n, together and balance")
         if buckets is not None and max_keys is not None:
@@ -168,7 +181,14 @@ class File:
         text = ",".join(f"#{number + 1}" for number in self._numbers_of(columns))
         return ValuePieces(
             self,
-            self._native.split_by_value(text, buckets, max_keys, size, records, accepts_missing, self._has_header),
+            self._native.split_by_value(
+                columns=text,
+                buckets=_arguments.number("buckets", buckets, True),
+                max_keys=_arguments.number("max_keys", max_keys, True),
+                accepts_missing=bool(accepts_missing),
+                has_header=self._has_header,
+                **ends,
+            ),
         )
 
     def select(
@@ -204,8 +224,9 @@ class File:
             for number, (column, rule) in zip(numbers[len(columns) :], rules.items(), strict=True)
         ]
         ring = _key_ring(keys) if keys else None
+        size = _arguments.number("page_size", page_size)
         return Columns(
-            self, (wanted or None, texts, ring, not binary, empty_is_null, missing_is_null, page_size, _span)
+            self, (wanted or None, texts, ring, not binary, bool(empty_is_null), bool(missing_is_null), size, _span)
         )
 
     def _numbers_of(self, columns: Sequence[str | int]) -> list[int]:
@@ -221,7 +242,7 @@ class File:
 
 def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
     if isinstance(column, int):
-        if column < 0:
+        if not 0 <= column < 1 << 64:
             raise UsageError(f"there is no column {column}")
         return column
     if not has_header:
@@ -237,6 +258,7 @@ def _number_of(column: str | int, names: list[str], has_header: bool) -> int:
 def _key_ring(keys: Mapping[str, bytes | str | os.PathLike[str]]) -> _native.KeyRing:
     sources, given = [], []
     for name, key in keys.items():
+        _arguments.text("the name of a key", name)
         if isinstance(key, bytes):
             given.append((name, key))
         elif isinstance(key, str):
@@ -261,14 +283,19 @@ def _path_of(source: Any) -> bytes | None:
 def _settings(
     dialect: str | None, options: dict[str, str | bytes | None], header: bool, lenient: bool, threads: int | None
 ) -> _native.Settings:
-    settings = _native.Settings(dialect)
+    settings = _native.Settings(None if dialect is None else _arguments.text("dialect", dialect))
     for option, value in options.items():
-        if value is not None:
-            settings.set(option, value.encode("latin-1") if isinstance(value, str) else value)
-    settings.has_header = header
-    settings.accepts_open_quote = lenient
+        if isinstance(value, str):
+            settings.set(option, value.encode("latin-1"))
+        elif value is not None:
+            if not isinstance(value, bytes):
+                raise TypeError(f"{option}: a str or bytes, and not {type(value).__name__}")
+            settings.set(option, value)
+    settings.has_header = bool(header)
+    settings.accepts_open_quote = bool(lenient)
     if threads is None:
         threads = len(os.sched_getaffinity(0))
+    threads = _arguments.number("threads", threads)
     if not 1 <= threads <= 1024:
         raise UsageError("threads: from 1 to 1024")
     settings.threads = threads

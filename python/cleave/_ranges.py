@@ -2,27 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _arguments, _native
 from ._file import _settings
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-Summary = _native.Summary
-Cut = _native.Cut
+
+class Summary:
+    """What a range of an input does to a reader that comes into it. Made by ``scan``. Can be pickled, to about 1 KB."""
+
+    def __init__(self, native: _native.Summary) -> None:
+        self._native = native
+
+    @property
+    def begin(self) -> int:
+        """Offset in the input of the first byte."""
+        return self._native.begin
+
+    @property
+    def end(self) -> int:
+        """Offset in the input behind the last byte."""
+        return self._native.end
+
+    def __add__(self, other: Summary) -> Summary:
+        """The summary of both ranges. Raises UsageError unless ``other`` begins where this one ends."""
+        return Summary(self._native + other._native) if isinstance(other, Summary) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return self._native == other._native if isinstance(other, Summary) else NotImplemented
+
+    def text(self, input_size: int, version: str) -> str:
+        """One line of JSON, as ``cleave scan`` prints it, of an input with that size in bytes and that version."""
+        return self._native.text(_arguments.number("input_size", input_size), _arguments.text("version", version))
+
+    @staticmethod
+    def of_text(text: str) -> tuple[Summary, int, str]:
+        """The summary in such a line, the size of the input, and its version. Raises InputError for another text."""
+        native, size, version = _native.Summary.of_text(_arguments.text("text", text))
+        return Summary(native), size, version
+
+    def __repr__(self) -> str:
+        return f"<cleave.Summary: bytes {self.begin} to {self.end}>"
+
+
+class Cut:
+    """Where a piece of a ``Plan`` starts. Can be pickled."""
+
+    def __init__(self, native: _native.Cut) -> None:
+        self._native = native
+
+    def find(self, read: Callable[[int, int], Buffer]) -> tuple[int, int]:
+        """The offset of the first byte, and the number of the first record, from 1 behind the header.
+
+        ``read(offset, size)`` returns bytes of the input. It is asked for bytes of one range at most, in order, and
+        only as far as need be; or for none. What it raises is raised here.
+        """
+        if not callable(read):
+            raise TypeError(f"read: a function, and not {type(read).__name__}")
+        return self._native.find(read)
+
 
 
 def scan(buffer: Buffer, start: int = 0, *, threads: int = 1, **dialect: Any) -> Summary:
     """Summarises bytes ``[start, start + len(buffer))`` of an input, which are all of the buffer.
 
     What stands before and after them need not be known. ``a + b`` is the summary of two ranges of which the second
-    follows the first. Summaries can be pickled, to about 1 KB. The dialect is given as to ``open``, with delimiter and
-    terminator.
+    follows the first. The dialect is given as to ``open``, with delimiter and terminator.
     """
-    return _native.scan(buffer, start, _settings(dialect.pop("dialect", None), dialect, True, False, threads))
+    settings = _settings(dialect.pop("dialect", None), dialect, True, False, threads)
+    return Summary(_native.scan(buffer, _arguments.number("start", start), settings))
 
 
 class Plan:
@@ -33,10 +85,8 @@ class Plan:
         """Bytes of the header, with what stands before it; 0 without one."""
         self.records: int = plan.records
         """How many records there are, without the header."""
-        self.cuts: list[Cut] = plan.cuts
-        """Where the pieces start. ``cut.find(read)`` is the offset of the first byte and the number of the first
-        record, from 1 behind the header; ``read(offset, size)`` returns bytes of the input. It asks for bytes of one
-        range at most, in order, and only as far as it must; or for none."""
+        self.cuts: list[Cut] = [Cut(cut) for cut in plan.cuts]
+        """Where the pieces start."""
 
 
 def plan(
@@ -50,9 +100,23 @@ def plan(
 ) -> Plan:
     """Plans the pieces of an input from the summaries of its ranges, in any order, without its bytes.
 
-    n: the number of pieces, of nearly equal bytes; or
+    n: the number of pieces, of nearly equal bytes, as for ``File.split``; or
     records: the records of a piece.
 
     Raises InputError if the ranges are not those of one whole input, or a quote is open at its end.
     """
-    return Plan(_native.plan(list(summaries), input_size, n, records, header, lenient))
+    natives = []
+    for summary in summaries:
+        if not isinstance(summary, Summary):
+            raise TypeError(f"summaries: a Summary, and not {type(summary).__name__}")
+        natives.append(summary._native)
+    return Plan(
+        _native.plan(
+            natives,
+            input_size=_arguments.number("input_size", input_size),
+            n=_arguments.number("n", n, True),
+            records=_arguments.number("records", records, True),
+            has_header=bool(header),
+            lenient=bool(lenient),
+        )
+    )

@@ -24,6 +24,7 @@ from typing import Any
 
 import cleave
 
+from . import _native
 from ._errors import InputChangedError, InputError, UsageError
 
 BOM = b"\xef\xbb\xbf"
@@ -312,7 +313,7 @@ class Plan:
             about["options"] = {name: _text(value) for name, value in first.format.options.items()}
             about["has_header"] = first.format.has_header
             about["header"] = _text(first.header)
-            about["cuts"] = [piece.begin.__getstate__() for piece in self.pieces]
+            about["cuts"] = [piece.begin._native.__getstate__() for piece in self.pieces]
         return json.dumps(about)
 
     @staticmethod
@@ -340,10 +341,10 @@ def _of_text(name: str, value: str) -> str | bytes:
     return value.encode("latin-1") if name in ("delimiter", "quote", "escape") else value
 
 
-def _cut_of_text(text: str) -> Any:
-    cut: Any = cleave.Cut.__new__(cleave.Cut)
+def _cut_of_text(text: str) -> cleave.Cut:
+    cut = _native.Cut.__new__(_native.Cut)
     cut.__setstate__(text)
-    return cut
+    return cleave.Cut(cut)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -61,11 +62,72 @@ def test_an_object_without_content_raises(kind: Any, use: Callable[[Any], Any]) 
         use(kind.__new__(kind))
 
 
+def public_functions() -> Iterator[tuple[str, Any]]:
+    for name in cleave.__all__:
+        thing = getattr(cleave, name)
+        for member, value in [("", thing), *(vars(thing).items() if isinstance(thing, type) else [])]:
+            is_public = not member.startswith("_") or member in ("__add__", "__eq__", "__getitem__", "__init__")
+            if is_public and (callable(value) or isinstance(value, staticmethod)):
+                yield f"{name}.{member}", value
+
+
+def test_what_users_see_is_of_python() -> None:
+    """Signatures that Python can tell, and nothing of the extension module in them."""
+    seen = dict(public_functions())
+    assert {"Summary.text", "Summary.of_text", "Cut.find", "File.split", "scan.", "plan."} <= seen.keys()
+    for name, function in seen.items():
+        assert not type(function).__module__.startswith(("cleave._native", "nanobind")), name
+        assert not type(function).__name__.startswith("nb_"), name
+        if not (isinstance(function, type) and issubclass(function, BaseException)):
+            inspect.signature(function)
+        assert "_native" not in (function.__doc__ or ""), name
+
+
+def test_errors_of_arguments_are_of_python() -> None:
+    f: Any = cleave.open(b"a,b\n1,2\n")
+    scan: Any = cleave.scan
+    plan: Any = cleave.plan
+    summary: Any = scan(b"a\n", 0, delimiter=",", terminator="lf")
+    cut: Any = plan([summary], input_size=2, n=1).cuts[0]
+    calls: list[Callable[[], Any]] = [
+        lambda: f.split(n="2"),
+        lambda: f.split(n=-1),
+        lambda: f.split(n=1 << 64),
+        lambda: f.split(n=2.0),
+        lambda: f.split(size=[1]),
+        lambda: f.split(n=2, together=1),
+        lambda: f.split(n=2, balance=None),
+        lambda: f.split(by="a", buckets="1"),
+        lambda: f.split(by="a", max_keys="1"),
+        lambda: f.check(max_ragged="1"),
+        lambda: f.select("a", page_size="1"),
+        lambda: f.select(1 << 64),
+        lambda: f.select("a", keys={1: b"x" * 32}),
+        lambda: cleave.open(b"a\n", delimiter=5),  # type: ignore[arg-type]
+        lambda: cleave.open(b"a\n", dialect=5),  # type: ignore[arg-type]
+        lambda: cleave.open(b"a\n", threads="1"),  # type: ignore[arg-type]
+        lambda: scan("text", 0, delimiter=",", terminator="lf"),
+        lambda: scan(b"a", "0", delimiter=",", terminator="lf"),
+        lambda: plan([None], input_size=2, n=1),
+        lambda: plan([summary], input_size="2", n=1),
+        lambda: plan([summary], input_size=2, n="1"),
+        lambda: summary + 1,
+        lambda: summary.text("2", "v"),
+        lambda: summary.text(2, 5),
+        lambda: cleave.Summary.of_text(5),  # type: ignore[arg-type]
+        lambda: cut.find(5),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, cleave.UsageError)) as raised:
+            call()
+        assert "incompatible" not in str(raised.value) and "nanobind" not in str(raised.value)
+
+
 def test_an_object_is_filled_once() -> None:
     summary = cleave.scan(b"a\n1\n", 0, delimiter=",", terminator="lf")
-    text = summary.__getstate__()
+    text = summary._native.__getstate__()
     with pytest.raises((TypeError, RuntimeError)), pytest.warns(RuntimeWarning):
-        summary.__setstate__(text)  # type: ignore[attr-defined]
+        summary._native.__setstate__(text)
     settings = _native.Settings()
     with pytest.raises((TypeError, RuntimeError)), pytest.warns(RuntimeWarning):
         settings.__init__()  # type: ignore[misc]
