@@ -20,7 +20,7 @@ def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
     """
     file = page.open()
     try:
-        table = pyarrow.table(file.select(missing_is_null=True))
+        table = pyarrow.table(file.select("*", missing_is_null=True))
     except pyarrow.ArrowException as error:
         raise page.error(str(error)) from error
     if table.num_columns == 0:

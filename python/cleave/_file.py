@@ -202,9 +202,10 @@ class File:
         page_size: int = _PAGE_SIZE,
         _span: list[int] | None = None,
     ) -> Columns:
-        """Columns as an Arrow stream, in the order in which they are named; all of them if none is named.
+        """Columns as an Arrow stream, in the order in which they are named.
 
-        columns: names in the header, or numbers from 0.
+        columns: names in the header, or numbers from 0; at least one. ``"*"`` alone stands for all columns. None is a
+            ``UsageError``, so that a list that is empty by mistake does not hand on every column.
         redact: an operation for each column that is to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. A
             byte at which readers may differ is an error then.
         keys: the keys that operations name, of 32 bytes to 64 KiB: ``bytes``, the path of a file that is private, or a
@@ -217,8 +218,15 @@ class File:
         Errors in the data come out of the consumer, with the byte and the record in their text.
         """
         rules = redact or {}
+        if not columns:
+            raise UsageError('no column is named; "*" stands for all of them')
+        has_all = columns == ("*",)
+        if has_all:
+            columns = ()
+        elif "*" in columns:
+            raise UsageError('"*" stands for all columns, and for none beside others')
         numbers = self._numbers_of((*columns, *rules))
-        wanted = numbers[: len(columns)]
+        wanted = None if has_all else numbers[: len(columns)]
         texts = [
             (f"#{number + 1}: {rule}", f"redact[{column!r}]")
             for number, (column, rule) in zip(numbers[len(columns) :], rules.items(), strict=True)
@@ -226,7 +234,7 @@ class File:
         ring = _key_ring(keys) if keys else None
         size = _arguments.number("page_size", page_size)
         return Columns(
-            self, (wanted or None, texts, ring, not binary, bool(empty_is_null), bool(missing_is_null), size, _span)
+            self, (wanted, texts, ring, not binary, bool(empty_is_null), bool(missing_is_null), size, _span)
         )
 
     def _numbers_of(self, columns: Sequence[str | int]) -> list[int]:

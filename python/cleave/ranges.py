@@ -469,5 +469,5 @@ def _made_up_header(reader: Reader, form: Format) -> tuple[bytes, bytes]:
         size *= 4
     line_break = _first_line_break(head)
     end = b"\r" if form.options["terminator"] == "cr" else b"\n" if line_break == b"\r" else line_break
-    names = [f"_c{number}".encode() for number in range(len(file.select().names))]
+    names = [f"_c{number}".encode() for number in range(len(file.select("*").names))]
     return form.options["delimiter"].join(names) + end, line_break

@@ -29,9 +29,24 @@ def table(columns: cleave.Columns) -> Any:
 def test_all_columns(path: Path, data: bytes) -> None:
     rows = rows_of(data)
     for source in (path, data):
-        read = table(cleave.open(source).select())
+        read = table(cleave.open(source).select("*"))
         assert read.column_names == HEADER
         assert [list(row.values()) for row in read.to_pylist()] == rows[1:]
+
+
+def test_no_column_is_not_all_columns() -> None:
+    f = cleave.open(b"a,b\n1,2\n")
+    wanted: list[str] = []
+    for use in (f.select, f.split(n=1)[0].select):
+        with pytest.raises(cleave.UsageError, match="no column is named"):
+            use(*wanted)
+        with pytest.raises(cleave.UsageError, match="no column is named"):
+            use(redact={"a": "null"})
+        for beside in (("*", "a"), ("a", "*"), ("*", "*")):
+            with pytest.raises(cleave.UsageError, match="stands for all"):
+                use(*beside)
+        assert use("*").names == ["a", "b"]
+        assert table(use("*", redact={"a": "null"})).to_pylist() == [{"a": "", "b": "2"}]
 
 
 @pytest.mark.parametrize("page_size", [1, 500, 1 << 20])
@@ -109,23 +124,23 @@ def test_a_token_is_what_the_command_writes(path: Path, tmp_path: Path) -> None:
 
 def test_nulls() -> None:
     f = cleave.open(b'a,b\n1,\n2,""\n\n')
-    assert table(f.select()).to_pylist() == [{"a": "1", "b": ""}, {"a": "2", "b": ""}, {"a": None, "b": None}]
-    assert table(f.select(empty_is_null=True)).column("b").to_pylist() == [None, "", None]
+    assert table(f.select("*")).to_pylist() == [{"a": "1", "b": ""}, {"a": "2", "b": ""}, {"a": None, "b": None}]
+    assert table(f.select("*", empty_is_null=True)).column("b").to_pylist() == [None, "", None]
     short = cleave.open(b"a,b\n1\n2,3\n")
-    assert table(short.select(missing_is_null=True)).column("b").to_pylist() == [None, "3"]
+    assert table(short.select("*", missing_is_null=True)).column("b").to_pylist() == [None, "3"]
 
 
 def test_a_record_with_too_few_fields_is_an_error_with_its_place() -> None:
     f = cleave.open(b"a,b\n1,2\n3\n4,5\n", delimiter=",")
     with pytest.raises(Exception, match=r"byte \d+, record 2"):
-        table(f.select())
+        table(f.select("*"))
 
 
 def test_an_open_quote_is_an_error() -> None:
     data = b'a,b\n1,2\n3,"4\n'
     with pytest.raises(Exception, match=r"never closed \(byte 10, record 2\)"):
-        table(cleave.open(data).select())
-    assert table(cleave.open(data, lenient=True).select()).num_rows == 2
+        table(cleave.open(data).select("*"))
+    assert table(cleave.open(data, lenient=True).select("*")).num_rows == 2
 
 
 def test_text_and_binary() -> None:
@@ -155,7 +170,7 @@ def test_a_stream_is_read_once(tmp_path: Path) -> None:
 def test_abandoned_streams_leave_no_threads(path: Path) -> None:
     before = len(os.listdir("/proc/self/task"))
     for _ in range(10):
-        reader = pyarrow.RecordBatchReader.from_stream(cleave.open(path).select(page_size=100))
+        reader = pyarrow.RecordBatchReader.from_stream(cleave.open(path).select("*", page_size=100))
         reader.read_next_batch()
         del reader
         gc.collect()

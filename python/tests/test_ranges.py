@@ -192,7 +192,7 @@ def test_pages_are_whole_records(file: Path, small: bytes) -> None:
 def test_pages_as_arrow(file: Path, small: bytes) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     pages = [page for piece in ranges.plan(file, pieces=5).pieces for page in piece.pages(500)]
-    table = pyarrow.concat_tables([pyarrow.table(page.open().select()) for page in pages])
+    table = pyarrow.concat_tables([pyarrow.table(page.open().select("*")) for page in pages])
     assert [list(row.values()) for row in table.to_pylist()] == rows_of(small)[1:]
 
 
