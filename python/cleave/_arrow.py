@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy
@@ -9,6 +10,7 @@ import pyarrow
 import pyarrow.compute
 
 if TYPE_CHECKING:
+    from ._errors import InputError
     from .ranges import Page
 
 
@@ -22,7 +24,7 @@ def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
     try:
         table = pyarrow.table(file.select("*", missing_is_null=True))
     except pyarrow.ArrowException as error:
-        raise page.error(str(error)) from error
+        raise _placed(page, str(error)) from None  # its places are those of the page
     if table.num_columns == 0:
         return table
     # Only of an empty record the first field is missing.
@@ -33,6 +35,14 @@ def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
     columns = [[_with_nulls(chunk) for chunk in column.chunks] for column in table.columns]
     arrays = [pyarrow.chunked_array(chunks, pyarrow.string()) for chunks in columns]
     return pyarrow.Table.from_arrays(arrays, names=table.column_names)
+
+
+def _placed(page: Page, message: str) -> InputError:
+    """What an error of the page's stream says, with the place in the input."""
+    fault = page.format.find_no_text(page.data[page.header_size :])
+    if fault is not None:
+        return page.error("bytes that are not UTF-8", page.header_size + fault)
+    return page.error(re.sub(r" \(byte \d+, [^()]*\)$", "", message))
 
 
 def _without_blanks(page: Page, table: pyarrow.Table, blanks: str) -> pyarrow.Table:

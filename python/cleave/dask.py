@@ -42,7 +42,8 @@ def read_csv(
     The workers read the files once now, a task for each ``blocksize`` bytes, to find where the partitions start; and
     once more when the frame is computed. A file that has changed in between is an error.
 
-    urlpath: a path, one with ``*``, or a list of paths, local or of fsspec. All files have the same columns.
+    urlpath: a path, a pattern with ``*``, ``?`` or ``[...]``, or a list of them, local or of fsspec. A pattern that no
+        file matches may be the name of a file itself. All files have the same columns.
     blocksize: in bytes, or text such as ``"64MiB"``.
     dialect, delimiter: as cleave.open takes them.
     header: whether the first record has the names of the columns. Without one they are ``_c0``, ``_c1`` and so on, as
@@ -84,15 +85,23 @@ def _expand(urlpath: Any, storage_options: Mapping[str, Any] | None) -> list[str
     paths = [urlpath] if isinstance(urlpath, (str, os.PathLike)) else list(urlpath)
     expanded = []
     for path in [os.fspath(one) for one in paths]:
-        if "*" not in path:
+        if not _is_pattern(path):
             expanded.append(path)
             continue
         system, inner = fsspec.core.url_to_fs(path, **(storage_options or {}))
         found = sorted(system.glob(inner))
-        expanded += [system.unstrip_protocol(one) if "://" in path else one for one in found]
+        if found:
+            expanded += [system.unstrip_protocol(one) if "://" in path else one for one in found]
+        elif system.exists(inner):
+            expanded.append(path)
     if not expanded:
         raise FileNotFoundError(f"there is no file {urlpath}")
     return expanded
+
+
+def _is_pattern(path: str) -> bool:
+    # In a URL of the web, "?" begins a query.
+    return any(letter in path for letter in ("*[" if path.startswith(("http://", "https://")) else "*?["))
 
 
 def _map_by_tasks(function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> Sequence[Any]:

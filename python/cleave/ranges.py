@@ -35,6 +35,9 @@ BLOCK_SIZE = 64 << 20
 """Bytes of a piece, if neither their number nor their size is given."""
 PAGE_SIZE = 8 << 20
 """Bytes of an input that a worker holds at a time, about."""
+LEAST_RANGE_SIZE = 64 << 10
+"""Bytes that a worker summarises at least; less where there are no more than SPARE_RANGES."""
+SPARE_RANGES = 1024
 
 
 # A version of an input: the first of these that the file system tells. A size alone is no version.
@@ -134,11 +137,12 @@ class Reader:
 
 
 def _is_local(path: str) -> bool:
-    return "://" not in path or path.startswith("file://")
+    return "://" not in path or path.startswith("file:/")
 
 
 def _local(path: str) -> str:
-    return path.removeprefix("file://")
+    """The path of a local one: a path, file:///PATH, file://localhost/PATH, or as Hadoop writes it file:/PATH."""
+    return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
 
 
 def _is_plain(path: str) -> bool:
@@ -225,6 +229,15 @@ class Format:
     def open(self, data: bytes | bytearray, header: bool = True, lenient: bool = False) -> cleave.File:
         """Bytes of this format. The engine runs several tasks at a time, so each one works with one thread."""
         return cleave.open(memoryview(data), header=header, lenient=lenient, threads=1, **self.options)
+
+    def find_no_text(self, data: bytes) -> int | None:
+        """The index of the first byte that is not UTF-8. Delimiters, quotes and escapes may be any bytes."""
+        between = b"".join(self.options[name] for name in ("delimiter", "quote", "escape"))
+        try:
+            data.translate(bytes.maketrans(between, b"," * len(between))).decode()
+        except UnicodeDecodeError as error:
+            return error.start
+        return None
 
 
 @dataclass(frozen=True)
@@ -364,7 +377,9 @@ class Ranges(Sequence[Range]):
     def __init__(self, source: Source, form: Format, count: int) -> None:
         self._source = source
         self._format = form
-        self._count = min(count, source.size)
+        # Summaries take a few KiB each, and all of them are in memory at the end.
+        most = max(-(-source.size // LEAST_RANGE_SIZE), SPARE_RANGES)
+        self._count = min(count, source.size, most)
 
     def __len__(self) -> int:
         return self._count
@@ -409,7 +424,7 @@ def plan(
 ) -> Plan:
     """Plans how workers read an input: its ranges are summarised by ``map``, and folded here.
 
-    pieces: how many there are, of nearly equal bytes; or
+    pieces: how many there are, of nearly equal bytes, as ``n`` of ``File.split``; or
     blocksize: how many bytes each of them has, about; 64 MiB if neither is given. A piece can be empty, where a record
         is longer than a piece.
     dialect: options of ``cleave.open``. What they leave open is found in the first 64 KiB, once.
@@ -439,10 +454,9 @@ def plan(
             line_break = _first_line_break(first)
         else:
             first, line_break = _made_up_header(reader, form)
-    try:
-        first.replace(form.options["delimiter"], b",").decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.path}: bytes that are not UTF-8", error.start, 0) from error
+    fault = form.find_no_text(first)
+    if fault is not None:
+        raise InputError(f"{source.path}: bytes that are not UTF-8", fault, 0)
     names = form.open(first).header or []
     return Plan(names, _pieces(source, form, first, found.cuts), line_break)
 

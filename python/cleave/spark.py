@@ -16,7 +16,8 @@ a byte, ``,`` by default as in Spark, or ``auto``, to find it in the first 64 Ki
 ``storage.NAME``: an option of fsspec; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` are what they are in
 JSON, and all else is text.
 
-The path is that of one file, not of a folder and without ``*``; Python opens it, whatever letters Java's locale knows.
+The path is that of one file, not of a folder, and no pattern: ``*``, ``?`` and ``[`` are letters of its name. It may be
+``file:/PATH``, as Hadoop writes URLs. Python opens it, whatever letters Java's locale knows.
 
 The driver scans the file for the plan, with all its cores. ``read_csv`` lets the executors do so, by a first job. Needs
 cleave and pyarrow on every executor, and the file under the same path.

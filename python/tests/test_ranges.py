@@ -224,6 +224,28 @@ def test_a_header_that_is_not_utf8(tmp_path: Path) -> None:
     assert (caught.value.byte, caught.value.record) == (2, 0)
 
 
+def test_more_pieces_than_the_file_can_hold(file: Path) -> None:
+    assert len(ranges.plan(file, pieces=65_536).pieces) == 65_536
+    asked = []
+
+    def count(function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> list[Any]:
+        asked.append(len(parts))
+        return [function(part) for part in parts]
+
+    for pieces in (65_537, 10**6, 10**12):
+        with pytest.raises(cleave.UsageError, match="too many for 300 records"):
+            ranges.plan(file, pieces=pieces, map=count)
+        with pytest.raises(cleave.UsageError):
+            cleave.plan(summaries_of(file.read_bytes(), 5000), input_size=file.stat().st_size, n=pieces)
+    assert max(asked) <= ranges.SPARE_RANGES
+
+
+@pytest.mark.parametrize("start", ["", "file:", "file://", "file://localhost"])
+def test_urls_of_local_files(file: Path, small: bytes, start: str) -> None:
+    plan = ranges.plan(start + str(file), pieces=2)
+    assert records_of(plan, 1000) == small[small.index(b"\n") + 1 :]
+
+
 def test_bad_options(file: Path) -> None:
     wrong: list[dict[str, Any]] = [{"pieces": 0}, {"blocksize": 0}, {"pieces": 1, "blocksize": 1}]
     for options in wrong:
