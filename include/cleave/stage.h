@@ -129,6 +129,8 @@ public:
 
     // The fields of the records that end in `bytes`, as FieldReader::read() under Reading::kUnambiguous.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
+    // The same, as FieldReader::read_copy().
+    RecordBlock read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end);
 
     // Appends the changed records of the block. Throws InputError for a value that the dialect cannot carry, and for a
     // forbidden value in a column that stays.

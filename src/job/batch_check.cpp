@@ -68,12 +68,16 @@ BatchTrail::BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const 
     check.meet(offset, before_);
 }
 
-void BatchTrail::take(std::span<const std::uint8_t> batch) {
+void BatchTrail::take(std::uint64_t size, std::span<const std::uint8_t> last) {
     if (!check_.is_needed_) return;
     check_.input_.throw_if_changed();
     check_.compare(offset_ - before_.size(), before_);
-    keep(batch);
-    offset_ += batch.size();
+    keep(last);
+    offset_ += size;
+}
+
+std::span<const std::uint8_t> BatchTrail::last_of(std::span<const std::uint8_t> batch) {
+    return batch.last(std::min(batch.size(), kReach));
 }
 
 void BatchTrail::end() {
@@ -81,7 +85,7 @@ void BatchTrail::end() {
 }
 
 void BatchTrail::keep(std::span<const std::uint8_t> bytes) {
-    const auto last = bytes.last(std::min(bytes.size(), kReach));
+    const auto last = last_of(bytes);
     const std::size_t kept = std::min(before_.size(), kReach - last.size());
     before_.erase(before_.begin(), before_.end() - static_cast<std::ptrdiff_t>(kept));
     before_.insert(before_.end(), last.begin(), last.end());

@@ -64,7 +64,11 @@ public:
 
     // The batch that follows, which was compared. To be called before anything of it leaves the process. Throws
     // InputChangedError, and as Input::throw_if_changed().
-    void take(std::span<const std::uint8_t> batch);
+    void take(std::span<const std::uint8_t> batch) { take(batch.size(), last_of(batch)); }
+    // The same, of which last_of() was kept.
+    void take(std::uint64_t size, std::span<const std::uint8_t> last);
+    // What is needed of a batch when its turn comes.
+    static std::span<const std::uint8_t> last_of(std::span<const std::uint8_t> batch);
     // No batch follows. Throws InputChangedError.
     void end();
 

@@ -21,7 +21,6 @@
 #include "job/run_keys.h"
 #include "scan/contract.h"
 #include "scan/guessed_runs.h"
-#include "scan/private_bytes.h"
 #include "scan/record_runs.h"
 #include "scan/walker.h"
 
@@ -122,12 +121,39 @@ struct RecordLane::Consumer {
     const KeyField* key = nullptr;                // with `take_measured`
 };
 
+// Memory for copies of runs. A run needs it only while a thread works on it. What was given back last is lent first:
+// the processor's cache still holds it, and as many copies as there are threads fit where one for each slot does not.
+class RecordLane::Copies {
+public:
+    // `memory` is not null.
+    explicit Copies(std::shared_ptr<MemoryManager> memory) : memory_(std::move(memory)) {}
+
+    ValueBuffer take() {
+        const std::scoped_lock lock(mutex_);
+        if (idle_.empty()) return ValueBuffer(memory_);
+        ValueBuffer copy = std::move(idle_.back());
+        idle_.pop_back();
+        return copy;
+    }
+    void give(ValueBuffer copy) {
+        if (copy.size() > kLargeRun) return;
+        const std::scoped_lock lock(mutex_);
+        idle_.push_back(std::move(copy));
+    }
+
+private:
+    std::shared_ptr<MemoryManager> memory_;
+    std::mutex mutex_;
+    std::vector<ValueBuffer> idle_;  // guarded
+};
+
 // What the slots of a pass over runs share. Runs are either guessed or taken in order.
 struct RecordLane::Pass {
     RecordLane& lane;
     const Consumer& consumer;
     Place& emitted;     // where the next record to be emitted begins
     BatchTrail& trail;  // of what was emitted
+    Copies& copies;     // of guessed runs
     Meter* meter;       // gets the bytes that are emitted; may be null
     std::optional<GuessedRuns> guessed;
     std::optional<ReadAhead> ahead;  // with `guessed`
@@ -149,7 +175,7 @@ public:
         --pass_.left;
         return pass_.guessed ? pass_.guessed->next(number_) : pass_.in_order->next(run_);
     }
-    bool is_large() const { return !pass_.guessed && run_.bytes.size() > kLargeRun; }
+    bool is_large() const { return !pass_.guessed && run_size_ > kLargeRun; }
     void work();
     void emit();
 
@@ -159,7 +185,9 @@ private:
 
     Pass& pass_;
     Borrowed worker_;
-    RecordRun run_;
+    RecordRun run_;                      // until its work is done
+    std::uint64_t run_size_ = 0;         // then
+    std::vector<std::uint8_t> last_;     // see BatchTrail::last_of()
     std::uint64_t number_ = 0;           // of a guessed run
     std::unique_ptr<Walker> walker_;     // to guess; made when it is needed
     std::vector<std::uint64_t> starts_;  // of the records in the input, if they are measured
@@ -171,18 +199,24 @@ void RecordLane::Slot::work() {
     worker_->clear();
     starts_.clear();
     sizes_.clear();
+    bool is_sound = true;
     if (!pass_.guessed) {
         take_blocks();
-        pass_.lane.check_.compare(run_.place.offset, run_.bytes);
     } else {
         find_guessed();
-        bool is_sound = false;
         try {
             is_sound = take_blocks() || pass_.guessed->is_last(number_);
-        } catch (const InputError&) {  // is_sound is false
+        } catch (const InputError&) {
+            is_sound = false;
         }
-        if (!is_sound) throw DoubtfulRun();
+        pass_.lane.input_.blob().throw_if_lost();
     }
+    if (!is_sound) throw DoubtfulRun();
+    pass_.lane.check_.compare(run_.place.offset, run_.bytes);
+    run_size_ = run_.bytes.size();
+    const auto last = BatchTrail::last_of(run_.bytes);
+    last_.assign(last.begin(), last.end());
+    if (pass_.guessed) pass_.copies.give(std::move(run_.copy));
 }
 
 void RecordLane::Slot::find_guessed() {
@@ -191,17 +225,15 @@ void RecordLane::Slot::find_guessed() {
     pass_.ahead->wait_for(pass_.guessed->reach(number_));
     const BlobRange found = pass_.guessed->find(number_, *walker_);
     run_.place = {found.offset, 0};
+    run_.copy = pass_.copies.take();
     run_.copy.reserve(static_cast<std::size_t>(found.size));
-    const std::span<std::uint8_t> bytes(run_.copy.data(), static_cast<std::size_t>(found.size));
-    copy_bytes(lane.input_.blob(), found.offset, bytes);
-    lane.check_.compare(found.offset, bytes);
-    run_.bytes = bytes;
+    run_.bytes = {run_.copy.data(), static_cast<std::size_t>(found.size)};
 }
 
 // False if the last record has no terminator.
 bool RecordLane::Slot::take_blocks() {
     bool is_terminated = true;
-    for_each_block(*worker_, run_.bytes, run_.place, pass_.lane.stage_.max_record(), [&](const RecordBlock& block) {
+    const auto take = [&](const RecordBlock& block) {
         is_terminated = block.ends.back() < block.bytes.size();
         if (pass_.consumer.take != nullptr) return worker_->write(block);
         const std::size_t done = sizes_.size();
@@ -214,7 +246,14 @@ bool RecordLane::Slot::take_blocks() {
         for (std::size_t r = 0; r < block.record_count(); ++r) {
             starts_.push_back(block.place.offset + block.rows[r].begin);
         }
-    });
+    };
+    const std::uint64_t most = pass_.lane.stage_.max_record();
+    if (pass_.guessed) {
+        const auto source = pass_.lane.input_.bytes().subspan(run_.place.offset, run_.bytes.size());
+        for_each_block(*worker_, source.data(), {run_.copy.data(), run_.bytes.size()}, run_.place, most, take);
+    } else {
+        for_each_block(*worker_, run_.bytes, run_.place, most, take);
+    }
     if (keys_) {
         const auto begins = worker_->starts();
         for (std::size_t r = 0; r < begins.size(); ++r) {
@@ -230,7 +269,7 @@ void RecordLane::Slot::emit() {
     Place& place = pass_.emitted;
     // Two guesses of one place differ only if the bytes have changed.
     if (pass_.guessed && run_.place.offset != place.offset) throw InputChangedError();
-    pass_.trail.take(run_.bytes);
+    pass_.trail.take(run_size_, last_);
     if (pass_.consumer.take != nullptr) {
         (*pass_.consumer.take)(worker_->written(), worker_->starts());
         const std::scoped_lock lock(lane.mutex_);
@@ -240,8 +279,8 @@ void RecordLane::Slot::emit() {
         (*pass_.consumer.take_measured)(starts_, place.record, sizes_, keys_ ? &*keys_ : nullptr);
         place.record += sizes_.size();
     }
-    place.offset += run_.bytes.size();
-    if (pass_.meter != nullptr) pass_.meter->scanned += run_.bytes.size();
+    place.offset += run_size_;
+    if (pass_.meter != nullptr) pass_.meter->scanned += run_size_;
     if (worker_->written().size() <= kMuchWritten && !is_large()) return;
     worker_->release();
     run_.copy.release();
@@ -308,11 +347,12 @@ Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned thre
     const std::uint64_t end = range.offset + range.size;
     const RunOptions options = run_options();
     BatchTrail trail(check_, at.offset, head_.bytes);
+    Copies copies(memory_);
     unsigned doubts = 0;
     while (at.offset < end) {
         const BlobRange rest{at.offset, end - at.offset};
         const bool is_guessed = input_.is_mapped() && doubts < kMostDoubts;
-        Pass pass{*this, consumer, at, trail, meter, {}, {}, {}};
+        Pass pass{*this, consumer, at, trail, copies, meter, {}, {}, {}};
         try {
             if (uses_device(consumer, DeviceLane::Use::kTaken)) {
                 if (is_guessed) {
@@ -366,9 +406,10 @@ void RecordLane::write_all(const Take& take) {
     }
     Place at{head_.bytes.size(), head_.records};
     BatchTrail trail(check_, at.offset, head_.bytes);
+    Copies copies(memory_);
     RunOptions options = run_options();
     options.meter = execution_.meter;
-    Pass pass{*this, consumer, at, trail, nullptr, {}, {}, {}};
+    Pass pass{*this, consumer, at, trail, copies, nullptr, {}, {}, {}};
     pass.in_order.emplace(input_, at, stage_.dialect(), kernel_, options);
     for (std::uint64_t runs = kTimedRuns; uses_device(consumer, DeviceLane::Use::kUndecided); runs *= 2) {
         const std::uint64_t begin = at.offset;

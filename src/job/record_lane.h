@@ -56,6 +56,7 @@ public:
 
 private:
     class Borrowed;
+    class Copies;
     class Slot;
     struct Consumer;
     struct Pass;

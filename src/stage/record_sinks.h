@@ -11,15 +11,20 @@
 
 namespace cleave {
 
-// Short runs are copied this many bytes at a time, past their end.
+// Short runs are copied this many bytes at a time, past their end; most fields are no longer than the first part.
 constexpr std::size_t kSlack = 64;
 constexpr std::size_t kShortRun = 4 * kSlack;
+constexpr std::size_t kFirstPart = 32;
+constexpr std::size_t kEndPart = 4;  // of terminators
 
 // Returns where the copy ends. `out` has room for `size` + kSlack bytes.
 inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::size_t size,
                               const std::uint8_t* readable_end) {
     if (size <= kShortRun && size + kSlack <= static_cast<std::size_t>(readable_end - from)) {
-        for (std::size_t done = 0; done < size; done += kSlack) std::memcpy(out + done, from + done, kSlack);
+        std::memcpy(out, from, kFirstPart);
+        for (std::size_t done = kFirstPart; done < size; done += kFirstPart) {
+            std::memcpy(out + done, from + done, kFirstPart);
+        }
     } else {
         std::memcpy(out, from, size);
     }
@@ -42,6 +47,12 @@ public:
         ensure(0);
     }
     void append(const std::uint8_t* from, std::size_t size) { to_ = copy_run(to_, from, size, readable_end_); }
+    // The same of what ends a record, which is hardly ever longer than a few bytes.
+    void append_end(const std::uint8_t* from, std::size_t size) {
+        if (size > kEndPart || static_cast<std::size_t>(readable_end_ - from) < kEndPart) return append(from, size);
+        std::memcpy(to_, from, kEndPart);
+        to_ += size;
+    }
     void put(std::uint8_t byte) { *to_++ = byte; }
     void put(const std::string& text) {
         std::memcpy(room_for(text.size()), text.data(), text.size());
@@ -77,6 +88,7 @@ public:
     std::size_t size() const { return size_; }
     void begin_record(std::size_t) {}
     void append(const std::uint8_t*, std::size_t size) { size_ += size; }
+    void append_end(const std::uint8_t*, std::size_t size) { size_ += size; }
     void put(std::uint8_t) { ++size_; }
     void put(const std::string& text) { size_ += text.size(); }
     std::uint8_t* room_for(std::size_t size) {

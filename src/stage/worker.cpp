@@ -95,6 +95,7 @@ struct StageWorker::State {
     void watch(const RecordBlock& block, std::size_t r, const RecordView& record);
     void watch_header(const RecordBlock& block, std::size_t r, const RecordView& record);
     std::string_view forbidden_in(const Field& field);
+    RecordBlock checked(const RecordBlock& block, std::size_t size) const;
     static Place place_of(const RecordBlock& block, std::size_t r, std::uint32_t at) {
         return {block.place.offset + at, block.place.record + r};
     }
@@ -157,7 +158,7 @@ template <class Sink>
         sink.put(quote_of_empty(block, r));
         sink.put(quote_of_empty(block, r));
     }
-    sink.append(bytes + record.content_end, record.next - record.content_end);
+    sink.append_end(bytes + record.content_end, record.next - record.content_end);
 }
 
 // Writes the changed field. False if the field stays as it is.
@@ -288,17 +289,25 @@ StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_p
 StageWorker::StageWorker(StageWorker&&) noexcept = default;
 StageWorker::~StageWorker() = default;
 
-RecordBlock StageWorker::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
-    const RecordBlock block = state_->reader.read(bytes, place, at_end);
-    if (state_->program.refuses_backslash) refuse_escaped_quotes(block, *state_->program.dialect.quote);
-    const std::uint64_t most = state_->program.max_record;
-    if (bytes.size() <= most) return block;
+// Throws InputError for what is well-formed, and refused.
+RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t size) const {
+    if (program.refuses_backslash) refuse_escaped_quotes(block, *program.dialect.quote);
+    const std::uint64_t most = program.max_record;
+    if (size <= most) return block;
     for (std::size_t r = 0; r < block.record_count(); ++r) {
         if (block.record(r).size() > most) {
-            throw_too_long(most, {place.offset + block.rows[r].begin, place.record + r});
+            throw_too_long(most, {block.place.offset + block.rows[r].begin, block.place.record + r});
         }
     }
     return block;
+}
+
+RecordBlock StageWorker::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
+    return state_->checked(state_->reader.read(bytes, place, at_end), bytes.size());
+}
+
+RecordBlock StageWorker::read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end) {
+    return state_->checked(state_->reader.read_copy(source, copy, place, at_end), copy.size());
 }
 
 void StageWorker::write(const RecordBlock& block) {
@@ -306,16 +315,20 @@ void StageWorker::write(const RecordBlock& block) {
     const std::size_t records = block.record_count();
     state.counts.records += records;
     RecordWriter writer(state.out, state.written, block.bytes);
+    const std::size_t before = state.starts.size();
+    state.starts.resize(before + records);
+    std::uint64_t* const starts = state.starts.data() + before;
     for (std::size_t r = 0; r < records; ++r) {
-        state.starts.push_back(writer.size());
+        starts[r] = writer.size();
         if (!state.program.watched.empty()) state.watch(block, r, state.view(block, r));
         state.write_record(block, r, state.program.parts, writer);
     }
     state.written = writer.size();
-    if (state.program.column_count == 1) return;
-    for (std::size_t r = 0; r < records; ++r) {
-        if (block.rows[r + 1].first - block.rows[r].first == 1) ++state.counts.empty_records;
-    }
+    const std::size_t columns = state.program.column_count;
+    if (columns == 1 || records == 0) return;
+    // An empty record has one field, any other as many as there are columns.
+    const std::size_t fields = block.rows[records].first - block.rows[0].first;
+    state.counts.empty_records += (records * columns - fields) / (columns - 1);
 }
 
 void StageWorker::write_unchanged(const RecordBlock& header) {
