@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "cleave/output.h"
 #include "temporary_directory.h"
 
 namespace cleave {
@@ -195,16 +196,49 @@ TEST_F(RunMarkerTest, OfAnotherUserIsNotBelieved) {
     ASSERT_EQ(::chown(root_.path(kName).c_str(), 65534, 65534), 0);
     clear_leftovers(directory_);
     EXPECT_EQ(root_.files().size(), 2U);
-    EXPECT_THROW(RunMarker::take(directory_, kId), std::system_error);
+    EXPECT_THROW(RunMarker::take(directory_, kId), OutputError);
     EXPECT_EQ(root_.files().size(), 2U);
+}
+
+TEST_F(RunMarkerTest, AnEmptyOneOfAnotherUserIsNotTaken) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+    ASSERT_EQ(::chown(root_.write(kName, "").c_str(), 65534, 65534), 0);
+    EXPECT_THROW(RunMarker::take(directory_, kId), OutputError);
+    EXPECT_EQ(root_.files(), (Files{{kName, ""}}));
+}
+
+TEST_F(RunMarkerTest, AnotherFileIsNotWrittenToThroughASecondName) {
+    const TemporaryDirectory elsewhere;
+    const std::string victim = elsewhere.write("victim", "a text of more bytes than a marker");
+    fs::create_hard_link(victim, root_.path(kName));
+    EXPECT_THROW(RunMarker::take(directory_, kId), OutputError);
+    clear_leftovers(directory_);
+    EXPECT_EQ(elsewhere.files().at("victim"), "a text of more bytes than a marker");
+    EXPECT_TRUE(root_.files().contains(kName));
+}
+
+TEST_F(RunMarkerTest, AFifoIsNotTaken) {
+    ASSERT_EQ(::mkfifo(root_.path(kName).c_str(), 0666), 0);
+    EXPECT_THROW(RunMarker::take(directory_, kId), OutputError);
+    EXPECT_TRUE(fs::is_fifo(root_.path(kName)));
+}
+
+TEST_F(RunMarkerTest, NobodyElseCanReadOrWriteIt) {
+    const mode_t mask = ::umask(0);
+    const auto marker = RunMarker::take(directory_, kId);
+    ::umask(mask);
+    struct stat status;
+    ASSERT_EQ(::fstat(marker->descriptor(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
 TEST_F(RunMarkerTest, ASymbolicLinkIsNotFollowed) {
     const TemporaryDirectory elsewhere;
     fs::create_symlink(elsewhere.path("victim"), root_.path(kName));
-    EXPECT_THROW(RunMarker::take(directory_, kId), std::system_error);
+    EXPECT_THROW(RunMarker::take(directory_, kId), OutputError);
     clear_leftovers(directory_);
     EXPECT_EQ(elsewhere.files(), Files{});
+    EXPECT_TRUE(fs::is_symlink(root_.path(kName)));
 }
 
 TEST_F(RunMarkerTest, OthersAreClearedUnlessTheyLive) {

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <vector>
 
+#include "cleave/output.h"
+
 namespace cleave {
 namespace {
 
@@ -27,6 +29,9 @@ constexpr unsigned kMaxEntries = 16'384;
 constexpr std::size_t kProcessWidth = 20;
 constexpr std::string_view kSuccess = "success";
 constexpr std::string_view kFailure = "failure";
+
+// A FIFO that somebody has put there must not make the open wait.
+constexpr int kOpening = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 constexpr std::string_view kPrefix = ".cleave-";
 constexpr std::size_t kIdWidth = 16;
@@ -114,7 +119,14 @@ void clear(const Directory& directory, const std::string& marker, int descriptor
     clear(directory, parse_notes({reinterpret_cast<const char*>(bytes.data()), size}, marker));
 }
 
-bool is_own(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_uid == ::geteuid(); }
+// Why a file that was found under the name of a marker is none of this user's; null if it may be one. A link or a
+// second name would let whoever has planted it choose which file is written to.
+const char* foreign_trait(const struct stat& status) {
+    if (S_ISLNK(status.st_mode)) return "it is a symbolic link";
+    if (!S_ISREG(status.st_mode)) return "it is not a regular file";
+    if (status.st_uid != ::geteuid()) return "it belongs to another user";
+    return status.st_nlink > 1 ? "it has other names, too" : nullptr;
+}
 
 std::span<const std::uint8_t> as_bytes(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -138,18 +150,27 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
 RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name)
     : directory_(&directory), name_(std::move(name)) {}
 
-// False if the run that had the marker has just ended. A marker that is made here is removed by the destructor.
+// False if the run that had the marker has just ended. A marker that is made here is removed by the destructor. Nobody
+// else may write notes into it.
 bool RunMarker::open() {
-    constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-    constexpr mode_t kReadWriteForAll = 0666;  // less the umask
-    fd_ = Fd(::openat(directory_->descriptor(), name_.c_str(), kFlags | O_CREAT | O_EXCL, kReadWriteForAll));
+    const int at = directory_->descriptor();
+    fd_ = Fd(::openat(at, name_.c_str(), kOpening | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
     stays_ = !fd_.is_open();
-    if (stays_ && errno == EEXIST) {
-        fd_ = Fd(::openat(directory_->descriptor(), name_.c_str(), kFlags));
-        if (!fd_.is_open() && errno == ENOENT) return false;
-    }
-    if (!fd_.is_open()) throw_errno(directory_->path());
-    return true;
+    if (!stays_) return true;
+    if (errno != EEXIST) throw_errno(directory_->path());
+    fd_ = Fd(::openat(at, name_.c_str(), kOpening));
+    if (fd_.is_open()) return true;
+    const int error = errno;
+    struct stat status;
+    if (::fstatat(at, name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) require_own(status);
+    if (error == ENOENT) return false;
+    throw std::system_error(error, std::generic_category(), directory_->path_of(name_));
+}
+
+void RunMarker::require_own(const struct stat& status) const {
+    const char* const trait = foreign_trait(status);
+    if (trait == nullptr) return;
+    throw OutputError(directory_->path_of(name_), std::string("is not a marker of yours: ") + trait);
 }
 
 // False if the run that had the marker has just ended.
@@ -159,11 +180,8 @@ bool RunMarker::start(bool locked) {
         leave();
         return false;
     }
+    if (stays_) require_own(status);
     was_left_ = locked && status.st_size > 0;
-    if (was_left_ && !is_own(status)) {
-        leave();
-        throw std::system_error(EPERM, std::generic_category(), directory_->path_of(name_));
-    }
     if (was_left_) clear(*directory_, name_, fd_.get(), status);
     // A marker that was left never becomes empty: an empty one does not count as left.
     std::string process = std::to_string(::getpid());
@@ -209,10 +227,10 @@ void clear_leftovers(const Directory& directory) {
         if (entry == nullptr) break;
         const std::string name = entry->d_name;
         if (!is_marker_name(name)) continue;
-        const Fd fd(::openat(directory.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        const Fd fd(::openat(directory.descriptor(), name.c_str(), kOpening));
         struct stat status;
-        // An empty marker may be about to be locked by its run.
-        if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || !is_own(status) || status.st_size == 0) continue;
+        if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || foreign_trait(status) != nullptr) continue;
+        if (status.st_size == 0) continue;  // may be about to be locked by its run
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;
         clear(directory, name, fd.get(), status);

@@ -2,6 +2,7 @@
 // lives. It tells what a killed run could not take back. Knows no pieces.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -20,8 +21,9 @@ class RunMarker {
 public:
     // Takes the marker of that id, or nullptr if a live run has it. Clears what a killed run left under hidden names:
     // its own files are removed, files that it had replaced are put back. Where the file system has no locks, no run
-    // counts as live or killed. Throws std::system_error, also if a run of another user left the marker: what others
-    // write must not get a user's files removed or renamed. `directory` must outlive the marker.
+    // counts as live or killed. Throws std::system_error, and OutputError if what has the marker's name is not a
+    // regular file of the caller without other names: what others write must not get a user's files removed, renamed
+    // or written to. Such a file stays as it is. `directory` must outlive the marker.
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
 
     // For take() alone.
@@ -62,6 +64,7 @@ public:
 private:
     bool open();
     bool start(bool locked);
+    void require_own(const struct stat& status) const;
 
     const Directory* directory_;
     std::string name_;
