@@ -22,7 +22,7 @@ struct FileIdentity {
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     // The lower nine bits of the mode of a regular file: no set-id bits, no sticky bit. 0666 for pipes, devices, and
-    // files in /proc. Only Input::identity() sets it.
+    // files in /proc.
     std::uint32_t permissions = 0666;
     std::int64_t ctime_ns = 0;  // of the last status change
     std::uint32_t owner = 0;    // the number of the user

@@ -44,7 +44,7 @@ public:
         std::string text;
         for (const char c : path_) text.append(c == '{' || c == '}' ? 2 : 1, c);
         namer_.emplace(text, first.path(), 1, 1);
-        store_.emplace(first, *namer_, options_);
+        store_.emplace(first, *namer_, options_, false);
         store_->begin();
         store_->check(path_);
         file_.emplace(store_->create(path_));

@@ -44,6 +44,7 @@ FileIdentity identity_of(const struct stat& status) {
                           status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec};
     identity.ctime_ns = status.st_ctim.tv_sec * kNsPerSecond + status.st_ctim.tv_nsec;
     identity.owner = status.st_uid;
+    if (S_ISREG(status.st_mode)) identity.permissions = status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
     return identity;
 }
 

@@ -116,7 +116,7 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     // If that fails, the pipe keeps its capacity.
     if (S_ISFIFO(source.status.st_mode)) std::ignore = ::fcntl(source.file.get(), F_SETPIPE_SZ, kPipeSize);
     impl->identity = identity_of(source.status);
-    if (has_permissions(source)) impl->identity.permissions = source.status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    if (!has_permissions(source)) impl->identity.permissions = FileIdentity().permissions;
     if (!S_ISREG(source.status.st_mode)) impl->identity.mtime_ns = 0;
     // The size and the times of a file that reports size 0 may mean nothing.
     if (S_ISREG(source.status.st_mode) && source.status.st_size > 0) source.version = std::move(version);

@@ -85,7 +85,7 @@ void write_index(const Input& input, const IndexContents& contents) {
     const PieceNamer namer(literal(path), input.path(), 1, 1);
     OutputOptions options;
     options.replace = is_index_there(path);
-    PieceStore store(input, namer, options);
+    PieceStore store(input, namer, options, false);
     store.begin();
     store.check(path);
     TemporaryFile file = store.create(path);

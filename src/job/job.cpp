@@ -169,11 +169,11 @@ private:
         reports_.set_names(names_in_manifest_);
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
-            target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads);
+            target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads, has_rules());
         } else if (!output_.filter.empty()) {
             target_ = std::make_unique<FilterTarget>(input_, output_);
         } else {
-            target_ = std::make_unique<FileTarget>(input_, *namer_, output_, threads);
+            target_ = std::make_unique<FileTarget>(input_, *namer_, output_, threads, has_rules());
         }
     }
 

@@ -34,7 +34,7 @@ bool is_same_plan(Json there, Json wanted) {
 }
 
 std::string read_file(const std::string& path) {
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file.is_open()) throw_errno(path);
     return read_to_end(file.get(), std::string::npos, path);
 }

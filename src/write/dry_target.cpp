@@ -2,9 +2,10 @@
 
 namespace cleave {
 
-DryTarget::DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads)
+DryTarget::DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
+                     bool has_rules)
     : input_(input) {
-    if (options.filter.empty()) files_.emplace(input, namer, options, threads);
+    if (options.filter.empty()) files_.emplace(input, namer, options, threads, has_rules);
 }
 
 std::vector<char> DryTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {

@@ -15,7 +15,8 @@ namespace cleave {
 class DryTarget : public PieceTarget {
 public:
     // See FileTarget. With a filter nothing is checked: there are no files.
-    DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads);
+    DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
+              bool has_rules);
 
     std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;

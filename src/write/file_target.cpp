@@ -75,8 +75,9 @@ private:
 
 }  // namespace
 
-FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads)
-    : input_(input), options_(options), threads_(threads), helpers_(threads), store_(input, namer, options) {
+FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
+                       bool has_rules)
+    : input_(input), options_(options), threads_(threads), helpers_(threads), store_(input, namer, options, has_rules) {
     if (!input.is_stream() && options.compression.format == Compression::kNone) {
         cloner_ = std::make_unique<Cloner>(input, options.clone);
     }

@@ -17,9 +17,10 @@ namespace cleave {
 
 class FileTarget : public PieceTarget {
 public:
-    // At most `threads` threads compare existing files with pieces, and as many compress. What the arguments refer to
-    // must outlive the target.
-    FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads);
+    // At most `threads` threads compare existing files with pieces, and as many compress. `has_rules`: see Trust. What
+    // the arguments refer to must outlive the target.
+    FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
+               bool has_rules);
 
     // Throws what prepare() throws about the pieces, but writes nothing. Returns 1 for each name that an existing file
     // has which may be the piece, else 0.

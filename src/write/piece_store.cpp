@@ -72,12 +72,12 @@ mode_t folder_permissions(const Input& input) {
 
 }  // namespace
 
-PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options)
-    : input_(input), namer_(namer), options_(options), folder_(namer.folder()) {
+PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options, bool has_rules)
+    : input_(input), namer_(namer), options_(options), trust_(input.identity(), has_rules), folder_(namer.folder()) {
     add_side_file("report", options.report);
     add_side_file("manifest", options.manifest);
     try {
-        directory_.emplace(folder_);
+        open_directory();
     } catch (const std::system_error& error) {
         if (error.code() != std::errc::no_such_file_or_directory) throw;
         require_making(folder_);
@@ -110,7 +110,7 @@ void PieceStore::begin() {
     }
     if (!directory_) {
         make_directories(AT_FDCWD, folder_);
-        directory_.emplace(folder_);
+        open_directory();
     }
     marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()));
     if (!marker_) throw OutputError(directory_->path(), "another run is writing these pieces");
@@ -128,12 +128,7 @@ bool PieceStore::check(const std::string& path) {
     }
     require_unreserved(file);
     if (!directory_) return false;
-    struct stat status;
-    if (!folder.empty() && ::fstatat(directory_->descriptor(), folder.c_str(), &status, 0) != 0) {
-        if (errno != ENOENT) throw_errno(directory_->path_of(folder));
-        require_making(directory_->path_of(folder));
-        return false;
-    }
+    if (!has_folder(folder)) return false;
     if (listed_ && folder.empty() && !listed_->contains(name)) return false;
     return check_name(*directory_, name);
 }
@@ -201,7 +196,7 @@ bool PieceStore::leads_to(const std::string& path, const SideFile& side) const {
 
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
     const auto present = find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation());
-    if (!judge_present(present.has_value(), path, designation(piece))) return false;
+    if (!judge_present(present, path, designation(piece))) return false;
     const std::scoped_lock lock(mutex_);
     note_kept(*present);
     return true;
@@ -224,7 +219,7 @@ TemporaryFile PieceStore::create(const std::string& path) {
 
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
     const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
-    const bool is_kept = is_present && judge_present(present.has_value(), file.path(), designation(piece));
+    const bool is_kept = is_present && judge_present(present, file.path(), designation(piece));
     std::unique_lock lock(mutex_);
     if (is_kept) {
         note_kept(*present);
@@ -278,6 +273,22 @@ void PieceStore::commit() noexcept {
     marker_.reset();
 }
 
+void PieceStore::open_directory() {
+    directory_.emplace(folder_);
+    trust_.set_output_folder(stat_of(directory_->descriptor(), directory_->path()));
+}
+
+// Whether the folder of a name is there. Throws if it must not be used, or is missing and may not be made.
+bool PieceStore::has_folder(const std::string& folder) const {
+    for (std::size_t end = folder.find('/'); end != std::string::npos; end = folder.find('/', end + 1)) {
+        const std::string part = folder.substr(0, end);
+        if (trust_.has_folder(directory_->descriptor(), part, directory_->path_of(part))) continue;
+        require_making(directory_->path_of(folder));
+        return false;
+    }
+    return true;
+}
+
 // Throws unless missing directories may be made.
 void PieceStore::require_making(const std::string& folder) const {
     if (options_.make_directories) return;
@@ -295,8 +306,10 @@ void PieceStore::make_directories(int at, const std::string& folder) {
         if (::mkdirat(at, part.c_str(), folder_permissions(input_)) == 0) continue;
         const int error = errno;
         made_directories_.pop_back();
-        if (error == EEXIST) continue;
-        throw std::system_error(error, std::generic_category(), at == AT_FDCWD ? part : directory_->path_of(part));
+        const bool is_named = at == AT_FDCWD;  // by the user
+        const std::string path = is_named ? part : directory_->path_of(part);
+        if (error != EEXIST) throw std::system_error(error, std::generic_category(), path);
+        if (!is_named) trust_.has_folder(at, part, path);
     }
     last_made_ = folder;
 }
@@ -329,11 +342,15 @@ void PieceStore::note_kept(const FileIdentity& file) {
     if (options_.replace) own_files_.emplace(file.device, file.inode);
 }
 
-// Returns `is_right`: whether the existing file has the right content. Throws if not and it may not be replaced.
-bool PieceStore::judge_present(bool is_right, const std::string& path, const std::string& what) const {
-    if (is_right || options_.replace) return is_right;
+// Whether the existing file stays. `present` is the file if it has the right content. Throws if the file may neither
+// stay nor be replaced.
+bool PieceStore::judge_present(const std::optional<FileIdentity>& present, const std::string& path,
+                               const std::string& what) const {
+    const char* const doubt = present ? trust_.doubt_of(*present) : nullptr;
+    if (present && doubt == nullptr) return true;
+    if (options_.replace) return false;
     if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
-    throw OtherPieceError(path, "exists, and differs from " + what);
+    throw OtherPieceError(path, present ? std::string("exists, but ") + doubt : "exists, and differs from " + what);
 }
 
 std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name,
@@ -392,8 +409,8 @@ std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::s
     TemporaryFile file = create(side);
     write(side, file.descriptor(), text);
     if (side.is_present) {
-        const bool is_right = file.present(input_.cancellation()).has_value();
-        if (judge_present(is_right, side.path, "the " + std::string(side.what))) return std::nullopt;
+        const auto present = file.present(input_.cancellation());
+        if (judge_present(present, side.path, "the " + std::string(side.what))) return std::nullopt;
     }
     if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(side.path);
     return file;

@@ -30,6 +30,7 @@
 #include "io/copy.h"
 #include "io/run_marker.h"
 #include "io/temporary_file.h"
+#include "write/trust.h"
 
 namespace cleave {
 
@@ -38,9 +39,9 @@ class PieceStore {
 public:
     using Parts = std::span<const BlobRange>;  // of the input
 
-    // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. Throws
-    // std::system_error, std::invalid_argument for a directory that is missing and may not be made.
-    PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options);
+    // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. `has_rules`: see
+    // Trust. Throws std::system_error, std::invalid_argument for a directory that is missing and may not be made.
+    PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options, bool has_rules);
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
     // Removes everything that the store has published or made, unless commit() was called; under options.resume
@@ -51,9 +52,9 @@ public:
     // std::system_error.
     void begin();
 
-    // Throws unless a piece can get this path: its directory must be there or may be made, and nothing that must not be
-    // replaced has the name. Returns whether a file has the name that stays if it is the piece: see holds(). Throws
-    // std::system_error, OutputError, std::invalid_argument.
+    // Throws unless a piece can get this path: its directory must be there, and others must not be able to change it
+    // (Trust), or it may be made; and nothing that must not be replaced has the name. Returns whether a file has the
+    // name that stays if it is the piece: see holds(). Throws std::system_error, OutputError, std::invalid_argument.
     bool check(const std::string& path);
 
     // To be called before check() is called for that many paths, one after the other. A directory with few entries is
@@ -100,10 +101,13 @@ public:
 
 private:
     std::string name_of(const std::string& path) const { return path.substr(folder_.size()); }
+    void open_directory();
+    bool has_folder(const std::string& folder) const;
     void require_making(const std::string& folder) const;
     void make_directories(int at, const std::string& folder);
     bool check_name(const Directory& directory, const std::string& name) const;
-    bool judge_present(bool is_right, const std::string& path, const std::string& what) const;
+    bool judge_present(const std::optional<FileIdentity>& present, const std::string& path,
+                       const std::string& what) const;
     std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name,
                                                 mode_t permissions) const;
     TemporaryFile create_hidden(const std::string& name, mode_t permissions);
@@ -133,6 +137,7 @@ private:
     const Input& input_;
     const PieceNamer& namer_;
     const OutputOptions& options_;
+    Trust trust_;
     std::string folder_;
     std::optional<Directory> directory_;                     // nothing until it is made
     std::optional<std::unordered_set<std::string>> listed_;  // the names in directory_, by expect_checks()

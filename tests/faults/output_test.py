@@ -26,6 +26,8 @@ from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_cle
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
 
+NOBODY = 65534
+
 
 def refused(bench, place, *texts, command=None, code=1, **more):
     """A run that fails with that code and those texts, and leaves the output directory as it was."""
@@ -459,6 +461,35 @@ def planted_links(bench):
         if not dangling:
             need(read(victim) == b"victim", "the victim has changed")
             os.unlink(victim)
+        place.empty()
+
+
+def other_owner(bench):
+    """A piece, or the folder of one, belongs to another user"""
+    bench.need_root()
+    place = bench.place()
+    done(bench, place)
+    os.chown(place.piece(2), NOBODY, NOBODY)
+    refused(bench, place, "exists, but belongs to another user", command=place.command("--resume"))
+    os.chown(place.input, NOBODY, NOBODY)   # who could have written anything into it
+    done(bench, place, command=place.command("--resume"))
+    os.chown(place.input, 0, 0)
+    done(bench, place, command=place.command("--resume", "--force"))
+    need(os.stat(place.piece(2)).st_uid == 0, "the piece has stayed")
+    place.empty()
+    command = ["split", "-n", "1", "-o", place.path("{i}/{stem}"), place.input]
+    rules = ["--quiet", "-H", "-d", ",", "--redact", "#1: keep"]
+    elsewhere = os.path.join(place.root, "elsewhere")
+    os.mkdir(elsewhere, 0o755)
+    for make in (os.mkdir, lambda path: os.symlink(elsewhere, path)):
+        make(place.path("1"))
+        os.chown(place.path("1"), NOBODY, NOBODY, follow_symlinks=False)
+        os.chmod(place.input, 0o640)
+        refused(bench, place, "1: belongs to another user", command=command)
+        refused(bench, place, "1: belongs to another user", command=[*command, "--mkdir", "--dry-run"])
+        os.chmod(place.input, 0o644)
+        refused(bench, place, "1: belongs to another user", command=[*command, *rules])
+        expect_exit(bench.run([*command, "--dry-run"]), 0)   # they may read the input, too
         place.empty()
 
 
@@ -907,7 +938,7 @@ def resumed_after_failure(bench):
 CHECKS = [disk_full, inodes_gone, late_write_back, full_standard_output, closed_descriptors, reader_leaves,
           event_reader_leaves, file_size_limit, short_and_interrupted, error_after_bytes, failing_sync, named_when_durable,
           failing_names, no_permission, immutable_directory, taken_by_directory, piece_exists, old_until_new, complete_when_named, input_is_a_piece,
-          planted_links, names_without_case, devices, two_runs, taken_meanwhile,
+          planted_links, other_owner, names_without_case, devices, two_runs, taken_meanwhile,
           templates, narrow_counter, modes, read_errors, small_writes,
           nonblocking_input, input_at_offset, few_descriptors, many_pieces, many_offsets, address_space, long_record, resumed,
           resumed_over_others, resumed_after_failure]
