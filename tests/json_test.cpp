@@ -1,6 +1,7 @@
 // Json beside nlohmann's values, whose text it must have.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -58,8 +59,10 @@ TEST(Json, TellsScalarsApart) {
 }
 
 TEST(Json, ReadsWhatNlohmannReads) {
-    for (const char* text : {"", "{", "[1,]", "nul", R"({"a":1,"a":2})", "[1,-1,0,-0,1e3,18446744073709551615]",
-                             R"(["\u00e4\ud83d\ude00\""])", R"( {"a" : [ {"b":[]} ] } )", "1 2", "\"\xFF\""}) {
+    for (const char* text :
+         {"", "{", "[1,]", "nul", R"({"a":1,"a":2})", R"({"b":0,"a":1,"c":2,"a":3,"b":[{"a":4,"a":5}],"a":6})",
+          "[1,-1,0,-0,1e3,18446744073709551615]", R"(["\u00e4\ud83d\ude00\""])", R"( {"a" : [ {"b":[]} ] } )", "1 2",
+          "\"\xFF\""}) {
         const ordered_json wanted = ordered_json::parse(text, nullptr, false);
         const auto json = parse_json(text);
         ASSERT_EQ(json.has_value(), !wanted.is_discarded()) << text;
@@ -67,6 +70,23 @@ TEST(Json, ReadsWhatNlohmannReads) {
             EXPECT_EQ(json->text(), expected_text(wanted));
         }
     }
+}
+
+// Each would take a minute if each name were looked for among those before it.
+TEST(Json, ReadsManyMembersInLittleTime) {
+    constexpr int kCount = 200'000;
+    std::string different;
+    std::string equal;
+    for (int i = 0; i < kCount; ++i) {
+        different += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + "\":" + std::to_string(i);
+        equal += (i == 0 ? "{\"a\":" : ",\"a\":") + std::to_string(i);
+    }
+    const auto began = std::chrono::steady_clock::now();
+    const auto json = parse_json(different + '}');
+    EXPECT_EQ(parse_json(equal + '}')->text(), R"({"a":199999})");
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+    ASSERT_TRUE(json);
+    EXPECT_EQ(json->text(), different + '}');
 }
 
 TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {

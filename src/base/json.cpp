@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 namespace cleave {
@@ -12,6 +13,32 @@ constexpr std::size_t kMostDepth = 64;
 // A scalar as nlohmann writes it. Its destructor asks for no memory: only that of an array or object does.
 std::string scalar_text(const nlohmann::json& scalar) {
     return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Of members with the same name the last value stays, in the place of the first one. The names are sorted, because to
+// look for each among those before it would take hours in an object that somebody has made for that.
+void merge_equal_names(Json::Object& members) {
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::pair<std::string_view, std::size_t>(members[i].first, i); });
+    std::vector<std::size_t> extra;
+    for (std::size_t i = 1, first = 0; i < order.size(); ++i) {
+        if (members[order[i]].first != members[order[first]].first) {
+            first = i;
+            continue;
+        }
+        members[order[first]].second = std::move(members[order[i]].second);
+        extra.push_back(order[i]);
+    }
+    if (extra.empty()) return;
+    std::ranges::sort(extra);
+    std::size_t place = 0;
+    std::erase_if(members, [&, next = extra.begin()](const auto&) mutable {
+        if (next == extra.end() || *next != place++) return false;
+        ++next;
+        return true;
+    });
 }
 
 // Builds the value from the events of nlohmann's parser, which builds nothing itself. A member that returns false ends
@@ -27,12 +54,12 @@ public:
     bool number_float(double value, const std::string& /*text*/) override { return put(value); }
     bool string(std::string& value) override { return put(std::move(value)); }
     bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }  // not in texts
-    bool start_object(std::size_t /*size*/) override { return open(Json::Object()); }
+    bool start_object(std::size_t /*size*/) override { return open(true); }
     bool end_object() override { return close(); }
-    bool start_array(std::size_t /*size*/) override { return open(Json::Array()); }
+    bool start_array(std::size_t /*size*/) override { return open(false); }
     bool end_array() override { return close(); }
     bool key(std::string& key) override {
-        member_ = &(*open_.back())[key];
+        open_.back().key = std::move(key);
         return true;
     }
     bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
@@ -41,32 +68,41 @@ public:
     }
 
 private:
-    // The place of the next value. It stays valid while values inside it are put: nothing beside it is added meanwhile.
-    Json& place(Json value) {
-        if (open_.empty()) return root_ = std::move(value);
-        if (open_.back()->array() != nullptr) return open_.back()->add(std::move(value));
-        return *member_ = std::move(value);
-    }
+    // An array or an object that is not complete.
+    struct Open {
+        bool is_object;
+        std::string key;  // of the next member
+        Json::Object members;
+        Json::Array elements;
+    };
 
     bool put(Json value) {
-        place(std::move(value));
+        if (open_.empty()) {
+            root_ = std::move(value);
+        } else if (open_.back().is_object) {
+            open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
+        } else {
+            open_.back().elements.push_back(std::move(value));
+        }
         return true;
     }
 
-    bool open(Json value) {
+    bool open(bool is_object) {
         if (open_.size() == kMostDepth) return false;
-        open_.push_back(&place(std::move(value)));
+        open_.push_back({is_object, {}, {}, {}});
         return true;
     }
 
     bool close() {
+        Open done = std::move(open_.back());
         open_.pop_back();
-        return true;
+        if (!done.is_object) return put(std::move(done.elements));
+        merge_equal_names(done.members);
+        return put(std::move(done.members));
     }
 
     Json root_;
-    std::vector<Json*> open_;  // arrays and objects, the outermost first
-    Json* member_ = nullptr;   // of the innermost object
+    std::vector<Open> open_;  // the outermost first
 };
 
 }  // namespace
