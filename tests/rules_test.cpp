@@ -348,18 +348,5 @@ TEST(Default, CanStandInAFile) {
     expect_error(request, letters(), request.rules[0], 7, "expected ',' or ':'");
 }
 
-TEST(Rules, MayBeTheIdentity) {
-    EXPECT_TRUE(resolve({}).is_identity());
-    EXPECT_TRUE(resolve(redact({"a: keep if b = 1", "*: keep"})).is_identity());
-    EXPECT_TRUE(resolve(select("*")).is_identity());
-    EXPECT_TRUE(resolve(select("a-c,#4,e")).is_identity());
-    EXPECT_FALSE(resolve(select("!e")).is_identity());
-    EXPECT_FALSE(resolve(select("b,a,c-e")).is_identity());
-    EXPECT_FALSE(resolve(redact({"a: null"})).is_identity());
-    RuleRequest request;
-    request.default_action = DefaultAction::kNull;
-    EXPECT_FALSE(resolve(request).is_identity());
-}
-
 }  // namespace
 }  // namespace cleave::test

@@ -98,8 +98,6 @@ public:
     Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
           bool has_header, const KeyRing* keys = nullptr);
 
-    // Whether the output of every sound input equals the input.
-    bool is_identity() const;
     const Dialect& dialect() const;
     std::size_t column_count() const;
     std::uint64_t max_record() const;

@@ -147,9 +147,6 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program_ = std::move(program);
 }
 
-bool Stage::is_identity() const {
-    return program_->rules.is_identity() && !program_->forbid_mail && !program_->forbid_card;
-}
 const Dialect& Stage::dialect() const { return program_->dialect; }
 std::size_t Stage::column_count() const { return program_->column_count; }
 std::uint64_t Stage::max_record() const { return program_->max_record; }

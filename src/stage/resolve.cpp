@@ -272,12 +272,4 @@ RuleSet resolve_rules(const RuleRequest& request, const InputColumns& columns, K
     return Resolver(request, columns, keys).resolve();
 }
 
-bool RuleSet::is_identity() const {
-    if (selected.size() != column_count) return false;
-    for (std::size_t i = 0; i < selected.size(); ++i) {
-        if (selected[i] != i) return false;
-    }
-    return std::ranges::all_of(rules, [](const Rule& rule) { return std::holds_alternative<Keep>(rule.operation); });
-}
-
 }  // namespace cleave

@@ -55,8 +55,6 @@ struct RuleSet {
     // For each column of the input, the rules that name it, in order, up to the first one without a condition.
     std::vector<std::vector<std::size_t>> of_column;
     std::vector<std::size_t> unnamed;  // selected columns that no rule names and that are kept
-    // Whether the output equals the input: all columns in order, and every rule is `keep`.
-    bool is_identity() const;
 };
 
 class KeyUses;
