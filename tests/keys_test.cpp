@@ -22,7 +22,6 @@
 #include "cleave/keys.h"
 #include "inputs.h"
 #include "memory/secret_memory.h"
-#include "stage/digest.h"
 #include "stage/encodings.h"
 #include "stage/hasher.h"
 #include "stage/mac.h"
@@ -78,13 +77,6 @@ TEST(Mac, VectorsOfRfc4231) {
                "This is a test using a larger than block-size key and a larger than block-size data. The key needs "
                "to be hashed before being used by the HMAC algorithm."),
         "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
-}
-
-TEST(Digest, VectorsOfFips180) {
-    EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
 TEST(SecretMemory, IsZeroLockedAndNotInheritedByChildren) {

@@ -104,9 +104,10 @@ public:
     std::vector<StageRule> rules() const;
     // Columns of the output that neither a rule nor the default decides: they stay as they are.
     std::vector<std::string> unnamed_columns() const;
-    // SHA-256 of everything that decides what is written, in hex. Keys enter by their ids.
+    // HMAC-SHA-256 of everything that decides what is written, in hex, under the first of key_ids(). Keys enter by
+    // their ids. Empty without a key: rules may hold values, and anyone can compute a digest without a key of a guess.
     const std::string& digest() const;
-    // The name and the id of each key that a rule uses.
+    // The name and the id of each key that a rule uses, in the order of their first uses.
     std::vector<std::pair<std::string, std::string>> key_ids() const;
 
     struct Program;

@@ -24,7 +24,7 @@ std::string stage_report(const Stage& stage, const StageCounts& counts, const In
     Json json;
     json["cleave"] = 1;
     json["input"] = input_json(facts);
-    json["rules_digest"] = stage.digest();
+    if (!stage.digest().empty()) json["rules_digest"] = stage.digest();
     Json::Array keys;
     for (const auto& [name, id] : stage.key_ids()) {
         Json& key = keys.emplace_back();

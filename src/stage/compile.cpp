@@ -4,7 +4,8 @@
 
 #include "cleave/keys.h"
 #include "cleave/stage.h"
-#include "stage/digest.h"
+#include "stage/keys.h"
+#include "stage/mac.h"
 #include "stage/program.h"
 
 namespace cleave {
@@ -74,8 +75,9 @@ void check_constants(const RuleSet& rules, const DialectCodec& codec) {
     }
 }
 
-// What decides the output, part after part, each with its length before it.
+// The digest of what decides the output, part after part, each with its length before it.
 std::string digest_of(const StageOptions& options, const Stage::Program& program) {
+    if (program.key_ids.empty()) return {};
     std::string text;
     const auto add = [&](const std::string& part) {
         text.append(std::to_string(part.size())).append(":").append(part);
@@ -90,7 +92,9 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
         add(name);
         add(id);
     }
-    return sha256_hex(text);
+    const KeyRing::Keys& keys = program.keys->keys();
+    const SecretKey& key = keys.keys[keys.index_of(program.key_ids.front().first)];
+    return labelled_mac_hex(key.bytes(), "cleave rules digest 1", text, kMacSize);
 }
 
 }  // namespace

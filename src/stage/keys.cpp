@@ -1,11 +1,9 @@
 #include "stage/keys.h"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <utility>
 
-#include "stage/encodings.h"
 #include "stage/mac.h"
 
 namespace cleave {
@@ -13,14 +11,7 @@ namespace {
 
 std::string id_of(std::span<const std::uint8_t> key) {
     constexpr std::size_t kSize = 8;
-    SecretMemory memory(sizeof(MacState));
-    MacState& state = *std::construct_at(reinterpret_cast<MacState*>(memory.bytes().data()));
-    set_key(state, key);
-    std::array<std::uint8_t, kMacSize> mac;
-    compute_labelled_mac(state, "cleave key id 1", "", mac.data());
-    std::string id(hex_size(kSize), '\0');
-    write_hex(mac.data(), kSize, reinterpret_cast<std::uint8_t*>(id.data()));
-    return id;
+    return labelled_mac_hex(key, "cleave key id 1", "", kSize);
 }
 
 }  // namespace

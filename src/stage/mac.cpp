@@ -1,5 +1,9 @@
 #include "stage/mac.h"
 
+#include <memory>
+
+#include "stage/encodings.h"
+
 namespace cleave {
 namespace {
 
@@ -25,6 +29,18 @@ void compute_labelled_mac(MacState& state, std::string_view label, std::string_v
     constexpr std::array<std::uint8_t, 1> kPrefix{0xFF};
     compute_mac(state, {kPrefix, bytes_of(label), bytes_of(text)}, mac);
     wipe_stack();
+}
+
+std::string labelled_mac_hex(std::span<const std::uint8_t> key, std::string_view label, std::string_view text,
+                             std::size_t size) {
+    SecretMemory memory(sizeof(MacState));
+    MacState& state = *std::construct_at(reinterpret_cast<MacState*>(memory.bytes().data()));
+    set_key(state, key);
+    std::array<std::uint8_t, kMacSize> mac;
+    compute_labelled_mac(state, label, text, mac.data());
+    std::string digits(hex_size(size), '\0');
+    write_hex(mac.data(), size, reinterpret_cast<std::uint8_t*>(digits.data()));
+    return digits;
 }
 
 }  // namespace cleave

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "memory/secret_memory.h"
@@ -27,5 +28,9 @@ void compute_mac(MacState& state, std::initializer_list<std::span<const std::uin
 
 // The MAC of the byte 0xFF, the label and the text, joined. No value that is UTF-8 has this MAC: none begins with 0xFF.
 void compute_labelled_mac(MacState& state, std::string_view label, std::string_view text, std::uint8_t* mac) noexcept;
+
+// The first `size` bytes of that MAC under a key, at most kMacSize, in hex.
+std::string labelled_mac_hex(std::span<const std::uint8_t> key, std::string_view label, std::string_view text,
+                             std::size_t size);
 
 }  // namespace cleave
