@@ -57,6 +57,20 @@ TEST(PieceNamer, OfStreamsHasRoomAndSaysWhenItIsUsedUp) {
     EXPECT_THROW(name_of("{i:2}", "x", 100, std::nullopt), std::overflow_error);
 }
 
+TEST(PieceNamer, KnowsWhatItCouldNameWithAnotherNumberOfPieces) {
+    const PieceNamer namer("out/{stem}.{i}{ext}", "in.csv", 1, 3);
+    for (const char* yes : {"out/in.1.csv", "out/in.04.csv", "out/in.00000000000000000012.csv"}) {
+        EXPECT_TRUE(namer.could_name(yes)) << yes;
+    }
+    for (const char* no : {"out/in.csv", "out/in..csv", "out/in.a.csv", "out/in.1.csv.gz", "in.1.csv", "", "out/in.1",
+                           "out/in.000000000000000000012.csv"}) {
+        EXPECT_FALSE(namer.could_name(no)) << no;
+    }
+    EXPECT_TRUE(PieceNamer("{start}{record}-{n}", "x", 1, 3).could_name("12-7"));
+    EXPECT_FALSE(PieceNamer("{start}{record}-{n}", "x", 1, 3).could_name("1-7"));
+    EXPECT_FALSE(PieceNamer("{i}.{value}", "x", 1, 3, 3).could_name("1.x"));
+}
+
 TEST(PieceNamer, RefusesBadTemplates) {
     for (const std::string bad :
          {"{i", "i}", "{", "}", "{j}{i}", "{}{i}", "{i:}", "{i:x}", "{i:0}", "{i:21}", "{i:5x}", "{I}"}) {

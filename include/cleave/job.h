@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cleave/dialect.h"
 #include "cleave/error.h"
@@ -51,6 +52,10 @@ struct JobReport {
     std::uint64_t header_size = 0;  // as plan_pieces() returns it; with a stage, of the header as it is written
     std::uint64_t pieces = 0;
     StageCounts counts;  // with a stage
+    // With a stage, unless it is a dry run or the pieces go to commands: files that stay beside the pieces and may be
+    // pieces of earlier runs, with values that the rules change (doc/redaction.md). The path of each or, where its name
+    // may hold a value, "piece N of the older MANIFEST".
+    std::vector<std::string> older_pieces;
 };
 
 // A stage would need a copy of a stream, with its values, in a temporary file.

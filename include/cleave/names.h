@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,10 @@ public:
     // index has outgrown its width, which can only happen without a count.
     std::string name(const Piece& piece, const PieceValue& value = {}) const;
 
+    // Whether a run with this template could give a piece this path, whatever the number of pieces. False for a
+    // template with {value}, which could give nearly any.
+    bool could_name(std::string_view path) const;
+
     // The directory that all names begin with, up to its slash: "out/" of "out/{i}.csv". Empty if there is none.
     std::string folder() const;
     // Two runs that could create the same file in folder() return the same pattern. Used as a key only.
@@ -56,6 +61,7 @@ private:
 
     void parse(const std::string& name_template, const std::string& input_path);
     static Part parse_field(const std::string& field, const std::string& input_path);
+    static bool fits(std::span<const Part> parts, std::string_view text);
     bool has(Field field) const;
     // How many pieces {i} tells apart, if known.
     std::optional<std::uint64_t> index_count() const { return has_value() ? most_of_value_ : count_; }

@@ -81,6 +81,14 @@ void Diagnostics::take(const Piece& piece) {
     if (oversize_count_++ == 0) first_oversize_ = piece;
 }
 
+void Diagnostics::take(const JobReport& report) const {
+    const std::size_t count = report.older_pieces.size();
+    if (count == 0) return;
+    const std::string others = count > 1 ? formatted(" and {} more were", count - 1) : " was";
+    warn(formatted("{}{} there before this run, which has applied no rule to {}",
+                   display_name(report.older_pieces.front()), others, count > 1 ? "them" : "it"));
+}
+
 void Diagnostics::conclude() const {
     if (oversize_count_ == 0 || context_.arguments.quiet) return;
     std::string text = describe_oversize(first_oversize_);

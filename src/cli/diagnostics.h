@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cleave/error.h"
+#include "cleave/job.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"
@@ -29,6 +30,9 @@ public:
 
     // Throws InputError under --strict-size if the piece is too large.
     void take(const Piece& piece);
+
+    // Warns about files of earlier runs that stay beside the pieces.
+    void take(const JobReport& report) const;
 
     // Warns about the pieces that are too large.
     void conclude() const;

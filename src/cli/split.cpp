@@ -118,10 +118,11 @@ void split_input(Context& context, OpenInput& opened) {
     observer.begin();
     Job job{{opened.dialect, false, false}, arguments.policy, arguments.stage, arguments.execution, arguments.output};
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
-    run_job(opened.input, job, observer);
+    const JobReport report = run_job(opened.input, job, observer);
     context.is_committed = !arguments.output.dry_run;
     if (is_file && context.is_committed) remark_clone(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();
+    diagnostics.take(report);
     diagnostics.conclude();
 }
 

@@ -108,6 +108,7 @@ private:
         if (staging_ && !output_.report.empty()) {
             texts.report = stage_report(staging_->stage(), report_.counts, facts(), report_.pieces);
         }
+        report_.older_pieces = reports_.older().texts();
         target_->seal(texts);
         observer_.concluded(report_);
         target_->commit();
@@ -167,6 +168,8 @@ private:
                        have_values ? std::optional(by_value_->plan().most_of_key()) : std::nullopt);
         if (!output_.manifest.empty()) names_in_manifest_ = ManifestNames(output_.manifest, namer_->folder());
         reports_.set_names(names_in_manifest_);
+        if (staging_ && output_.filter.empty() && !output_.dry_run)
+            reports_.set_older(OlderPieces(*namer_, output_.manifest, input_.path()));
         const unsigned threads = job_.execution.threads;
         if (output_.dry_run) {
             target_ = std::make_unique<DryTarget>(input_, *namer_, output_, threads, has_rules());

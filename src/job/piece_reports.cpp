@@ -33,6 +33,7 @@ void PieceReports::tell(Finished finished) {
         manifest_.add(piece, PieceFile{names_.of(file.name), file.result},
                       values_of_ ? values_of_(piece.number) : std::vector<std::string>());
     }
+    older_.take_out(file.name);
     observer_.finished(piece, file.name, file.result);
 }
 

@@ -11,6 +11,7 @@
 
 #include "cleave/job.h"
 #include "job/manifest.h"
+#include "job/older_pieces.h"
 #include "job/plan_json.h"
 
 namespace cleave {
@@ -32,6 +33,11 @@ public:
 
     // How the manifest names the pieces. To be called before the first finished().
     void set_names(const ManifestNames& names) { names_ = names; }
+
+    // From here on finished pieces are taken out of these. To be called before the first finished().
+    void set_older(OlderPieces older) { older_ = std::move(older); }
+    // Those that are left. When all pieces are finished.
+    const OlderPieces& older() const { return older_; }
 
     // Sets report.findings.
     void found(const Findings& findings);
@@ -60,6 +66,7 @@ private:
     bool starts_follow_ = false;
     ValuesOf values_of_;  // may be empty
     ManifestNames names_;
+    OlderPieces older_;
     std::mutex mutex_;
     std::uint64_t written_ = 0;                  // bytes of the bodies that were reported
     std::map<std::uint64_t, Finished> waiting_;  // by number

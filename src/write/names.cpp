@@ -14,6 +14,8 @@ namespace {
 // which width to give.
 constexpr unsigned kIndexWidthOfStreams = 6;
 
+constexpr std::size_t kMostDigits = 20;  // of 2^64
+
 unsigned digits(std::uint64_t number) { return static_cast<unsigned>(std::to_string(number).size()); }
 
 // In decimal, with zeros before it up to the width.
@@ -38,8 +40,7 @@ StemAndExtension split_name(const std::string& path) {
 unsigned parse_width(const std::string& text, const std::string& field) {
     unsigned width = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
-    constexpr unsigned kMaxWidth = 20;  // the digits of 2^64
-    if (error != std::errc() || end != text.data() + text.size() || width == 0 || width > kMaxWidth) {
+    if (error != std::errc() || end != text.data() + text.size() || width == 0 || width > kMostDigits) {
         throw std::invalid_argument("'{" + field + "}' in the output template: bad width");
     }
     return width;
@@ -108,6 +109,22 @@ std::string PieceNamer::name(const Piece& piece, const PieceValue& value) const 
         }
     }
     return name;
+}
+
+bool PieceNamer::could_name(std::string_view path) const { return !has_value() && fits(parts_, path); }
+
+// A number may have any width: that of {i} depends on how many pieces there were.
+bool PieceNamer::fits(std::span<const Part> parts, std::string_view text) {
+    if (parts.empty()) return text.empty();
+    const Part& part = parts.front();
+    if (part.field == Field::kLiteral) {
+        return text.starts_with(part.text) && fits(parts.subspan(1), text.substr(part.text.size()));
+    }
+    const std::size_t most = std::min(text.find_first_not_of("0123456789"), std::min(text.size(), kMostDigits));
+    for (std::size_t size = 1; size <= most; ++size) {
+        if (fits(parts.subspan(1), text.substr(size))) return true;
+    }
+    return false;
 }
 
 bool PieceNamer::has_value_folder() const {
