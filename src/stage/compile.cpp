@@ -4,6 +4,7 @@
 
 #include "cleave/keys.h"
 #include "cleave/stage.h"
+#include "stage/forbidden.h"
 #include "stage/keys.h"
 #include "stage/mac.h"
 #include "stage/program.h"
@@ -97,6 +98,14 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
     return labelled_mac_hex(key.bytes(), "cleave rules digest 1", text, kMacSize);
 }
 
+// Whether --forbid finds something in a name.
+bool has_forbidden_name(const InputColumns& columns, const StageOptions& options) {
+    return std::ranges::any_of(columns.names, [&](const std::string& name) {
+        const Value value{reinterpret_cast<const std::uint8_t*>(name.data()), name.size()};
+        return (options.forbid_mail && has_mail_address(value)) || (options.forbid_card && has_card_number(value));
+    });
+}
+
 }  // namespace
 
 InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dialect& dialect, bool has_header) {
@@ -116,6 +125,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     InputColumns columns = input_columns(first_record, dialect, has_header);
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
+    columns.shows_names = !has_forbidden_name(columns, options);
     KeyUses uses(keys != nullptr ? keys->names() : std::vector<std::string>());
     RuleSet rules = resolve_rules({options.select, options.rules, options.default_action}, columns, uses);
     check_constants(rules, codec);

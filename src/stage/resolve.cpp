@@ -73,11 +73,12 @@ public:
           columns_(columns),
           keys_(keys),
           is_vouched_for_(columns.names.empty() || columns.is_header_given || has_name_of(columns, request)),
-          finder_(columns, is_vouched_for_ ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden) {}
+          shows_names_(is_vouched_for_ && columns.shows_names),
+          finder_(columns, shows_names_ ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden) {}
 
     RuleSet resolve() {
         rules_.column_count = columns_.count;
-        if (is_vouched_for_) rules_.names = columns_.names;
+        if (shows_names_) rules_.names = columns_.names;
         for (std::size_t i = rules_.names.size(); i < columns_.count; ++i) {
             rules_.names.push_back("#" + std::to_string(i + 1));
         }
@@ -198,8 +199,7 @@ private:
     std::string likeness(std::size_t unnamed, std::size_t named) const {
         const std::string place = "#" + std::to_string(unnamed + 1);
         const std::string other = finder_.name_of(named);
-        if (!is_vouched_for_)
-            return "no rule names the column " + place + ", whose name is similar to that of " + other;
+        if (!shows_names_) return "no rule names the column " + place + ", whose name is similar to that of " + other;
         if (columns_.names[unnamed] == columns_.names[named]) {
             return "another column " + other + ", " + place + " of the input, is named by no rule";
         }
@@ -260,6 +260,7 @@ private:
     const InputColumns& columns_;
     KeyUses& keys_;
     const bool is_vouched_for_;  // the header, or that there is none
+    const bool shows_names_;
     ColumnFinder finder_;
     std::optional<Default> default_;
     std::vector<Places> places_;

@@ -28,6 +28,7 @@ struct InputColumns {
     std::vector<std::string> names;  // values of the header's fields; empty if the input has no header
     bool is_delimiter_given = true;  // false: it was sniffed, and columns by number are refused
     bool is_header_given = true;     // whether -H or --header was said; if not, columns by number are refused
+    bool shows_names = true;         // false: a name is what must not be shown, so messages have numbers instead
 };
 
 // A condition of a rule, on the value of a column of the input. Values are compared byte for byte.
