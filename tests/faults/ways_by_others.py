@@ -1,0 +1,219 @@
+"""The ways that somebody else could open: who writes to the input meanwhile, or plants an index, a manifest, a library,
+a key, a piece or a marker. As ways.py.
+"""
+import json
+import os
+import struct
+
+from case import OTHER_USER, Skip, flip, need, overwriting
+from tables import PIECES, VERBS, Table, verb
+
+# Of records for rewritten(): i is a number, s the secret, x of another length in each record.
+SHAPES = (b"%(i)d,,\n", b"%(i)d,,\r\n", b"%(i)d,%(s)s,\n", b"%(i)d,%(s)s,\r\n", b"%(i)d,%(s)s@b,note %(x)s\n",
+          b"%(i)d%(i)d%(i)d,%(s)s%(i)d,note\n", b'%(i)d,"%(s)s","a, ""b"",\n%(x)s"\n',
+          b'"%(i)d,\n",%(s)s,"%(x)s\n,\n,"\n')
+SIZE = 600_000   # several batches
+
+
+def rewritable(case, shape, secret):
+    """Records of that shape, with the secret in the second of three columns, if anywhere."""
+    if shape not in case.place.cache:
+        lines, left = [b"id,mail,note\n"], SIZE - 13
+        while left > 300:
+            number = len(lines)
+            lines.append(shape % {b"i": number % 1000, b"s": secret, b"x": b"x" * (number * 7 % 40)})
+            left -= len(lines[-1])
+        case.place.cache[shape] = b"".join(lines) + b"0,e," + b"y" * (left - 5) + b"\n"
+    return case.place.cache[shape]
+
+
+def rewritten(case):
+    """Somebody writes other records over the input meanwhile, by a call or through a mapping: 0, 3 or 4."""
+    chance, secret = case.chance, b"aSecretThatAllShapesHave"
+    case.secrets.append(secret)
+    contents = [rewritable(case, shape, secret) for shape in chance.sample(SHAPES, 2)]
+    hidden = chance.choice((
+        [b"--redact", b"mail: mask(last=4)"], [b"--redact", b"mail: null"], [b"--select", b"note,id"],
+        [b"--redact", b"mail: hmac(p)", *case.give_key()], [b"--select", b"note,id", b"--forbid", b"mail"]))
+    words = chance.choice((
+        [b"cat"], [b"cat"], [b"cat", b"--snapshot"], [b"cat", b"-n", b"2/3"], [b"check"],
+        [b"split", b"-n", b"3", *PIECES], [b"split", b"-C", b"100K", *PIECES],
+        [b"split", b"-n", b"2", b"--filter", b"cat", *PIECES],
+        [b"split", b"--by", b"id", b"--buckets", b"3", *PIECES]))
+    threads = chance.choice(([], [b"-j", b"1"], [b"-j", b"3"]))
+    words += [*hidden, *threads, b"--quiet", b"-d", b",", b"--max-record", b"64K", b"in.csv"]
+    case.permissions = 0o600
+    with overwriting("in.csv", contents, flip(case)) as write:
+        case.run_beside(words, write, flip(case), (0, 3, 4))
+    os.unlink("in.csv")
+
+
+def planted_index(case):
+    """An index of another file, of the same size and time, is not used; where it is required, that is 4."""
+    chance, line = case.chance, b"0123456\n"
+    # Of a larger file, earlier versions looked at samples alone: there is none at this place.
+    count, at = chance.choice(((60_000, 72_000), (200, 8 * chance.randrange(200))))
+    before = line * count
+    after = before[:at] + b"0123456x" + before[at + 8:]
+    case.permissions = 0o644
+    case.give("in.csv", before, 0o644)
+    case.run([b"index", b"-d", b",", b"--quiet", b"in.csv"])
+    status = os.stat("in.csv")
+    if flip(case):
+        os.unlink("in.csv")
+    case.give("in.csv", after, 0o644)
+    os.utime("in.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
+    if flip(case, 0.3):
+        case.run([b"count", b"--index", b"require", b"-d", b",", b"in.csv"], allowed=(4,))
+        return
+    records = after.splitlines(True)
+    place = min(len(records) - 1, at // 8 + 1)
+    wanted, words = chance.choice((
+        (b"%d\n" % (len(records) - 1), [b"count"]),
+        (records[place], [b"cat", b"-r", b"%d" % place, b"--header", b"drop"]),
+        (after, [b"sample", b"-k", b"1000000", b"--seed", b"1"]),
+        (b"%d\n" % len(records[0]), [b"offsets", b"--every", b"1000000"])))
+    run = case.run([*words, b"-d", b",", b"in.csv"])
+    need(run.out == wanted, "a planted index is believed: %r" % run.out[:100])
+
+
+def planted_manifest(case):
+    """A manifest that names a file beyond its folder, by a path or through a link, opens none: 2 or 3."""
+    chance = case.chance
+    os.mkdir("v", 0o700)
+    outside = b"id\n%s\n" % case.secret()
+    case.give("other.csv", outside)
+    case.give("v/1.csv", b"id\n1\n")
+    case.link("v/link", "../other.csv")
+    case.link("v/way", "..")
+    name = chance.choice(("../other.csv", os.path.abspath("other.csv"), "a/../../other.csv", "link", "way/other.csv"))
+    pieces = [{"name": name, "size": len(outside)}]
+    if flip(case):
+        pieces.insert(0, {"name": "1.csv", "size": 5})
+    if flip(case, 0.3):
+        pieces[-1]["size"] = None
+    manifest = {"cleave": chance.choice((1, 2)), "header": {"mode": chance.choice(("repeat", "none", "first"))},
+                "pieces": pieces}
+    case.give("v/m.json", json.dumps(manifest).encode())
+    os.chdir("v")
+    try:
+        case.run([b"join", b"--manifest", b"m.json", *chance.choice(([], [b"-o", b"joined"]))], allowed=(2, 3))
+    finally:
+        os.chdir("..")
+
+
+def planted_library(case):
+    """A library that others can write, or could have put there, is not loaded: 2. One that is safe is tried, and is
+    none: 1."""
+    chance, table = case.chance, Table(case)
+    operand, fed = case.source(table.bytes())
+    allowed = (2,)
+    if case.place.trusted is None or flip(case, 0.2):
+        if case.place.is_private:
+            raise Skip("no folder for the cases is one that others can write to")
+        library = os.fsdecode(case.give("m.so", b"no library", 0o755))
+    else:
+        folder = os.path.join(case.place.trusted, "%d" % case.number)
+        library = os.path.join(folder, "m.so")
+        os.mkdir(folder, 0o755)
+        with open(library, "wb") as file:
+            file.write(b"no library")
+        os.chmod(library, 0o755)
+        doubt = chance.choice(("mode", "folder", "owner", "none"))
+        if doubt == "mode":
+            os.chmod(library, chance.choice((0o666, 0o664, 0o646, 0o777)))
+        elif doubt == "folder":
+            os.chmod(folder, chance.choice((0o777, 0o775, 0o757, 0o1777)))
+        elif doubt == "owner":
+            case.give_away(chance.choice((library, folder)))
+        else:
+            allowed = (1,)
+        if flip(case, 0.2) and not case.place.is_private:   # a link that others could replace
+            case.link("link.so", library)
+            library, allowed = "link.so", (2,)
+    library = os.path.abspath(library).encode()
+    words = chance.choice(([b"--memory-manager", library], [b"--device", library], []))
+    if not words:
+        case.environment[b"CLEAVE_MEMORY_MANAGER"] = library
+    names = [name for name in VERBS if name != b"check" or b"--device" not in words]
+    case.run([*verb(case, names), *table.rules(), *words, operand], fed, allowed)
+
+
+def planted_key(case):
+    """A key that others can know, or that is none: 2."""
+    chance, table = case.chance, Table(case)
+    doubt = chance.choice(("equal bytes", "size", "mode", "owner", "list"))
+    case.give("key", chance.choice(b"aZ\0").to_bytes(1, "big") * 32 if doubt == "equal bytes" else
+              case.secret(size=31 if doubt == "size" else 32))
+    if doubt == "mode":
+        os.chmod("key", chance.choice((0o604, 0o660, 0o666)))
+    elif doubt == "owner":
+        case.give_away("key")
+    elif doubt == "list":
+        # An access control list, see <linux/posix_acl_xattr.h>: owner, a user or a group, owner's group, mask, others.
+        anyone = 2 ** 32 - 1
+        entries = sorted(((1, 6, anyone), (chance.choice((2, 8)), 4, OTHER_USER), (4, 0, anyone), (16, 4, anyone),
+                          (32, 0, anyone)))
+        try:
+            os.setxattr("key", "system.posix_acl_access",
+                        struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries))
+        except OSError:
+            raise Skip("the file system has no access control lists") from None
+    operand, fed = case.source(table.bytes())
+    rules = [word for name in table.hidden for word in (b"--redact", name + b": hmac(p)")]
+    case.run([*verb(case), b"-d", b",", *rules, b"--key", b"p=file:key", operand], fed, (2,))
+
+
+def planted_piece(case):
+    """A plain piece, or a link, that has the name of a piece under --resume: 1, or with --force it is replaced, and
+    what the link leads to stays."""
+    table, path = Table(case), "out/p.000001.csv"
+    operand, fed = case.source(table.bytes(), ("file", "pipe"))
+    is_forced = flip(case)
+    plain = table.bytes()
+    if flip(case, 0.3):
+        case.give("target", plain)
+        case.link(path, "../target")
+    else:
+        case.give(path, plain)
+    words = [b"split", b"-l", b"1000", b"-o", b"out/p.{i:06}.csv", b"--resume", *table.rules()]
+    if is_forced:
+        words.append(b"--force")
+        del case.given[path]
+    case.run([*words, operand], fed, (0,) if is_forced else (1,))
+
+
+def planted_marker(case):
+    """The marker of a killed run, which somebody else has changed: no file that it names is touched, and no link of its
+    name is followed."""
+    chance, table = case.chance, Table(case)
+    case.permissions = 0o666
+    words = [b"split", b"-l", b"1000000", *PIECES, b"-d", b","]
+    case.kill_when([*words, b"-"], b"id\n" + b"1234567\n" * 40_000,
+                   lambda: any(os.stat("out/" + name).st_size > 0 for name in os.listdir("out")))
+    marker = "out/" + next(name for name in os.listdir("out") if len(name) == len(".cleave-0123456789abcdef"))
+    case.give("kept", b"kept")
+    case.give("out/named", b"named")
+    kind = chance.choice(("owner", "link", "names", "fifo"))
+    allowed = (1,)
+    if kind == "owner":
+        case.give_away(marker)
+        case.given[marker] = case.content(marker)
+    elif kind == "names":
+        allowed = (0,)
+        with open(marker, "wb") as file:
+            file.write(b"0".rjust(20))
+            for hidden in (b"../kept", b"named", os.path.abspath("kept").encode()):
+                file.write(b"1\0%s\0x\0" % hidden)
+    else:
+        os.unlink(marker)
+        if kind == "link":
+            case.link(marker, "../kept")
+        else:
+            allowed = (0, 1)
+            os.mkfifo(marker, 0o600)
+            case.given[marker] = b""
+    case.run([*words, *table.rules()[2:], b"-"], table.bytes(), allowed)
+
+
+WAYS = (rewritten, planted_index, planted_manifest, planted_library, planted_key, planted_piece, planted_marker)
