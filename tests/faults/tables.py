@@ -70,6 +70,7 @@ class Table:
         return words + self.chance.choice(([], [b"--default", b"keep"], [b"--quiet"]))
 
 
+FILE = ("file",)
 VERBS = (b"cat", b"check", b"split", b"by", b"filter")
 PIECES = [b"-o", b"out/p.{i}.csv"]
 

@@ -7,10 +7,9 @@ import hmac
 import unicodedata
 
 from case import flip, need
-from tables import PIECES, VERBS, Table, beside, verb
+from tables import FILE, PIECES, VERBS, Table, beside, verb
 
 REFUSED, MALFORMED = (2,), (3,)
-FILE = ("file",)
 IDENTITY = [[b"--default", b"keep"], [b"--select", b"*"], [b"--redact", b"*: keep", b"--header", b"repeat"]]
 
 

@@ -6,7 +6,7 @@ import os
 import struct
 
 from case import OTHER_USER, Skip, flip, need, overwriting
-from tables import PIECES, VERBS, Table, verb
+from tables import FILE, PIECES, VERBS, Table, verb
 
 # Of records for rewritten(): i is a number, s the secret, x of another length in each record.
 SHAPES = (b"%(i)d,,\n", b"%(i)d,,\r\n", b"%(i)d,%(s)s,\n", b"%(i)d,%(s)s,\r\n", b"%(i)d,%(s)s@b,note %(x)s\n",
@@ -183,9 +183,83 @@ def planted_piece(case):
     case.run([*words, operand], fed, (0,) if is_forced else (1,))
 
 
+def foreign_piece(case):
+    """The right piece under --resume, but of another user, or one that others can write to who cannot write to the
+    input: 1, or with --force it is replaced."""
+    table, path = Table(case), "out/p.000001.csv"
+    operand, fed = case.source(table.bytes(), FILE)
+    words = [b"split", b"-l", b"1000", b"-o", b"out/p.{i:06}.csv", *table.rules(), operand]
+    case.run(words, fed)
+    case.given[path] = case.content(path)
+    if flip(case):
+        case.give_away(path)
+    else:
+        os.chmod(path, case.chance.choice((0o622, 0o660, 0o606)))
+    is_forced = flip(case)
+    if is_forced:
+        del case.given[path]
+    case.run([*words, b"--resume", *([b"--force"] if is_forced else [])], fed, (0,) if is_forced else (1,))
+
+
+def planted_folder(case):
+    """A folder, or a link to one, that another user made for the pieces of a value, or that others can write to: 1
+    under rules, and nothing is put there."""
+    chance, table = case.chance, Table(case)
+    table.records[0][b"kind"] = b"a"
+    folder = "out/kind=a"
+    operand, fed = case.source(table.bytes())
+    os.mkdir("elsewhere", 0o700)
+    os.mkdir(folder, 0o700)
+    doubt = chance.choice(("owner", "mode", "link"))
+    if doubt == "mode":
+        os.chmod(folder, chance.choice((0o777, 0o770, 0o702)))
+    elif doubt == "owner":
+        case.give_away(folder)
+    else:
+        os.rmdir(folder)
+        case.link(folder, "../elsewhere")
+        case.give_away(folder)
+    for path in ("elsewhere", folder):
+        case.given.setdefault(path, b"")
+    how = chance.choice(([b"-o", b"out/{value}/{i}", b"--hive"], [b"-o", b"out/kind={value}/{i}", b"--mkdir"]))
+    case.run([b"split", b"--by", b"kind", *how, *table.rules(), operand], fed, (1,))
+    need(not os.listdir("elsewhere") and not os.listdir(folder), "something is put into somebody else's folder")
+
+
+def older_pieces(case):
+    """Pieces of an earlier run without rules, of which --force replaces some: a warning names the others."""
+    table = Table(case, count=9)
+    operand, _ = case.source(table.bytes(), FILE)
+    words = [b"split", *PIECES, b"--force", *case.chance.choice(([], [b"--manifest", b"out/m.json"]))]
+    secrets, case.secrets = case.secrets, []
+    case.run([*words, b"-n", b"3", b"-d", b",", operand])
+    case.given["out/p.3.csv"] = case.content("out/p.3.csv")
+    rules = [word for word in table.rules() if word != b"--quiet"]
+    run = case.run([*words, b"-n", b"2", *rules, operand])
+    need(b"out/p.3.csv" in run.err, "no warning names an older piece: %r" % run.err)
+    case.secrets += secrets
+
+
+def digest(case):
+    """Rules may hold values, so a report has a digest of them only under one of their keys."""
+    operand, _ = case.source(b"id,kind\n1,a\n", FILE)
+    rule = case.chance.choice((b"fixed(x)", b"null", b"mask"))
+    words = [b"split", b"-l", b"9", *PIECES, b"--force", b"--report", b"-", b"-d", b",", operand]
+    words += [b"--redact", b"id: " + rule]
+    has_key = flip(case)
+    if has_key:
+        words += [b"--redact", b"kind: hmac(p)"]
+    digests = set()
+    for _ in range(2):
+        keys = case.give_key() if has_key else []
+        report = json.loads(case.run([*words, *keys]).out)
+        digests.add(report.get("rules_digest"))
+    need(len(digests) == 2 if has_key else digests == {None}, "a digest without a key: %s" % digests)
+
+
 def planted_marker(case):
-    """The marker of a killed run, which somebody else has changed: no file that it names is touched, and no link of its
-    name is followed."""
+    """The marker of a killed run, which somebody else has changed: no file that it names is touched, no link of its
+    name is followed, and the run ends with 1 unless the marker is still its user's."""
     chance, table = case.chance, Table(case)
     case.permissions = 0o666
     words = [b"split", b"-l", b"1000000", *PIECES, b"-d", b","]
@@ -194,9 +268,11 @@ def planted_marker(case):
     marker = "out/" + next(name for name in os.listdir("out") if len(name) == len(".cleave-0123456789abcdef"))
     case.give("kept", b"kept")
     case.give("out/named", b"named")
-    kind = chance.choice(("owner", "link", "names", "fifo"))
+    kind = chance.choice(("owner", "empty", "link", "hard link", "names", "fifo"))
     allowed = (1,)
-    if kind == "owner":
+    if kind in ("owner", "empty"):
+        if kind == "empty":
+            os.truncate(marker, 0)
         case.give_away(marker)
         case.given[marker] = case.content(marker)
     elif kind == "names":
@@ -209,11 +285,14 @@ def planted_marker(case):
         os.unlink(marker)
         if kind == "link":
             case.link(marker, "../kept")
+        elif kind == "hard link":
+            os.link("kept", marker)
+            case.given[marker] = b"kept"
         else:
-            allowed = (0, 1)
             os.mkfifo(marker, 0o600)
             case.given[marker] = b""
     case.run([*words, *table.rules()[2:], b"-"], table.bytes(), allowed)
 
 
-WAYS = (rewritten, planted_index, planted_manifest, planted_library, planted_key, planted_piece, planted_marker)
+WAYS = (rewritten, planted_index, planted_manifest, planted_library, planted_key, planted_piece,
+        foreign_piece, planted_folder, older_pieces, digest, planted_marker)
