@@ -143,6 +143,9 @@ public:
         Census& census = result_.census;
         ++census.records;
         if (end - begin > census.longest.size) census.longest = {{begin, record}, end - begin};
+        for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i) {
+            if (text_.substr(i).starts_with("\xEF\xBB\xBF")) add(census.marks, i, record);
+        }
         const auto fields =
             static_cast<std::uint64_t>(1 + std::count(roles_.begin() + static_cast<std::ptrdiff_t>(begin),
                                                       roles_.begin() + static_cast<std::ptrdiff_t>(content), 'd'));

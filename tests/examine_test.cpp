@@ -95,6 +95,7 @@ private:
         EXPECT_EQ(census.longest.start, expected.longest.start);
         EXPECT_EQ(census.longest.size, expected.longest.size);
         expect_tally("empty", census.empty, expected.empty);
+        expect_tally("marks", census.marks, expected.marks);
         expect_tally("stray quotes", census.stray_quotes, expected.stray_quotes);
         expect_tally("ragged", census.ragged, expected.ragged);
         EXPECT_EQ(census.ragged.fields, expected.ragged.fields);
@@ -225,8 +226,9 @@ TEST(Examine, Streams) {
 TEST(Examine, StreamsWithOneOddThing) {
     std::string sound = "aa,bb\n";
     while (sound.size() < kSniffSize - 8) sound += "aa,bb\n";
-    for (const std::string odd : {"a,\"b\n", "a\"b,c\n", "\"a\"b,c\n", "\"a\"\r,c\n", "\"a\"\r\"b\",c\n", "a,b,c\n",
-                                  "a\n", "a\r\n", "\r\n", "\r", "a,\"b\r\nc\"\n", "a\"\n\",\"b\n"}) {
+    for (const std::string odd :
+         {"a,\"b\n", "a\"b,c\n", "\"a\"b,c\n", "\"a\"\r,c\n", "\"a\"\r\"b\",c\n", "a,b,c\n", "a\n", "a\r\n", "\r\n",
+          "\r", "a,\"b\r\nc\"\n", "a\"\n\",\"b\n", "\xEF\xBB\xBF,b\n", "\xEF\xBB\xEF\xBB\xBF,\xEF\xBB\n\xBF,b\n"}) {
         for (std::size_t before = 0; before < 12; before += kSanitized ? 5 : 1) {
             for (const std::size_t after : {0U, 1U, 60U, 61U, 200U}) {
                 const std::string text = sound + std::string(before, 'c') + ",d\n" + odd + std::string(after, 'a');

@@ -68,6 +68,7 @@ struct Census {
     std::uint64_t quoted_breaks = 0;  // line breaks inside quotes; CRLF is one
     RecordExtent longest;             // the first one of that size
     Tally empty;                      // records without a byte besides the terminator and a byte order mark
+    Tally marks;                      // UTF-8 byte order marks that do not begin the input, quoted ones included
     // Quotes in a field that does not begin with a quote, under either quote rule; and closing quotes that are not
     // followed by a delimiter, a terminator or the end of the input.
     Tally stray_quotes;

@@ -26,6 +26,7 @@ std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, 
     };
     add(examination.findings.open_quote);
     add(examination.findings.divergence);
+    add(examination.census.marks.first);
     add(examination.census.stray_quotes.first);
     for (const RaggedRecord& record : examination.census.ragged.listed) add(record.place);
     LineCounter counter(opened.input.blob(), opened.dialect.terminator);

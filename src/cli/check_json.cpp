@@ -99,6 +99,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["records"] = report.records();
     json["header"] = report.header_records() > 0;
     json["bom"] = report.bom;
+    json["later_boms"] = tally_json(census.marks, report);
     json["compression"] = compression_json(report.compression, report.file_size);
     json["dialect"] = dialect_json(report.sniffed.dialect);
     json["sniffed"] = sniffed_json(report);

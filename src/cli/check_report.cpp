@@ -41,6 +41,7 @@ private:
     void print_problems() const;
     void print_problem(const std::optional<Place>& place, const std::optional<Excerpt>& excerpt,
                        const std::string& what) const;
+    void print_marks() const;
     void print_more_ragged() const;
     std::string print_place(const Place& place, const std::string& what) const;
 
@@ -178,6 +179,7 @@ void TextReport::print_quotes() const {
 
 void TextReport::print_problems() const {
     const Findings& findings = examination().findings;
+    print_marks();
     print_problem(findings.open_quote, examination().open_quote, "a quote is never closed");
     print_problem(findings.divergence, examination().divergence,
                   "from here on the quote rules field-start and anywhere cut differently");
@@ -187,6 +189,14 @@ void TextReport::print_problems() const {
     }
     print_problem(census().ragged.first, examination().ragged, ragged_problem(census().ragged.fields));
     print_more_ragged();
+}
+
+// Files with a byte order mark that were concatenated have marks inside. Readers take them for data.
+void TextReport::print_marks() const {
+    const Tally& marks = census().marks;
+    if (marks.count == 0) return;
+    const std::string more = marks.count > 1 ? formatted(", and {} more", marks.count - 1) : "";
+    print_place(*marks.first, "a byte order mark that does not begin the input" + more);
 }
 
 std::string TextReport::ragged_problem(std::uint64_t fields) const {

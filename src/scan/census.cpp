@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "base/bits.h"
 
@@ -11,6 +13,8 @@ namespace {
 using Kind = CensusTable::Kind;
 
 constexpr std::size_t kStepSize = 64;
+
+constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
 Kind kind_by(const Dialect& dialect, std::uint8_t byte) {
     if (dialect.quote == byte) return Kind::kQuote;
@@ -144,6 +148,34 @@ CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t
       finder_(table.dialect(), bom) {}
 
 void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
+    while (const std::size_t end = end_of_mark(bytes)) {
+        pass(bytes.first(end));
+        bytes = bytes.subspan(end);
+        const std::uint64_t begin = offset_ - kMark.size();
+        if (begin > 0) count(census_.marks, begin);
+    }
+    pass(bytes);
+}
+
+// Just past the first byte order mark in the bytes, which the bytes before them may have begun. 0 without one.
+std::size_t CensusTaker::end_of_mark(std::span<const std::uint8_t> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string_view rest = kMark.substr(std::exchange(mark_begun_, 0));
+    if (rest != kMark && text.starts_with(rest)) return rest.size();
+    const std::size_t found = text.find(kMark);
+    if (found != std::string_view::npos) return found + kMark.size();
+    // A chunk of one byte may be the second byte of three.
+    if (rest != kMark && rest.starts_with(text)) {
+        mark_begun_ = kMark.size() - rest.size() + text.size();
+        return 0;
+    }
+    for (std::size_t size = std::min(text.size(), kMark.size() - 1); size > 0 && mark_begun_ == 0; --size) {
+        if (text.ends_with(kMark.substr(0, size))) mark_begun_ = size;
+    }
+    return 0;
+}
+
+void CensusTaker::pass(std::span<const std::uint8_t> bytes) {
     if (fields_ == kUnknown) finder_.feed(bytes);
     if (offset_ < bom_) {
         const std::size_t rest = std::min<std::size_t>(bytes.size(), bom_ - offset_);
@@ -298,6 +330,7 @@ void append(Census& census, const Census& next, std::uint64_t max_listed) {
     census.quoted_breaks += next.quoted_breaks;
     if (next.longest.size > census.longest.size) census.longest = next.longest;
     add(census.empty, next.empty);
+    add(census.marks, next.marks);
     add(census.stray_quotes, next.stray_quotes);
     add(census.ragged, next.ragged, max_listed);
 }

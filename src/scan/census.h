@@ -102,6 +102,8 @@ public:
 private:
     static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
+    void pass(std::span<const std::uint8_t> bytes);
+    std::size_t end_of_mark(std::span<const std::uint8_t> bytes);
     void take_step(const std::uint8_t* step, std::uint64_t roles);
     void take(CensusTable::Kind kind, std::uint64_t offset);
     void note(unsigned events, std::uint64_t offset);
@@ -115,8 +117,9 @@ private:
     std::uint64_t fields_;
     std::uint64_t max_listed_;
     std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);
-    std::uint64_t offset_;  // of the next byte
-    std::uint64_t done_;    // state_ is the state here; only plain bytes lie between here and offset_
+    std::uint64_t offset_;        // of the next byte
+    std::uint64_t done_;          // state_ is the state here; only plain bytes lie between here and offset_
+    std::size_t mark_begun_ = 0;  // how many bytes of a byte order mark stand before offset_
     // The current record.
     Place start_;
     std::uint64_t fields_here_ = 1;
