@@ -217,7 +217,10 @@ CensusReference count_by_rules(std::string_view text, const Dialect& dialect, st
     const std::string roles = dialect.quoting == Quoting::kFieldStart ? roles_by_field_start(text, dialect)
                                                                       : roles_by_anywhere(text, dialect);
     CensusReference result;
-    RecordCounter counter(text, roles, header_records(text, dialect), result);
+    // Without a header the first record that is not empty says how many fields records should have.
+    Dialect guide = dialect;
+    if (guide.header == HeaderRecord::kNone) guide.header = HeaderRecord::kFirstNotEmpty;
+    RecordCounter counter(text, roles, header_records(text, guide), result);
     std::uint64_t record = 0;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(roles.find('T', begin), text.size() - 1) + 1;

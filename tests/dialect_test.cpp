@@ -84,12 +84,12 @@ TEST(DialectFault, FindsBytesWithTwoRoles) {
 TEST(DialectPreset, ExistsForEveryReader) {
     const auto names = dialect_presets();
     for (const std::string_view name : {"rfc4180", "excel", "python", "pandas", "polars", "arrow", "duckdb", "postgres",
-                                        "mysql", "clickhouse", "miller", "tsv"}) {
+                                        "mysql", "clickhouse", "miller", "tsv", "jsonl"}) {
         EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
         ASSERT_TRUE(dialect_preset(name).has_value()) << name;
         EXPECT_EQ(dialect_fault(dialect_preset(name)->dialect), std::nullopt) << name;
     }
-    EXPECT_EQ(names.size(), 12U);
+    EXPECT_EQ(names.size(), 13U);
     EXPECT_EQ(dialect_preset("lotus"), std::nullopt);
 }
 
@@ -116,6 +116,8 @@ TEST(DialectPreset, ReadsAsItsReader) {
     EXPECT_EQ(dialect_preset("mysql")->dialect.escape_scope, EscapeScope::kEverywhere);
     EXPECT_EQ(dialect_preset("tsv")->dialect.delimiter, '\t');
     EXPECT_FALSE(dialect_preset("tsv")->sniff_delimiter);
+    EXPECT_EQ(dialect_preset("jsonl")->dialect.quote, std::nullopt);
+    EXPECT_EQ(dialect_preset("jsonl")->dialect.header, HeaderRecord::kNone);
 }
 
 TEST(SniffDelimiter, TakesTheOneThatFieldCountsAgreeUnder) {
@@ -178,6 +180,22 @@ TEST(SniffDelimiter, BelievesTheFileName) {
     EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "in.tsv"), '\t');
     EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "in.tab"), '\t');
     EXPECT_EQ(sniffed_delimiter("a,b\n1,2\n", "tsv"), ',');
+}
+
+TEST(SniffDelimiter, ReadsJsonLinesByTheFileName) {
+    const Dialect expected = dialect_preset("jsonl")->dialect;
+    for (const std::string_view name : {"in.jsonl", "in.ndjson"}) {
+        EXPECT_EQ(sniff("{\"k\": \"a,\"}\n", name).dialect, expected);
+        EXPECT_EQ(sniff("{\"k\": 1}\n", name).delimiter_reason, DelimiterReason::kName);
+    }
+    DialectOptions wanted;
+    wanted.dialect.terminator = Terminator::kAny;
+    wanted.sniff_terminator = false;
+    EXPECT_EQ(sniff("1\n", "in.jsonl", wanted).dialect.quote, std::nullopt);
+    EXPECT_EQ(sniff("1\n", "in.jsonl", wanted).dialect.terminator, Terminator::kAny);
+    wanted.dialect.quote = '\'';
+    EXPECT_EQ(sniff("a;b\n", "in.jsonl", wanted).dialect.delimiter, ';');
+    EXPECT_EQ(sniff("a;b\n", "jsonl").dialect.delimiter, ';');
 }
 
 TEST(SniffDelimiter, GivesNoByteTwoRolesForTheFileName) {

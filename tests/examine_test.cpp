@@ -293,6 +293,7 @@ TEST(Examine, EmptyRecordsBeforeTheHeader) {
              {"", "a,b", "a,b\n1,2\r\n\r\n1,2,3\r4\n", "\"a\nb\",c\n1,2\n", ",\n1\n", "\"a\n"}) {
             for (Dialect dialect : every_dialect_and_rule()) {
                 if (random.chance(20)) dialect.header = HeaderRecord::kFirst;
+                if (random.chance(20)) dialect.header = HeaderRecord::kNone;
                 const ExamineCheck check(empty + rest, dialect);
                 check.expect_mapped({nullptr, 2, 1 + random.below(4)});
                 check.expect_streamed({4096});

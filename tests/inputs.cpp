@@ -86,6 +86,7 @@ std::string describe(const Dialect& dialect) {
     text += std::array{", lf", ", cr", ", any"}[static_cast<std::size_t>(dialect.terminator)];
     text += dialect.quote ? ", quotes" : ", no quotes";
     if (dialect.header == HeaderRecord::kFirst) text += ", header first";
+    if (dialect.header == HeaderRecord::kNone) text += ", no header";
     if (!dialect.escape) return text + ", no escape";
     return text + (dialect.escape_scope == EscapeScope::kEverywhere ? ", escape everywhere" : ", escape quoted");
 }

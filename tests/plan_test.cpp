@@ -165,6 +165,7 @@ TEST(Headers, AreTheFirstRecordThatIsNotEmpty) {
     EXPECT_EQ(header_size("\n\n\n", HeaderRecord::kFirstNotEmpty), 1U);
     EXPECT_EQ(header_size("\n \n1\n", HeaderRecord::kFirstNotEmpty), 3U);
     EXPECT_EQ(header_size("\n\r\na,b\n1,2\n", HeaderRecord::kFirst), 1U);
+    EXPECT_EQ(header_size("\xEF\xBB\xBF\na,b\n1,2\n", HeaderRecord::kNone), 0U);
 }
 
 TEST(Headers, AfterMegabytesOfEmptyRecordsInAStream) {

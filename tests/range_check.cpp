@@ -130,6 +130,7 @@ Dialect random_dialect(Random& random) {
     const std::vector<Dialect> dialects = every_dialect_and_rule();
     Dialect dialect = dialects[random.below(dialects.size())];
     if (random.chance(30)) dialect.header = HeaderRecord::kFirst;
+    if (random.chance(10)) dialect.header = HeaderRecord::kNone;
     if (random.chance(20)) {
         Dialect odd = dialect;
         const std::string mark = "\xEF\xBB\xBF";

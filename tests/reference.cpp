@@ -168,6 +168,7 @@ Reading read_by_rules(std::string_view text, Dialect dialect, Quoting quoting) {
 }
 
 std::uint64_t header_records(std::string_view text, const Dialect& dialect) {
+    if (dialect.header == HeaderRecord::kNone) return 0;
     const Reading reading = read_by_rules(text, dialect);
     if (dialect.header == HeaderRecord::kFirstNotEmpty) {
         for (std::uint64_t record = 0; record < reading.starts.size(); ++record) {

@@ -35,6 +35,7 @@ enum class HeaderRecord : std::uint8_t {
     kFirstNotEmpty,  // the first one that holds a byte other than CR and LF, a byte order mark aside; the empty records
                      // before it belong to the header; if all records are empty, the first one
     kFirst,          // the first one, whatever it holds
+    kNone,           // none: all records are data, whatever a HeaderMode says
 };
 
 // One byte each; a doubled quote inside quotes always stands for itself.
@@ -70,7 +71,7 @@ constexpr std::size_t kSniffSize = std::size_t{64} << 10;
 // Why a delimiter was chosen.
 enum class DelimiterReason : std::uint8_t {
     kGiven,    // the options give it
-    kName,     // the file's name ends in .tsv or .tab
+    kName,     // the ending of the file's name stands for it
     kFit,      // it fits the head best, and DelimiterFit::fields is above 1
     kDefault,  // neither the options nor the data decide
 };
@@ -96,8 +97,9 @@ struct SniffedDialect {
 };
 
 // Sniffs what `wanted` leaves open. `head` is the start of the input; only its first kSniffSize bytes are used. `name`
-// is the file's name: .tsv and .tab mean TAB. The result has no fault, whatever the bytes. Throws std::invalid_argument
-// if what `wanted` gives has a fault.
+// is the file's name without a compression suffix. If the delimiter is open, .tsv and .tab mean TAB, and .jsonl and
+// .ndjson the preset "jsonl", unless `wanted` gives a quote or an escape. The result has no fault, whatever the bytes.
+// Throws std::invalid_argument if what `wanted` gives has a fault.
 SniffedDialect settle_dialect(const DialectOptions& wanted, std::span<const std::uint8_t> head, std::string_view name);
 
 // The values of the fields of a record, up to its terminator if it has one: without the quotes around them, a doubled

@@ -17,13 +17,16 @@
 namespace cleave {
 
 // Whether there is a header, and where it goes. The dialect's HeaderRecord says which record is the header. Empty
-// records before that record belong to the header.
+// records before that record belong to the header. Under HeaderRecord::kNone all modes are kNone.
 enum class HeaderMode : std::uint8_t {
     kRepeat,  // into every piece
     kFirst,   // into the first piece
     kDrop,    // nowhere
     kNone,    // there is no header: all records are alike
 };
+
+// `mode`, or HeaderMode::kNone if the dialect has no header.
+HeaderMode header_mode(HeaderMode mode, const Dialect& dialect);
 
 // File systems that can share blocks between files share blocks of this size. Cuts never depend on the file system in
 // use.

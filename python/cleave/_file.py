@@ -65,7 +65,7 @@ class File:
     def __init__(self, native: _native.File, owner: memoryview | None, has_header: bool, lenient: bool) -> None:
         self._native = native
         self._owner = owner
-        self._has_header = has_header
+        self._has_header = has_header and native.dialect()["header"] != "none"
         self._lenient = lenient
 
     @property
@@ -331,14 +331,14 @@ def open(  # noqa: A001
         so that one that becomes shorter raises. Files compressed by gzip or zstd, pipes, and file objects that are not
         plain files are copied to a temporary file, decompressed, once more than one pass is needed. Of an ``mmap``
         pages are read: if its file becomes shorter meanwhile, that ends the process, as everywhere in Python.
-    dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv.
-        The other options change parts of it.
+    dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv,
+        jsonl. The other options change parts of it.
     delimiter: one byte, or ``"auto"``, the default.
     quote, escape: one byte, or ``""`` for none.
     escape_scope: ``"everywhere"`` or ``"quoted"``.
     quoting: ``"field-start"``, the default, or ``"anywhere"``.
     terminator: ``"lf"``, ``"cr"``, ``"any"`` or ``"auto"``, the default.
-    header: whether the first record is a header.
+    header: whether the first record is a header; JSON Lines never have one.
     lenient: a quote that is never closed is no error: what follows it is one record.
     threads: how many threads work; the cores that the process may use by default. Results do not depend on it.
     """

@@ -38,7 +38,7 @@ class Dialect(NamedTuple):
     terminator: str
     """``"lf"`` (CRLF too), ``"cr"`` or ``"any"``."""
     header: str
-    """Which record is the header: ``"first-not-empty"`` or ``"first"``."""
+    """Which record is the header: ``"first-not-empty"``, ``"first"`` or ``"none"``."""
     quotes_unexplained: bool
     """Whether no delimiter explains the quotes in the first 64 KiB: then it is better given."""
 

@@ -52,6 +52,7 @@ File::File(std::shared_ptr<Input> input, bool is_memory, const Settings& setting
     input_->set_cancellation(cancellation_.get());
     run([&] {
         sniffed_ = settle_dialect(settings_.dialect, *input_);
+        if (sniffed_.dialect.header == HeaderRecord::kNone) settings_.has_header = false;
         refuse_foreign(input_->peek(kSniffSize));
     });
 }

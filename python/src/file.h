@@ -94,7 +94,7 @@ private:
     std::uint64_t header_records() const;
 
     std::shared_ptr<Input> input_;
-    const Settings settings_;
+    Settings settings_;
     SniffedDialect sniffed_;
     std::mutex mutex_;  // guards what follows, and the input; taken without the interpreter's lock
     std::unique_ptr<Cancellation> cancellation_ = std::make_unique<Cancellation>();

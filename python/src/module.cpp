@@ -33,8 +33,10 @@ using Names = std::array<std::pair<const char*, Value>, 2>;
 
 constexpr Names<Quoting> kQuotings{{{"field-start", Quoting::kFieldStart}, {"anywhere", Quoting::kAnywhere}}};
 constexpr Names<EscapeScope> kScopes{{{"everywhere", EscapeScope::kEverywhere}, {"quoted", EscapeScope::kQuoted}}};
-constexpr Names<HeaderRecord> kHeaders{
-    {{"first-not-empty", HeaderRecord::kFirstNotEmpty}, {"first", HeaderRecord::kFirst}}};
+constexpr std::array<std::pair<const char*, HeaderRecord>, 3> kHeaders{
+    {{"first-not-empty", HeaderRecord::kFirstNotEmpty},
+     {"first", HeaderRecord::kFirst},
+     {"none", HeaderRecord::kNone}}};
 constexpr std::array<std::pair<const char*, Terminator>, 3> kTerminators{
     {{"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}}};
 constexpr std::array<std::pair<const char*, HeaderMode>, 4> kModes{{{"repeat", HeaderMode::kRepeat},

@@ -379,6 +379,8 @@ def test_dialects() -> None:
     assert cleave.open(b"a;b\n1;2\n").dialect.delimiter == b";"
     assert cleave.open(b"a\tb\n", dialect="tsv").dialect.delimiter == b"\t"
     assert cleave.open(b"a,b\n", quote="").dialect.quote is None
+    f = cleave.open(b'{"a": "b,"}\n{"a": 1}\n', dialect="jsonl")
+    assert (f.records, f.header, f.dialect.header) == (2, None, "none")
     f = cleave.open(b'a,b\n5" tv,2\n6" tv,3\n', quoting="anywhere", delimiter=",")
     assert f.dialect.quoting == "anywhere"
     assert f.records == 1

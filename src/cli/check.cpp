@@ -54,10 +54,10 @@ bool check_input(Context& context, const std::string& path, StandardOutput& out)
     }
     CheckReport report;
     report.path = path;
-    report.has_header = context.has_header();
     report.terminator_given = !arguments.dialect.sniff_terminator;
     with_input(context, path, nullptr, [&](OpenInput& opened) {
         report.sniffed = opened.sniffed;
+        report.has_header = context.has_header();
         report.bom = bom_size(opened.input.peek(kSniffSize)) > 0;
         report.examination = examine(opened.input, opened.dialect, arguments.execution, arguments.max_listed);
         if (!arguments.json) report.lines = lines_of(report.examination, opened);

@@ -182,7 +182,8 @@ private:
     void append_opened(Input& input, const ListedPiece& piece) {
         PieceReader reader(input, piece.crc32c.string() != nullptr);
         if (!dialect_ && !input.peek(1).empty()) dialect_ = settle_dialect(context_.arguments.dialect, input).dialect;
-        const bool has_header = context_.arguments.pieces.header == HeaderMode::kRepeat && !input.peek(1).empty();
+        const bool has_header = dialect_ && !input.peek(1).empty() &&
+                                header_mode(context_.arguments.pieces.header, *dialect_) == HeaderMode::kRepeat;
         if (has_header && !header_) {
             header_ = read_head(input, *dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes;
         } else if (has_header) {

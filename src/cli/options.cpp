@@ -100,8 +100,9 @@ void take_clone(const Given& given, Arguments& arguments) {
 }
 
 void take_header(const Given& given, Arguments& arguments) {
-    if (const auto mode = given.choice("header", kHeaderModes)) arguments.policy.header = *mode;
-    if (given.has("no-header")) arguments.policy.header = HeaderMode::kNone;
+    if (const auto mode = given.choice("header", kHeaderModes)) arguments.header = *mode;
+    if (given.has("no-header")) arguments.header = HeaderMode::kNone;
+    arguments.policy.header = arguments.header;
 }
 
 void take_quotes(const Given& given, Dialect& dialect) {

@@ -66,11 +66,12 @@ struct Arguments {
     Verb verb = Verb::kCount;
     bool help = false;
     bool snapshot = false;
-    std::vector<std::string> inputs;  // "-" is standard input
-    std::string key_file;             // of the verb key: the file that it makes
-    Policy policy;
-    std::uint64_t cat_piece = 0;  // K of cat's K/N; 0 without -n
-    StageJob stage;               // its keys are set when they are loaded
+    std::vector<std::string> inputs;          // "-" is standard input
+    std::string key_file;                     // of the verb key: the file that it makes
+    Policy policy;                            // its header mode: of the current input
+    HeaderMode header = HeaderMode::kRepeat;  // as given
+    std::uint64_t cat_piece = 0;              // K of cat's K/N; 0 without -n
+    StageJob stage;                           // its keys are set when they are loaded
     std::vector<std::string> key_sources;
     bool shows_columns = false;   // check --columns
     bool shows_template = false;  // check --rules-template

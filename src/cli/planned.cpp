@@ -48,7 +48,7 @@ RangePlan take_plan_file(Context& context) {
     RangePlan plan = parse_plan_text(read_to_end(file.get(), std::string::npos, arguments.plan));
     require_first_piece(plan);
     arguments.dialect = {plan.dialect, false, false};
-    arguments.policy.header = plan.header;
+    arguments.header = arguments.policy.header = plan.header;
     arguments.lenient = plan.findings.open_quote.has_value();  // so was the plan made
     return plan;
 }

@@ -99,6 +99,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     try {
         opened.sniffed = settle(context, opened.input);
         opened.dialect = opened.sniffed.dialect;
+        context.arguments.policy.header = header_mode(context.arguments.header, opened.dialect);
         opened.index = find_index(context, opened);
         context.arguments.execution.index = opened.index.get();
         work(opened);

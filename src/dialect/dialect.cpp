@@ -42,9 +42,17 @@ DialectOptions skipping_one_record(DialectOptions wanted) {
     return wanted;
 }
 
+DialectOptions without_header(DialectOptions wanted) {
+    wanted.dialect.header = HeaderRecord::kNone;
+    return wanted;
+}
+
+// No JSON text holds this byte, so a line of JSON is one field.
+constexpr std::uint8_t kNotInJson = 0x1F;
+
 // One row a reader: how it reads a file by default. tests/interop compares the rows with the readers themselves.
-const std::array<Preset, 12>& presets() {
-    static const std::array<Preset, 12> kRows = {{
+const std::array<Preset, 13>& presets() {
+    static const std::array<Preset, 13> kRows = {{
         {"rfc4180", options_of(',', '"', Quoting::kFieldStart)},
         {"excel", options_of(',', '"', Quoting::kFieldStart)},
         {"python", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
@@ -58,6 +66,7 @@ const std::array<Preset, 12>& presets() {
         {"clickhouse", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
         {"miller", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kLf)},
         {"tsv", options_of('\t', std::nullopt, Quoting::kFieldStart)},
+        {"jsonl", without_header(options_of(kNotInJson, std::nullopt, Quoting::kFieldStart))},
     }};
     return kRows;
 }

@@ -83,15 +83,28 @@ DelimiterFit fit_of(Dialect dialect, Bytes head, bool head_is_all) {
     return fit;
 }
 
-void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std::string_view name) {
+// The dialect that the name stands for, or nothing.
+std::optional<Dialect> dialect_by_name(const Dialect& wanted, std::string_view name) {
+    Dialect dialect = wanted;
     if (name.ends_with(".tsv") || name.ends_with(".tab")) {
-        Dialect dialect = sniffed.dialect;
         dialect.delimiter = '\t';
-        if (!dialect_fault(dialect)) {  // unless TAB has been given another role
-            sniffed.dialect = dialect;
-            sniffed.delimiter_reason = DelimiterReason::kName;
-            return;
-        }
+        if (!dialect_fault(dialect)) return dialect;  // unless TAB has been given another role
+    }
+    Dialect plain;
+    plain.terminator = wanted.terminator;
+    if ((name.ends_with(".jsonl") || name.ends_with(".ndjson")) && wanted == plain) {
+        dialect = dialect_preset("jsonl").value().dialect;
+        dialect.terminator = wanted.terminator;
+        return dialect;
+    }
+    return std::nullopt;
+}
+
+void settle_delimiter(SniffedDialect& sniffed, Bytes head, bool head_is_all, std::string_view name) {
+    if (const auto dialect = dialect_by_name(sniffed.dialect, name)) {
+        sniffed.dialect = *dialect;
+        sniffed.delimiter_reason = DelimiterReason::kName;
+        return;
     }
     static constexpr std::array<std::uint8_t, 4> kCandidates = {',', ';', '\t', '|'};
     std::optional<DelimiterFit> best;

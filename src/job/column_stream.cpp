@@ -212,6 +212,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
         throw std::invalid_argument("columns: a page of that size");
     }
+    if (dialect.header == HeaderRecord::kNone) options.has_header = false;
     if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
     if (options.range && input->is_stream()) throw std::invalid_argument("columns: a range of a stream");
     if (!options.layout.memory) options.layout.memory = memory;
@@ -482,7 +483,7 @@ std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool
     const std::vector<std::string> values = values_of(head, dialect);
     std::vector<std::string> names;
     names.reserve(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) names.push_back(name_of(i, values, has_header));
+    for (std::size_t i = 0; i < values.size(); ++i) names.push_back(name_of(i, values, head.has_header));
     return names;
 }
 

@@ -43,6 +43,7 @@ std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, con
 }  // namespace
 
 InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::uint64_t max_record) {
+    const bool has_header = header_mode(mode, dialect) != HeaderMode::kNone;
     for (std::size_t wanted = kFirstLook;; wanted *= 2) {
         const auto bytes = input.peek(wanted);
         const bool is_all = bytes.size() < wanted;
@@ -58,7 +59,7 @@ InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::
             continue;
         }
         InputHead head;
-        head.has_header = mode != HeaderMode::kNone;
+        head.has_header = has_header;
         const auto sample = bytes.subspan(first->begin, first->end - first->begin);
         head.sample.assign(sample.begin(), sample.end());
         const auto before = bytes.first(head.has_header ? first->end : bom);

@@ -89,6 +89,7 @@ private:
     JobReport run_to_end() {
         input_.set_threads(job_.execution.threads);
         report_.sniffed = settle_dialect(job_.dialect, input_);
+        policy_.header = header_mode(policy_.header, dialect());
         if (output_.clone == CloneMode::kAlways) refuse_unclonable();
         if (needs_whole_input(policy_) && !spools_changed()) spool();
         compile_stage();
@@ -441,7 +442,7 @@ private:
 
     Input& input_;
     const Job& job_;
-    const Policy& policy_;
+    Policy policy_;
     const OutputOptions& output_;
     JobObserver& observer_;
     JobReport report_;

@@ -135,6 +135,7 @@ Json dialect_json(const Dialect& dialect) {
     json["quoting"] = name_of(dialect.quoting);
     json["terminator"] = name_of(dialect.terminator);
     if (dialect.header == HeaderRecord::kFirst) json["header_record"] = "first";
+    if (dialect.header == HeaderRecord::kNone) json["header_record"] = "none";
     return json;
 }
 
@@ -156,8 +157,8 @@ std::optional<Dialect> dialect_of_json(const Json& json) {
         !read_name(json.find("escape_scope"), {EscapeScope::kEverywhere, EscapeScope::kQuoted}, dialect.escape_scope))
         return std::nullopt;
     if (const Json* header = json.find("header_record")) {
-        if (*header != Json("first")) return std::nullopt;
-        dialect.header = HeaderRecord::kFirst;
+        if (*header != Json("first") && *header != Json("none")) return std::nullopt;
+        dialect.header = *header == Json("first") ? HeaderRecord::kFirst : HeaderRecord::kNone;
     }
     return dialect_fault(dialect) ? std::nullopt : std::optional(dialect);
 }

@@ -23,9 +23,10 @@ void check_in_order(const Input& input, const Policy& policy) {
 
 }  // namespace
 
-Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
+Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& wanted,
                     PieceSink& sink) {
-    check_in_order(input, checked_for_ranges(policy));
+    check_in_order(input, checked_for_ranges(wanted));
+    const Policy policy = of_dialect(wanted, dialect);
     input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);
     HeaderFinder header(dialect, walker.bom());

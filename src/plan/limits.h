@@ -11,6 +11,12 @@ namespace cleave {
 
 constexpr std::uint64_t kUnlimited = UINT64_MAX;
 
+// `policy`, without a header if the dialect has none.
+inline Policy of_dialect(Policy policy, const Dialect& dialect) {
+    policy.header = header_mode(policy.header, dialect);
+    return policy;
+}
+
 // The limits of one piece of a policy by records or size.
 struct Limits {
     std::uint64_t records;

@@ -31,7 +31,7 @@ class Cuts {
 public:
     Cuts(const RecordIndex& index, const Policy& policy)
         : locator_(index),
-          policy_(policy),
+          policy_(of_dialect(policy, index.dialect())),
           end_(index.end()),
           body_(locator_.start_of(has_header() ? index.findings().header_records : 0)) {
         if (policy.together) runs_.emplace(index, locator_, *policy.together, has_header());
@@ -159,6 +159,10 @@ void find_ends(const RecordIndex& index, const Policy& policy, std::uint64_t pie
 }
 
 }  // namespace
+
+HeaderMode header_mode(HeaderMode mode, const Dialect& dialect) {
+    return dialect.header == HeaderRecord::kNone ? HeaderMode::kNone : mode;
+}
 
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size) {
     switch (mode) {

@@ -55,9 +55,9 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
         Plan plan;
         plan.path = input.path();
         plan.identity = input.identity();
-        plan.header = policy.header;
         input.set_threads(options.execution.threads);
         plan.sniffed = settle_dialect(options.dialect, input);
+        plan.header = header_mode(policy.header, plan.sniffed.dialect);
         plan.compression = input.compression();
         if (needs_whole_input(policy)) {
             refuse_foreign(input.peek(kSniffSize));  // rather than after the copy

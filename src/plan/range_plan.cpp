@@ -101,6 +101,7 @@ Findings RangeFold::findings() const {
 
 // If all records are empty, the first one is the header.
 Boundary RangeFold::header_end() const {
+    if (dialect_ && dialect_->header == HeaderRecord::kNone) return {0, 0};
     if (header_.offset != kNoOffset) return header_;
     if (records_ == 0) return {0, 0};
     const bool has_content = !is_empty_so_far(state_);
@@ -141,8 +142,8 @@ RangeCut RangeFold::at_or_after(std::uint64_t offset) const {
     return {RangeCut::Search::kAtOrAfter, range->state, range->begin, range->end, range->records_before, offset};
 }
 
-RangePlan RangeFold::plan(const Policy& policy) const {
-    checked(policy);
+RangePlan RangeFold::plan(const Policy& wanted) const {
+    const Policy policy = of_dialect(checked(wanted), dialect_.value_or(Dialect()));
     if (policy.size || policy.alignment != 0 || policy.together || policy.by)
         throw std::invalid_argument("plan: this policy needs the data");
     RangePlan plan;

@@ -71,7 +71,8 @@ std::vector<std::string> ValuePlan::values_of(std::uint64_t number) const {
 
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy) {
     Locator locator(index);
-    return find_key_columns(policy.by.value(), columns_of(index, locator, policy.header != HeaderMode::kNone));
+    const bool has_header = header_mode(policy.header, index.dialect()) != HeaderMode::kNone;
+    return find_key_columns(policy.by.value(), columns_of(index, locator, has_header));
 }
 
 ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy)
@@ -82,7 +83,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     : policy_(&checked(policy)), threads_(index.threads()) {
     const bool has_limits = policy.records || policy.size;
     Locator locator(index);
-    const bool has_header = policy.header != HeaderMode::kNone;
+    const bool has_header = header_mode(policy.header, index.dialect()) != HeaderMode::kNone;
     const Boundary body = locator.start_of(has_header ? index.findings().header_records : 0);
     header_size_ = rewriting != nullptr ? rewriting->header_size : body.offset;
     first_record_ = body.record;

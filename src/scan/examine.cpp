@@ -10,6 +10,7 @@
 #include "scan/census.h"
 #include "scan/comparing_walker.h"
 #include "scan/excerpt.h"
+#include "scan/header_finder.h"
 
 namespace cleave {
 namespace {
@@ -37,7 +38,8 @@ Execution without_meter(Execution execution) {
     return execution;
 }
 
-// A blob: first the header, which says how many fields records should have; then the other records, by all threads.
+// A blob: first the header, or the first record that is not empty, which says how many fields records should have; then
+// the other records, by all threads.
 class BlobExamination {
 public:
     BlobExamination(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed)
@@ -48,7 +50,7 @@ public:
           index_(index_records(input, dialect, without_meter(execution))),
           blob_(input.blob()),
           size_(index_.end().offset),
-          body_(Locator(index_).start_of(index_.findings().header_records)) {}
+          body_(Locator(index_).start_of(guiding_records())) {}
 
     Examination examine() const {
         Examination examination;
@@ -71,7 +73,20 @@ public:
     }
 
 private:
-    // Adds the records after the header to the census.
+    // How many records end with the one that says how many fields records should have.
+    std::uint64_t guiding_records() const {
+        if (table_.dialect().header != HeaderRecord::kNone) return index_.findings().header_records;
+        Dialect dialect = table_.dialect();
+        dialect.header = HeaderRecord::kFirstNotEmpty;
+        std::vector<std::uint8_t> buffer;
+        HeaderFinder finder(dialect, bom_size(blob_.lend(0, std::min<std::uint64_t>(size_, kSniffSize), buffer)));
+        for (std::uint64_t offset = 0; offset < size_ && !finder.is_found(); offset += kSliceSize) {
+            finder.feed(blob_.lend(offset, std::min<std::uint64_t>(kSliceSize, size_ - offset), buffer));
+        }
+        return finder.records();
+    }
+
+    // Adds the records after it to the census.
     void examine_body(std::uint64_t fields, Census& census) const {
         const std::size_t blocks = (size_ - 1) / execution_.block_size + 1;
         const std::size_t chunk_size = execution_.block_size * ((blocks - 1) / kMaxChunkCount + 1);

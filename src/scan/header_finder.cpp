@@ -29,6 +29,7 @@ bool HeaderFinder::ends_record(std::uint8_t line_break) const {
 }
 
 std::uint64_t HeaderFinder::records() const {
+    if (dialect_.header == HeaderRecord::kNone) return 0;
     if (is_found_) return ended_ + 1;
     return offset_ > 0 ? 1 : 0;
 }

@@ -25,7 +25,8 @@ public:
     // Once the header is found: the offset of the byte that decided. The header ends at the first boundary after it.
     std::uint64_t content() const { return offset_; }
 
-    // Once the header is found, or the input has ended: how many records the header takes up.
+    // Once the header is found, or the input has ended: how many records the header takes up; none under
+    // HeaderRecord::kNone.
     std::uint64_t records() const;
 
 private:

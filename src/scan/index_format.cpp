@@ -192,7 +192,7 @@ std::uint64_t dialect_digest(const Dialect& dialect) {
     bytes[5] = dialect.escape && dialect.escape_scope == EscapeScope::kQuoted ? 1 : 0;
     bytes[6] = dialect.quote && dialect.quoting == Quoting::kAnywhere ? 1 : 0;
     bytes[7] = dialect.terminator == Terminator::kLf ? 0 : dialect.terminator == Terminator::kCr ? 1 : 2;
-    bytes[8] = dialect.header == HeaderRecord::kFirst ? 1 : 0;
+    bytes[8] = dialect.header == HeaderRecord::kFirstNotEmpty ? 0 : dialect.header == HeaderRecord::kFirst ? 1 : 2;
     return XXH3_64bits(bytes.data(), bytes.size());
 }
 
