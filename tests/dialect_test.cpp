@@ -130,19 +130,109 @@ TEST(SniffDelimiter, TakesTheOneThatFieldCountsAgreeUnder) {
 TEST(SniffDelimiter, TakesTheOneThatExplainsTheQuotes) {
     EXPECT_EQ(sniffed_delimiter("a;b\n\"1,2\";\"3,4\"\n\"5,6\";\"7\n,8\"\n"), ';');
     EXPECT_EQ(sniffed_delimiter("\"a,x\"|\"b,x\"\n\"c,x\"|\"d,x\"\n"), '|');
-    EXPECT_FALSE(sniff("a;b\n\"1,2\";\"3,4\"\n").quotes_unexplained);
+    EXPECT_EQ(sniff("a;b\n\"1,2\";\"3,4\"\n").doubt, DialectDoubt::kNone);
 }
 
 TEST(SniffDelimiter, TakesACommaWhereThereIsNothingToGoBy) {
     for (const std::string_view text : {"", "a\n", "abc", "\n\n\n", "\"a\"\n\"b\"\n"}) {
         EXPECT_EQ(sniffed_delimiter(text), ',') << shown(text);
-        EXPECT_FALSE(sniff(text).quotes_unexplained) << shown(text);
+        EXPECT_EQ(sniff(text).doubt, DialectDoubt::kNone) << shown(text);
     }
 }
 
-TEST(SniffDelimiter, SaysWhenQuotesAreUnexplained) {
-    EXPECT_TRUE(sniff("a:\"b\":\"c\"\n1:\"2\":\"3\n\"\n").quotes_unexplained);
-    EXPECT_FALSE(sniff("a,\"b\"\n1,\"2\"\n").quotes_unexplained);
+TEST(SniffDelimiter, TakesTheOneThatSplitsAllRecordsAsTheHeaderWhateverTheQuotes) {
+    // A comma stands before quotes in the data, and leaves the header whole.
+    EXPECT_EQ(sniffed_delimiter("k;list;z\n7;[\"x\",\"y\"];1\n8;[\"u\",\"v\"];2\n"), ';');
+    EXPECT_EQ(sniffed_delimiter("k\tsaid\n1\tso,\"well\n2\tno\n3\tand,\"then\n"), '\t');
+    // The comma reads two records as one, and so has fewer quotes out of place.
+    EXPECT_EQ(sniffed_delimiter("k|t|z\n1|m,\"n|1\n2|o\",p|2\n3|q|3\n"), '|');
+    // One record in ten may differ.
+    std::string text = "k;t\n";
+    for (int i = 0; i < 18; ++i) text += "1;[\"x\",\"y\"]\n";
+    EXPECT_EQ(sniffed_delimiter(text + "1;2;3\n"), ';');
+    // Of two that do, the one under which fewer quotes are out of place.
+    EXPECT_EQ(sniffed_delimiter("k,l;m\n1,\"2;\"\n3,\"4;\"\n"), ',');
+}
+
+TEST(SniffDelimiter, TakesNoByteThatSplitsFewRecordsForTheSakeOfAQuote) {
+    EXPECT_EQ(sniffed_delimiter("k,l\n1,\t\"u\nv\"\n2,w\n3,x\n"), ',');
+}
+
+TEST(SniffDelimiter, CountsAnOpenQuoteAsOneOutOfPlace) {
+    EXPECT_EQ(sniffed_delimiter("a,b;c;d\n1,\"x;2;3\n4,y;5;6\n"), ';');
+    EXPECT_TRUE(sniff("a,b\n1,\"x\n").fit.ends_in_quotes);
+    EXPECT_FALSE(sniff("a,b\n1,\"x\"\n").fit.ends_in_quotes);
+}
+
+TEST(SniffDelimiter, LeavesOutEmptyRecords) {
+    EXPECT_EQ(sniffed_delimiter("k;l\n\n\n\n1;2\n\n\n"), ';');
+    EXPECT_EQ(sniff("k;l\n\n\n\n1;2\n\n\n").fit.empty, 5U);
+}
+
+TEST(SniffDelimiter, ReadsByTheTerminatorThatItFinds) {
+    const SniffedDialect sniffed = sniff("a,b\rc,d\n1,2,3\n4,5,6\n\n");
+    EXPECT_EQ(sniffed.fit.records, 4U);
+    EXPECT_EQ(sniffed.fit.agreeing, 3U);
+    EXPECT_EQ(sniff("a,\"b\"\r\n1,\"2\"\r\r\n").fit.misplaced_quotes, 0U);
+    EXPECT_EQ(sniff("a,\"b\"\r\n1,\"2\"\r\r\n").fit.records, 2U);
+    EXPECT_EQ(sniff("a,\"b\"\r1,\"2\"\r").fit.records, 2U);
+}
+
+DialectDoubt doubt_about(std::string_view text, std::string_view name = "in.csv") { return sniff(text, name).doubt; }
+
+TEST(SniffDoubt, SaysWhenQuotesAreUnexplained) {
+    EXPECT_EQ(doubt_about("a:\"b\":\"c\"\n1:\"2\":\"3\n\"\n"), DialectDoubt::kQuotesUnexplained);
+    EXPECT_EQ(doubt_about("a,\"b\"\n1,\"2\"\n"), DialectDoubt::kNone);
+}
+
+TEST(SniffDoubt, FindsRecordsThatEndWithoutALineBreak) {
+    using namespace std::string_view_literals;
+    EXPECT_EQ(doubt_about("k,l\0001,2\0003,4\0"sv), DialectDoubt::kNulTerminator);
+    EXPECT_EQ(doubt_about("k\x1Fl\x1E"
+                          "1\x1F"
+                          "2\n\x1E"
+                          "3\x1F"
+                          "4\x1E"sv),
+              DialectDoubt::kRecordSeparator);
+    EXPECT_EQ(doubt_about("k,l\x1F"
+                          "1,2\x1F"
+                          "3,4\x1F"sv),
+              DialectDoubt::kUnitSeparator);
+    // Data, and delimiters.
+    EXPECT_EQ(doubt_about("k,l\n1\0,2\n3\0,4\n5,6\n"sv), DialectDoubt::kNone);
+    EXPECT_EQ(doubt_about("k\x1Fl\x1Fm\n"
+                          "1\x1F"
+                          "2\x1F"
+                          "3\n"sv),
+              DialectDoubt::kNone);
+    EXPECT_EQ(doubt_about("\0\0\0k,l\n"sv), DialectDoubt::kNone);
+    EXPECT_EQ(doubt_about("k,l\n1,2\n\0\0\0\0"sv), DialectDoubt::kNone);
+}
+
+TEST(SniffDoubt, FindsJsonLines) {
+    EXPECT_EQ(doubt_about("{\"k\": 1}\n{\"k\": 2}\n"), DialectDoubt::kJsonLines);
+    EXPECT_EQ(doubt_about("\r\n { } \r\n"), DialectDoubt::kJsonLines);
+    for (const std::string_view text : {"", "{", "{\n\"k\": 1}\n", "{k},l\n", "{k}\n", "l,{\"k\": 1}\n"}) {
+        EXPECT_NE(doubt_about(text), DialectDoubt::kJsonLines) << shown(text);
+    }
+    DialectOptions wanted;
+    wanted.dialect.quote.reset();
+    EXPECT_EQ(sniff("{\"k\": 1}\n", "in.csv", wanted).doubt, DialectDoubt::kNone);
+}
+
+TEST(SniffDoubt, FindsQuotesThatBackslashesEscape) {
+    EXPECT_EQ(doubt_about("k,t\n1,\"a \\\"b\\\", c\"\n"), DialectDoubt::kEscapedQuotes);
+    EXPECT_EQ(doubt_about("t,k\n\"a\\b\\\",1\n\"c\\\",2\n"), DialectDoubt::kNone) << "backslashes that are data";
+    DialectOptions wanted;
+    wanted.dialect.escape = '\\';
+    EXPECT_EQ(sniff("k,t\n1,\"a \\\"b\\\", c\"\n", "in.csv", wanted).doubt, DialectDoubt::kNone);
+}
+
+TEST(SniffDoubt, FindsQuotesBetweenTabsThatAreData) {
+    EXPECT_EQ(doubt_about("k\tt\n1\t\"a\n2\tb\n3\t\"c\" d\n", "in.tsv"), DialectDoubt::kPlainQuotes);
+    EXPECT_EQ(doubt_about("k\tt\n1\t\"a\n2\tb\n", "in.tsv"), DialectDoubt::kPlainQuotes);
+    EXPECT_EQ(doubt_about("k\tt\n1\t\"a\nb\"\n2\tc\n", "in.tsv"), DialectDoubt::kNone);
+    EXPECT_EQ(doubt_about("k\tt\n1\t\"a\" b\n", "in.tsv"), DialectDoubt::kNone) << "the records are the same";
 }
 
 TEST(SniffDelimiter, SaysWhy) {
@@ -157,6 +247,7 @@ TEST(SniffDelimiter, SaysWhy) {
     EXPECT_EQ(fits.fit.misplaced_quotes, 0U);
     EXPECT_EQ(sniff("a;\"b\"c\n1;2\"\n").fit.misplaced_quotes, 2U);
     EXPECT_EQ(sniff("a\nb\n").delimiter_reason, DelimiterReason::kDefault);
+    EXPECT_EQ(sniff("a\n1,\t\"x\ny\"\n2\n3\n").delimiter_reason, DelimiterReason::kQuotes);
     EXPECT_EQ(sniff("a;b\n", "in.tsv").delimiter_reason, DelimiterReason::kName);
     DialectOptions wanted;
     wanted.sniff_delimiter = false;
@@ -170,6 +261,7 @@ TEST(SniffTerminator, SaysWhereTheFirstOneIs) {
                   .terminator_offset,
               4U);
     EXPECT_EQ(sniff("a\rb").terminator_offset, 1U);
+    EXPECT_EQ(sniff("a\rb\r\nc\n").terminator_offset, 3U);
     EXPECT_EQ(sniff("a,b").terminator_offset, std::nullopt);
     DialectOptions wanted;
     wanted.sniff_terminator = false;
@@ -187,6 +279,7 @@ TEST(SniffDelimiter, ReadsJsonLinesByTheFileName) {
     for (const std::string_view name : {"in.jsonl", "in.ndjson"}) {
         EXPECT_EQ(sniff("{\"k\": \"a,\"}\n", name).dialect, expected);
         EXPECT_EQ(sniff("{\"k\": 1}\n", name).delimiter_reason, DelimiterReason::kName);
+        EXPECT_EQ(sniff("{\"k\": 1}\n", name).doubt, DialectDoubt::kNone);
     }
     DialectOptions wanted;
     wanted.dialect.terminator = Terminator::kAny;
@@ -211,18 +304,39 @@ TEST(SniffDelimiter, LooksPastTheByteOrderMark) {
     EXPECT_EQ(sniffed_delimiter("\xEF\xBB\xBF\"a,x\";b\n\"c,x\";d\n"), ';');
 }
 
-TEST(SniffTerminator, TakesTheFirstOneOutsideQuotes) {
+TEST(SniffTerminator, TakesCrOnlyIfNoLfStandsOutsideQuotes) {
     EXPECT_EQ(sniffed_terminator("a\nb\rc\r"), Terminator::kLf);
-    EXPECT_EQ(sniffed_terminator("a\rb\nc\n"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("a\rb\nc\n"), Terminator::kLf);
     EXPECT_EQ(sniffed_terminator("a\r\nb\r\n"), Terminator::kLf);
     EXPECT_EQ(sniffed_terminator("a\r\r\nb\r\r\n"), Terminator::kLf);
     EXPECT_EQ(sniffed_terminator("a\r\rb\r\r"), Terminator::kCr);
     EXPECT_EQ(sniffed_terminator("\"\r\",b\nc\r"), Terminator::kLf);
-    EXPECT_EQ(sniffed_terminator("\"\n\",b\rc\n"), Terminator::kCr);
-    EXPECT_EQ(sniffed_terminator("\xEF\xBB\xBF\"\n\",b\rc\n"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("\"\n\",b\rc\r"), Terminator::kCr);
+    EXPECT_EQ(sniffed_terminator("\xEF\xBB\xBF\"\n\",b\rc\r"), Terminator::kCr);
     EXPECT_EQ(sniffed_terminator("abc\r"), Terminator::kCr);
     EXPECT_EQ(sniffed_terminator("abc"), Terminator::kLf);
     EXPECT_EQ(sniffed_terminator(""), Terminator::kLf);
+}
+
+TEST(SniffTerminator, CountsTheCrsThatEndNothing) {
+    const auto lone = [](std::string_view text, const DialectOptions& wanted = {}) {
+        const LoneReturns returns = sniff(text, "in.csv", wanted).lone_returns;
+        EXPECT_EQ(returns.first.has_value(), returns.count > 0) << shown(text);
+        return std::pair(returns.count, returns.first.value_or(0));
+    };
+    using Found = std::pair<std::size_t, std::uint64_t>;
+    EXPECT_EQ(lone("a\r\nb\r\r\nc\n"), Found(0, 0));
+    EXPECT_EQ(lone("a\rb\nc\r\rd\r\n"), Found(3, 1));
+    EXPECT_EQ(lone("a,b\n1,\r2\n\"\r\",3\n\"x\"\r,4\r"), Found(3, 6));
+    EXPECT_EQ(lone("\xEF\xBB\xBF"
+                   "a\rb\n"),
+              Found(1, 4));
+    EXPECT_EQ(lone("a\rb\r"), Found(0, 0)) << "they end records";
+    DialectOptions wanted;
+    wanted.sniff_terminator = false;
+    EXPECT_EQ(lone("a\rb\n", wanted), Found(0, 0)) << "lf was given";
+    const std::string filled = std::string(kSniffSize - 2, 'a');
+    EXPECT_EQ(lone(filled + "\n\r" + "\nb"), Found(0, 0)) << "half a CRLF";
 }
 
 TEST(SniffTerminator, LooksAtTheHeadAlone) {

@@ -73,27 +73,51 @@ enum class DelimiterReason : std::uint8_t {
     kGiven,    // the options give it
     kName,     // the ending of the file's name stands for it
     kFit,      // it fits the head best, and DelimiterFit::fields is above 1
+    kQuotes,   // no delimiter splits most of the records, and this one leaves the fewest quotes out of place
     kDefault,  // neither the options nor the data decide
 };
 
 // How a delimiter fits the head of an input.
 struct DelimiterFit {
     std::size_t records = 0;           // whole records in the head
-    std::size_t fields = 0;            // the most frequent number of fields
+    std::size_t empty = 0;             // how many of them hold nothing but line breaks
+    std::size_t header_fields = 0;     // fields of the first record that is not empty
+    std::size_t fields = 0;            // the most frequent number of fields, empty records left out
     std::size_t agreeing = 0;          // how many records have that number
     std::size_t quotes = 0;            // sections that open at field starts
     std::size_t misplaced_quotes = 0;  // inside unquoted fields, or closing ones with text right after
+    bool ends_in_quotes = false;       // the head ends inside quotes
+};
+
+// CRs outside quotes that no LF follows, where LF ends records. Readers that end a record at such a CR have other
+// records.
+struct LoneReturns {
+    std::size_t count = 0;
+    std::optional<std::uint64_t> first;  // an offset
+};
+
+// A reading of the head that seems to be better than that of the dialect. Sniffing never takes it by itself.
+enum class DialectDoubt : std::uint8_t {
+    kNone,
+    kNulTerminator,      // records seem to end with NUL, not with a line break
+    kRecordSeparator,    // the same with 0x1E
+    kUnitSeparator,      // the same with 0x1F
+    kJsonLines,          // each line seems to be a JSON object, and quotes are not plain data
+    kEscapedQuotes,      // backslashes seem to escape quotes
+    kPlainQuotes,        // quotes between tabs seem to be plain data
+    kQuotesUnexplained,  // no delimiter explains the quotes: even under the one that was sniffed some are misplaced,
+                         // and fewer than half of the records agree in a number of fields above 1
 };
 
 struct SniffedDialect {
     Dialect dialect;
-    // No delimiter explains the quotes: even under the best one some are misplaced, and fewer than half of the records
-    // agree in a number of fields above 1.
-    bool quotes_unexplained = false;
+    DialectDoubt doubt = DialectDoubt::kNone;
     DelimiterReason delimiter_reason = DelimiterReason::kGiven;
-    DelimiterFit fit;  // where delimiter_reason is kFit or kDefault
-    // The offset of the first terminator outside quotes, if the terminator was sniffed and the head holds one.
+    DelimiterFit fit;  // where delimiter_reason is neither kGiven nor kName
+    // If the terminator was sniffed: the offset of the first one outside quotes, if the head holds one, and the CRs in
+    // the head that are none.
     std::optional<std::uint64_t> terminator_offset;
+    LoneReturns lone_returns;
 };
 
 // Sniffs what `wanted` leaves open. `head` is the start of the input; only its first kSniffSize bytes are used. `name`

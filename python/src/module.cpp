@@ -123,7 +123,7 @@ nb::dict dialect_dict(const SniffedDialect& sniffed) {
     dict["quoting"] = name_in(kQuotings, dialect.quoting);
     dict["terminator"] = name_in(kTerminators, dialect.terminator);
     dict["header"] = name_in(kHeaders, dialect.header);
-    dict["quotes_unexplained"] = sniffed.quotes_unexplained;
+    dict["quotes_unexplained"] = sniffed.doubt == DialectDoubt::kQuotesUnexplained;
     return dict;
 }
 

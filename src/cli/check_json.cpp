@@ -63,6 +63,7 @@ const char* name_of(DelimiterReason reason) {
         case DelimiterReason::kGiven: return "given";
         case DelimiterReason::kName: return "name";
         case DelimiterReason::kFit: return "fit";
+        case DelimiterReason::kQuotes: return "quotes";
         case DelimiterReason::kDefault: break;
     }
     return "default";

@@ -129,6 +129,8 @@ std::string TextReport::delimiter_text() const {
     switch (report_.sniffed.delimiter_reason) {
         case DelimiterReason::kGiven: return byte + " (given)";
         case DelimiterReason::kName: return byte + " (by the file's name)";
+        case DelimiterReason::kQuotes:
+            return byte + " (sniffed: no delimiter splits most records, and this one explains the most quotes)";
         case DelimiterReason::kDefault: return byte + " (default: the data do not show it)";
         case DelimiterReason::kFit: break;
     }

@@ -17,6 +17,24 @@ std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offse
     return LineCounter(context.opened->input.blob(), context.opened->dialect.terminator).line_of(offset);
 }
 
+const char* text_of(DialectDoubt doubt) {
+    switch (doubt) {
+        case DialectDoubt::kNone: break;
+        case DialectDoubt::kNulTerminator:
+            return R"(records seem to end with NUL (\x00), which ends no record; tr '\0' '\n' makes line feeds of it)";
+        case DialectDoubt::kRecordSeparator:
+            return R"(records seem to end with \x1e, which ends no record; tr '\036' '\n' makes line feeds of it)";
+        case DialectDoubt::kUnitSeparator:
+            return R"(records seem to end with \x1f, which ends no record; tr '\037' '\n' makes line feeds of it)";
+        case DialectDoubt::kJsonLines: return "this looks like JSON Lines, not CSV; --dialect jsonl reads it";
+        case DialectDoubt::kEscapedQuotes: return R"(backslashes seem to escape quotes; see --escape '\')";
+        case DialectDoubt::kPlainQuotes: return "quotes seem to be plain data; see --no-quote";
+        case DialectDoubt::kQuotesUnexplained:
+            return "there are quotes, but no known delimiter stands before and after them; name it with --delimiter";
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 void Diagnostics::remark(const std::string& text) const {
@@ -49,6 +67,17 @@ std::string Diagnostics::describe_oversize(const Piece& piece) const {
     const std::string count = policy.records ? formatted("{} records", *policy.records) : "";
     return formatted("a run of {} records with one value, {} bytes, does not fit a piece of {}{}{} {}", piece.records,
                      piece.length, count, policy.records && policy.size ? " and " : "", size, place);
+}
+
+void Diagnostics::take(const SniffedDialect& sniffed) const {
+    if (const char* text = text_of(sniffed.doubt)) warn(text);
+    const LoneReturns& returns = sniffed.lone_returns;
+    if (returns.count == 0) return;
+    warn(
+        formatted("in the first {} KiB, {} outside quotes {} not followed by an LF, the first at byte {}; see "
+                  "--terminator",
+                  kSniffSize >> 10U, returns.count == 1 ? "1 CR" : formatted("{} CRs", returns.count),
+                  returns.count == 1 ? "is" : "are", *returns.first));
 }
 
 void Diagnostics::take(const Findings& findings) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cleave/dialect.h"
 #include "cleave/error.h"
 #include "cleave/job.h"
 #include "cleave/plan.h"
@@ -21,6 +22,9 @@ public:
     // Prints a remark or a warning about the current input. Prints nothing under --quiet.
     void remark(const std::string& text) const;
     void warn(const std::string& text) const { remark("warning: " + text); }
+
+    // Warns if the first bytes of the input speak against the dialect.
+    void take(const SniffedDialect& sniffed) const;
 
     // Notes how many records belong to the header. Throws InputError, with the place in its message, or warns.
     void take(const Findings& findings) const;

@@ -50,10 +50,7 @@ SniffedDialect settle(Context& context, Input& input) {
     if (input.accept_touch()) return settle(context, input);
     input.throw_if_changed();
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
-    if (sniffed.quotes_unexplained) {
-        Diagnostics(context).warn(
-            "there are quotes, but no known delimiter stands before and after them; name it with --delimiter");
-    }
+    Diagnostics(context).take(sniffed);
     return sniffed;
 }
 
