@@ -78,7 +78,7 @@ std::vector<OptionRow> choice_rows() {
 // The rows of the group "Output".
 std::vector<OptionRow> output_rows() {
     return {
-        {"output", 'o', "TEMPLATE", "names [{stem}.{i}{ext}]; {i:05} {n} {start} {record}", kSplit, "Output", kPath},
+        {"output", 'o', "TEMPLATE", "names [{stem}.{i}{ext}], or a folder; {i:05} {n}", kSplit, "Output", kPath},
         {"output", 'o', "FILE", "write to FILE instead of standard output", kJoin, "Output", kPath},
         {"hive", 0, nullptr, "names are COLUMN=VALUE/{stem}.{i}{ext}, without the column", kSplit, "Output"},
         {"keep-by", 0, nullptr, "with --hive: the column stays", kSplit, "Output"},
