@@ -1,6 +1,7 @@
 // Lists of columns: which columns each form means, and the place and reason of each refusal.
 #include <gtest/gtest.h>
 
+#include "base/shell_word.h"
 #include "rules.h"
 
 namespace cleave::test {
@@ -40,11 +41,11 @@ TEST(Columns, AreComparedByteForByte) {
     expect_bad_select("\"a \"", 0, "no column \"a \"");
     expect_bad_select("custmer", 0, "no column \"custmer\"; did you mean customer?", header({"id", "customer"}));
     expect_bad_select("email", 0, "; did you mean e_mail?", header({"emall", "e_mail"}));
-    expect_bad_select("email", 0, "; did you mean \"\xD0\xB5mail\"?", header({"emails", "\xD0\xB5mail"}));
-    expect_bad_select("\"e mail\"", 0, "; did you mean \"e-mail\"?", header({"id", "e-mail"}));
+    expect_bad_select("email", 0, "; did you mean --select '\"\xD0\xB5mail\"'?", header({"emails", "\xD0\xB5mail"}));
+    expect_bad_select("\"e mail\"", 0, "; did you mean --select '\"e-mail\"'?", header({"id", "e-mail"}));
     expect_bad_select("totl (EUR)", 5, "expected", header({"total (EUR)"}));
-    expect_bad_select("\"totl (EUR)\"", 0, "; did you mean \"total (EUR)\"?", header({"total (EUR)"}));
-    expect_bad_select("\"\"", 0, R"(no column ""; did you mean " "?)", header({" ", "b"}));
+    expect_bad_select("\"totl (EUR)\"", 0, "; did you mean --select '\"total (EUR)\"'?", header({"total (EUR)"}));
+    expect_bad_select("\"\"", 0, R"(no column ""; did you mean --select '" "'?)", header({" ", "b"}));
     expect_bad_select("a", 0, "the input is empty", no_header(0));
     expect_bad_select("a", 0, "no header", no_header(2));
     expect_bad_select("a*", 0, "no header", no_header(2));
@@ -62,7 +63,7 @@ TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
             EXPECT_EQ(error.what(), message);
         }
     };
-    const std::string hint = "; check --columns lists those of the first record";
+    const std::string hint = "; cleave check --columns lists those of the first record";
     expect_message("custmer", "there is no column \"custmer\"" + hint);
     expect_message("ANN", "there is no column \"ANN\"; did you mean Ann?");
     expect_message("\"a n n\"", "there is no column \"a n n\"; did you mean Ann?");
@@ -98,14 +99,34 @@ TEST(Columns, AreNumbers) {
 TEST(Columns, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
     InputColumns columns = letters();
     columns.is_delimiter_given = false;
-    expect_bad_select("a,#1", 2, "needs -d", columns);
+    expect_bad_select("a,#1", 2, "needs -d BYTE: under", columns);
     expect_bad_rule("#1: null", 0, "needs -d", columns);
     expect_bad_rule("a: null if #1 = x", 11, "needs -d", columns);
     EXPECT_EQ(selected("a-c", columns), Columns({0, 1, 2}));
     columns.is_delimiter_given = true;
     columns.is_header_given = false;
-    expect_bad_select("#1-#2", 0, "needs -H or --header", columns);
+    expect_bad_select("#1-#2", 0, "needs -H or --header repeat", columns);
     EXPECT_EQ(selected("*,a", columns), Columns({1, 2, 3, 4, 0}));
+    columns.is_delimiter_given = false;
+    expect_bad_select("#1-#2", 0, "needs -d BYTE, and -H or --header repeat: under", columns);
+}
+
+// In an option, a correction is the whole option as a shell takes it; in a file, what to write there.
+TEST(Columns, AreProposedAsTheyMustBeTyped) {
+    const InputColumns columns = header({"id", "they're", "a b", "two\nlines"});
+    expect_bad_select("id,theyre", 3, R"(; did you mean --select 'id,they'\''re'?)", columns);
+    expect_bad_select("!\"a_b\"", 0, R"(; did you mean --select '!"a b"'?)", columns);
+    expect_bad_select("two_lines", 0, R"(; did you mean --select $'"two\x0alines"'?)", columns);
+    expect_bad_rule("id,theyre: null", 3, R"(; did you mean --redact 'id,they'\''re: null'?)", columns);
+    RuleRequest in_file;
+    in_file.rules.push_back({"a_b: null", "r:1"});
+    expect_error(in_file, columns, in_file.rules.front(), 0, R"(; did you mean "a b"?)");
+    EXPECT_EQ(shell_word("a/b_c.d:e,f=g@h%i+j-k"), "a/b_c.d:e,f=g@h%i+j-k");
+    EXPECT_EQ(shell_word(""), "''");
+    EXPECT_EQ(shell_word("~"), "'~'");
+    EXPECT_EQ(shell_word("caf\xC3\xA9"), "'caf\xC3\xA9'");
+    EXPECT_EQ(shell_word("x\\'\x7F"), R"($'x\\\'\x7f')");
+    EXPECT_EQ(shell_word("\xC2\x9B\xC2\xA0"), "$'\\xc2\\x9b\xC2\xA0'") << "a control character of the second block";
 }
 
 TEST(Columns, AreRanges) {
@@ -132,7 +153,7 @@ TEST(Columns, OfOneNameAreToldApart) {
     EXPECT_EQ(selected("x[1]", twice), Columns({1}));
     EXPECT_EQ(selected("n*", twice), Columns({0, 2})) << "a glob is all of them";
     EXPECT_EQ(selected("x[1]", header({"x[1]"})), Columns({0}));
-    expect_bad_select("x,n", 2, R"(2 columns "n": write "n"[1] to "n"[2])", twice);
+    expect_bad_select("x,n", 2, R"(2 columns "n", numbered from 1; for the first, write --select 'x,"n"[1]')", twice);
     expect_bad_select("\"n\"", 0, "2 columns \"n\"", twice);
     expect_bad_select("n[3]", 0, "there are 2 columns \"n\"", twice);
     expect_bad_select("x[2]", 0, "there is 1 column \"x\"", twice);

@@ -276,7 +276,10 @@ TEST(Together, RefusesColumnsThatAreNotThere) {
         EXPECT_THROW(plan(text, wrong), RuleError) << wrong;
     }
     EXPECT_THROW(plan(text, "a[2]", HeaderMode::kNone), RuleError);
-    EXPECT_THROW(plan("", "#1"), RuleError);
+    EXPECT_EQ(plan("", "#1"), 0U) << "no columns, and no records";
+    EXPECT_EQ(plan("\n", "x"), 1U) << "an empty header, and no records";
+    EXPECT_THROW(plan("", "#1 #2"), RuleError);
+    EXPECT_THROW(plan("\n\n", "x"), RuleError) << "an empty record below an empty header";
     try {
         plan("\n\na,\"b\"c\n1,2\n", "a");
         ADD_FAILURE() << "the header was read";

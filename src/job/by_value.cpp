@@ -53,12 +53,12 @@ ByValue::ByValue(Input& input, const Dialect& dialect, const Policy& policy, con
         found(index->findings());
         columns = key_columns_of(*index, policy);
     }
-    if (policy.by->drops_columns) {
+    if (policy.by->drops_columns && !columns.empty()) {
         plan_shortened(*index, policy, columns);
     } else {
         plan_.emplace(*index, policy, columns);
     }
-    if (staging == nullptr || policy.by->drops_columns || policy.header == HeaderMode::kNone) return;
+    if (staging == nullptr || shortened_ || policy.header == HeaderMode::kNone) return;
     if (plan_->header_size() != staging->header_size()) throw std::logic_error("stage: the header was read otherwise");
 }
 
@@ -84,7 +84,7 @@ void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, con
 
 NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const {
     std::vector<std::string> values;
-    if (namer.has_value()) {
+    if (namer.has_value() && !pieces.empty()) {
         const auto value = [&](std::size_t key, std::size_t column) { return plan_->value(key, column); };
         values = value_names(plan_->key_count(), value, {hive, plan_->columns()});
     }

@@ -20,8 +20,11 @@ FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
 }
 
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
-    if (index.findings().header_records == 0) return {};
+    const Findings& findings = index.findings();
+    if (findings.header_records == 0) return {};
     const FirstRecord record = first_record_of(index, locator);
+    const bool is_empty = std::ranges::all_of(record.bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
+    if (has_header && is_empty && findings.records == findings.header_records) return {};
     try {
         return input_columns(record.bytes, index.dialect(), has_header);
     } catch (const InputError& error) {

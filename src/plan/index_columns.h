@@ -20,7 +20,8 @@ struct FirstRecord {
 // InputChangedError.
 FirstRecord first_record_of(const RecordIndex& index, Locator& locator);
 
-// By that record. Throws InputError also where it is malformed.
+// By that record. No columns for an input without bytes, or whose only record is an empty one where the header belongs.
+// Throws InputError also where the record is malformed.
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header);
 
 }  // namespace cleave

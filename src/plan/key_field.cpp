@@ -6,6 +6,17 @@
 #include "stage/column_list.h"
 
 namespace cleave {
+namespace {
+
+// A name of a column shows that the first record is the header, as in resolve.cpp. Until then its cells are values.
+ColumnFinder finder_for(const std::vector<ColumnSyntax>& list, const InputColumns& columns) {
+    const bool is_vouched_for = columns.is_header_given || std::ranges::any_of(list, [&](const ColumnSyntax& item) {
+                                    return is_name_of_column(item, columns);
+                                });
+    return ColumnFinder(columns, is_vouched_for ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden);
+}
+
+}  // namespace
 
 KeyColumn find_key_column(const Together& together, InputColumns columns) {
     columns.is_delimiter_given = together.is_delimiter_given;
@@ -13,7 +24,8 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
     RuleScanner scanner(together.column);
     const ColumnSyntax syntax = parse_column(scanner);
     if (!scanner.at_end()) scanner.expected("the end after a column");
-    const ColumnFinder finder(columns);
+    if (columns.count == 0) return {};
+    const ColumnFinder finder = finder_for({syntax}, columns);
     const std::size_t number = finder.one(syntax, together.column);
     return {number, finder.name_of(number), ""};
 }
@@ -22,17 +34,21 @@ std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns) {
     columns.is_delimiter_given = by.is_delimiter_given;
     columns.is_header_given = by.is_header_given;
     RuleScanner scanner(by.columns);
-    const ColumnFinder finder(columns);
-    std::vector<KeyColumn> found;
+    std::vector<ColumnSyntax> list;
     do {
-        const ColumnSyntax syntax = parse_column(scanner);
+        list.push_back(parse_column(scanner));
+    } while (scanner.accept(","));
+    if (!scanner.at_end()) scanner.expected("',' or the end after a column");
+    std::vector<KeyColumn> found;
+    if (columns.count == 0) return found;
+    const ColumnFinder finder = finder_for(list, columns);
+    for (const ColumnSyntax& syntax : list) {
         const std::size_t number = finder.one(syntax, by.columns);
         if (std::ranges::find(found, number, &KeyColumn::number) != found.end()) {
             scanner.fail("the column " + finder.name_of(number) + " is named twice", syntax.place);
         }
         found.push_back({number, finder.name_of(number), columns.names.empty() ? "" : columns.names[number]});
-    } while (scanner.accept(","));
-    if (!scanner.at_end()) scanner.expected("',' or the end after a column");
+    }
     return found;
 }
 

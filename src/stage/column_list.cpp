@@ -22,6 +22,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/shell_word.h"
 #include "base/suggest.h"
 #include "stage/similar_names.h"
 
@@ -154,6 +155,15 @@ struct ColumnFinder::Lookup {
         throw RuleError(reason, source.origin, source.text, place);
     }
 
+    // How to write `right` where the user wrote `wrong`. If a shell would take `right` apart, that is the whole option.
+    std::string correction(std::string_view wrong, const std::string& right) const {
+        const std::size_t at = source.text.find(wrong, place);
+        const bool is_option = source.origin.starts_with("--");
+        if (!is_option || shell_word(right) == right || at == std::string::npos) return right;
+        std::string text = source.text;
+        return source.origin + " " + shell_word(text.replace(at, wrong.size(), right));
+    }
+
     bool has(std::string_view name) const { return finder.by_name_.contains(name); }
 
     // Whether a word can be read as one column, rightly or not.
@@ -162,16 +172,17 @@ struct ColumnFinder::Lookup {
         return has(word) || (parts && has(parts->name));
     }
 
-    [[noreturn]] void fail_missing(std::string_view name) const {
+    // `name` was written as `written`.
+    [[noreturn]] void fail_missing(std::string_view name, std::string_view written) const {
         const InputColumns& columns = finder.columns_;
         if (columns.count == 0) fail("there is no column " + in_quotes(name) + ": the input is empty");
         if (columns.names.empty()) fail("the input has no header, so its columns are #1, #2 and so on");
         const std::string* const meant = meant_by(name);
         std::string hint;
         if (meant != nullptr) {
-            hint = "; did you mean " + as_typed(*meant) + "?";
+            hint = "; did you mean " + correction(written, as_typed(*meant)) + "?";
         } else if (finder.names_ == Names::kHidden) {
-            hint = "; check --columns lists those of the first record";
+            hint = "; cleave check --columns lists those of the first record";
         }
         fail("there is no column " + in_quotes(name) + hint);
     }
@@ -190,15 +201,15 @@ struct ColumnFinder::Lookup {
         return finder.names_ == Names::kShown ? nearest_name(name, names) : nullptr;
     }
 
-    // `nth` is 0 if it was not said.
-    std::size_t named(std::string_view name, std::uint64_t nth) const {
+    // `name` was written as `written`, without its number. `nth` is 0 if it was not said.
+    std::size_t named(std::string_view name, std::uint64_t nth, std::string_view written) const {
         const auto found = finder.by_name_.find(name);
-        if (found == finder.by_name_.end()) fail_missing(name);
+        if (found == finder.by_name_.end()) fail_missing(name, written);
         const std::vector<std::size_t>& same = found->second;
         if (nth == 0 && same.size() > 1) {
             const std::string quoted = in_quotes(name);
-            fail("there are " + std::to_string(same.size()) + " columns " + quoted + ": write " + quoted + "[1] to " +
-                 quoted + "[" + std::to_string(same.size()) + "]");
+            fail("there are " + std::to_string(same.size()) + " columns " + quoted +
+                 ", numbered from 1; for the first, write " + correction(written, quoted + "[1]"));
         }
         if (nth > same.size()) {
             fail("there " + (same.size() == 1 ? "is 1 column " : "are " + std::to_string(same.size()) + " columns ") +
@@ -210,11 +221,13 @@ struct ColumnFinder::Lookup {
     // A word that is one column.
     std::size_t column(std::string_view word) const {
         const auto parts = numbered(word);
-        if (!parts || !has(parts->name)) return named(word, 0);
-        if (has(word))
-            fail(in_quotes(word) + " is a column, and also a number of the columns " + in_quotes(parts->name));
+        if (!parts || !has(parts->name)) return named(word, 0, word);
+        if (has(word)) {
+            fail(in_quotes(word) + " is a column, and also a number of the columns " + in_quotes(parts->name) +
+                 "; for the column, write " + correction(word, in_quotes(word)));
+        }
         if (parts->nth == 0) fail("columns of one name are counted from 1");
-        return named(parts->name, parts->nth);
+        return named(parts->name, parts->nth, word);
     }
 
     std::vector<std::size_t> word(std::string_view text) const {
@@ -226,7 +239,8 @@ struct ColumnFinder::Lookup {
         }
         if (dash == kNone) return {column(text)};
         if (is_column(text)) {
-            fail(in_quotes(text) + " is a column and also a range: for the column, write it in quotes");
+            fail(in_quotes(text) + " is a column and also a range; for the column, write " +
+                 correction(text, in_quotes(text)));
         }
         return range(column(text.substr(0, dash)), column(text.substr(dash + 1)));
     }
@@ -240,10 +254,12 @@ struct ColumnFinder::Lookup {
 
     std::vector<std::size_t> numbers(std::uint64_t first, std::uint64_t last) const {
         const InputColumns& columns = finder.columns_;
+        const std::string header = columns.is_header_given ? "" : "-H or --header repeat";
         if (!columns.is_delimiter_given) {
-            fail("a column by number needs -d: under a guessed delimiter, numbers may mean other columns");
+            fail("a column by number needs -d BYTE" + (header.empty() ? "" : ", and " + header) +
+                 ": under a guessed delimiter, numbers may mean other columns");
         }
-        if (!columns.is_header_given) fail("a column by number needs -H or --header");
+        if (!header.empty()) fail("a column by number needs " + header);
         if (first == 0 || last == 0) fail("columns are numbered from 1");
         if (std::max(first, last) > columns.count) {
             fail("there is no column #" + std::to_string(std::max(first, last)) + ": the input has " +
@@ -258,7 +274,7 @@ struct ColumnFinder::Lookup {
         for (std::size_t i = 0; i < names.size(); ++i) {
             if (matches(text, names[i])) columns.push_back(i);
         }
-        if (columns.empty() && names.empty()) fail_missing(text);
+        if (columns.empty() && names.empty()) fail_missing(text, text);
         if (columns.empty()) fail("no column matches " + std::string(text));
         return columns;
     }
@@ -273,7 +289,7 @@ std::vector<std::size_t> ColumnFinder::columns_of(const ColumnSyntax& item, cons
     const Lookup lookup{*this, source, item.place};
     switch (item.kind) {
         case ColumnSyntax::Kind::kWord: return lookup.word(item.text);
-        case ColumnSyntax::Kind::kQuoted: return {lookup.named(item.text, item.nth)};
+        case ColumnSyntax::Kind::kQuoted: return {lookup.named(item.text, item.nth, in_quotes(item.text))};
         case ColumnSyntax::Kind::kNumber: return lookup.numbers(item.first, item.last);
         case ColumnSyntax::Kind::kGlob: return lookup.glob(item.text);
         case ColumnSyntax::Kind::kRest: break;

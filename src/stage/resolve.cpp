@@ -159,8 +159,8 @@ private:
     void check_header() const {
         if (is_vouched_for_) return;
         const std::string reason =
-            "the first record may be no header, and would stay as it is: this needs -H or --header, or the name of one "
-            "of the columns";
+            "the first record may be no header, and would stay as it is: this needs -H or --header repeat, or the "
+            "name of one of the columns";
         for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
             const Rule& rule = rules_.rules[i];
             if (!std::holds_alternative<Keep>(rule.operation)) fail(reason, rule.source, places_[i].columns);
