@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cleave/compression.h"
 
@@ -22,6 +23,8 @@ struct PieceResult {
     std::uint64_t size = 0;               // plain bytes, header included
     std::optional<std::uint64_t> stored;  // bytes of the file, if the piece is compressed
     std::optional<std::uint32_t> crc32c;  // of the piece before compression, header included, under `checksum`
+    // Of a piece by value, the value in each column of Policy::by; none for buckets.
+    std::vector<std::string> values = {};
 };
 
 struct OutputOptions {

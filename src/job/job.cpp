@@ -214,8 +214,10 @@ private:
         for (std::size_t i = 0; i < pieces_.size(); ++i) {
             const Piece& piece = pieces_[i];
             const std::uint64_t header_size = header_size_in(policy_.header, piece.number, report_.header_size);
-            plan.add(piece, PieceFile{names_in_manifest_.of(paths[i]), {header_size + piece.length, {}, {}}},
-                     by_value_ ? by_value_->plan().values_of(piece.number) : std::vector<std::string>());
+            PieceResult result;
+            result.size = header_size + piece.length;
+            if (by_value_) result.values = by_value_->plan().values_of(piece.number);
+            plan.add(piece, PieceFile{names_in_manifest_.of(paths[i]), std::move(result)});
         }
         check_resumed(output_.manifest, plan.text(facts()));
     }

@@ -29,10 +29,8 @@ void PieceReports::tell(Finished finished) {
     written_ += piece.length;
     file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
     if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
-    if (!job_.output.manifest.empty()) {
-        manifest_.add(piece, PieceFile{names_.of(file.name), file.result},
-                      values_of_ ? values_of_(piece.number) : std::vector<std::string>());
-    }
+    if (values_of_) file.result.values = values_of_(piece.number);
+    if (!job_.output.manifest.empty()) manifest_.add(piece, PieceFile{names_.of(file.name), file.result});
     older_.take_out(file.name);
     observer_.finished(piece, file.name, file.result);
 }

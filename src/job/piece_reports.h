@@ -27,7 +27,7 @@ public:
     // after the header. To be called before the first finished().
     void set_starts_follow() { starts_follow_ = true; }
 
-    // From here on the manifest has the values of each piece, by its number. To be called before the first finished().
+    // From here on PieceResult::values are set, by the number of the piece. To be called before the first finished().
     using ValuesOf = std::function<std::vector<std::string>(std::uint64_t number)>;
     void set_values(ValuesOf values_of) { values_of_ = std::move(values_of); }
 
@@ -44,7 +44,7 @@ public:
     // In piece order.
     void cut(const Piece& piece);
     // A piece is held back until those before it are finished. Counts it in report.pieces and the meter, and sets
-    // PieceResult::size.
+    // PieceResult::size and values.
     void finished(const Piece& piece, std::string path, const PieceResult& result);
 
     // Bytes of the bodies of the pieces so far. When all pieces are finished.

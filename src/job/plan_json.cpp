@@ -43,6 +43,7 @@ std::string hexadecimal(std::uint32_t number) {
 void add_result(Json& json, const PieceResult& result) {
     if (result.stored) json["stored"] = *result.stored;
     if (result.crc32c) json["crc32c"] = hexadecimal(*result.crc32c);
+    if (!result.values.empty()) json["values"] = result.values;
 }
 
 }  // namespace
@@ -57,11 +58,9 @@ InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode heade
     return facts;
 }
 
-void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file, const std::vector<std::string>& values) {
+void PlanJson::add(const Piece& piece, const std::optional<PieceFile>& file) {
     if (!pieces_.empty()) pieces_ += ',';
-    Json json = piece_json(piece, file);
-    if (!values.empty()) json["values"] = values;
-    pieces_ += json.text();
+    pieces_ += piece_json(piece, file).text();
 }
 
 std::string PlanJson::start_text(const InputFacts& facts) {

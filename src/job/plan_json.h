@@ -39,9 +39,7 @@ struct PieceFile {
 // piece.
 class PlanJson {
 public:
-    // `values` are those of a piece by value, one for each column.
-    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt,
-             const std::vector<std::string>& values = {});
+    void add(const Piece& piece, const std::optional<PieceFile>& file = std::nullopt);
 
     // All of it, on one line, with a line feed: start_text(), the pieces with commas between them, kEnd.
     std::string text(const InputFacts& facts) const;
