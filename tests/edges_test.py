@@ -47,13 +47,15 @@ VERBS = {   # name: words, whether rules apply, whether a column is named
     "split --together": (["split", "-n", "2", "--together", "a"], True, True),
     "cat": (["cat"], True, False),
     "cat -n": (["cat", "-n", "1/2"], True, False),
+    "cat -r": (["cat", "-r", "1-1"], True, False),
+    "sample": (["sample", "-k", "9", "--seed", "1"], True, False),
     "check": (["check"], True, False),
     "index": (["index"], False, False),
     "join": (["join", "-o", "joined"], False, False),
 }
 NAMELESS = ("empty", "mark", "line feeds")                # have no column a
 ODD = ("a field missing", "an open quote")
-NEEDS_ALL = ("split -n", "split --together", "cat -n")    # of a stream: they copy it
+NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # of a stream: they copy it
 
 
 def expected(verb, name, way, rules):
@@ -70,7 +72,7 @@ def expected(verb, name, way, rules):
         if names_column and (name in NAMELESS or rules == "selected"):
             return 2    # there is none, or it is left out
         if name in ODD:
-            return 0 if verb == "cat -n" else 3   # the odd record is in the other piece
+            return 0 if verb in ("cat -n", "cat -r") else 3   # the odd record is in the other part
         return 0
     if names_column and name == "line feeds":
         return 2    # there is a record, and no column

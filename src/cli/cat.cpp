@@ -1,19 +1,16 @@
 // cleave cat: all records or one piece to standard output, as they are or changed by rules.
 #include <unistd.h>
 
-#include <optional>
+#include <algorithm>
 
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/planned.h"
 #include "cli/range_printer.h"
 #include "cli/session.h"
+#include "cli/staged_output.h"
 #include "cli/verbs.h"
 #include "io/copy.h"
-#include "job/record_lane.h"
-#include "job/stage_report.h"
-#include "job/staging.h"
-#include "write/lone_file.h"
 
 namespace cleave::cli {
 namespace {
@@ -36,24 +33,33 @@ void print_piece(Context& context, OpenInput& opened) {
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
 }
 
-// -r: records of the body, and the header. Of a header that goes first, the first record decides.
+// -r: the records of the body that were asked for, from the first one to the one behind the last.
+struct RunBounds {
+    Boundary begin;
+    Boundary end;
+};
+
+RunBounds find_run(const RecordIndex& index, const RecordRange& wanted, std::uint64_t header_records) {
+    Locator locator(index);
+    const std::uint64_t records = index.findings().records - header_records;
+    const RunBounds run{locator.start_of(header_records + std::min(wanted.first - 1, records)),
+                        locator.start_of(header_records + std::min(wanted.last, records))};
+    if (run.end.offset < run.begin.offset) throw InputChangedError();
+    return run;
+}
+
+// -r, and the header. Of a header that goes first, the first record decides.
 void print_range(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
     const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
     Diagnostics(context).take(index.findings());
-    Locator locator(index);
-    const std::uint64_t header_records = context.header_records;
-    const std::uint64_t records = index.findings().records - header_records;
-    const RecordRange range{std::min(arguments.range->first - 1, records), std::min(arguments.range->last, records)};
-    const std::uint64_t header_size = locator.start_of(header_records).offset;
-    const std::uint64_t begin = locator.start_of(header_records + range.first).offset;
-    const std::uint64_t end = locator.start_of(header_records + range.last).offset;
-    if (end < begin) throw InputChangedError();
+    const RunBounds run = find_run(index, *arguments.range, context.header_records);
+    const std::uint64_t header_size = Locator(index).start_of(context.header_records).offset;
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
     RangePrinter printer(opened.input);
     printer.print({0, header_size_in(arguments.policy.header, arguments.range->first, header_size)});
-    printer.print({begin, end - begin});
+    printer.print({run.begin.offset, run.end.offset - run.begin.offset});
     printer.flush();
     rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
 }
@@ -104,37 +110,31 @@ void print_all(Context& context, OpenInput& opened) {
     input.throw_if_changed();
 }
 
+// -r under rules.
+void print_staged_range(const Context& context, StagedOutput& output, const Staging::Write& write) {
+    const Arguments& arguments = context.arguments;
+    Staging& staging = output.staging();
+    const RunBounds run = find_run(staging.index(), *arguments.range, context.header_records);
+    const bool has_header = header_size_in(arguments.policy.header, arguments.range->first, staging.header_size()) > 0;
+    if (has_header) staging.write_header(write);
+    staging.write_run({run.begin.offset, run.end.offset - run.begin.offset}, run.begin.record,
+                      arguments.execution.threads, write);
+}
+
 // Through the rules. Also where they change nothing: whoever names columns is told of a record that has others.
 void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
-    Input& input = opened.input;
-    if (arguments.cat_piece != 0 && input.is_stream()) {
-        if (!arguments.stage.may_spool && !input.peek(1).empty()) throw SpoolError();
-        spool(context, opened);
-    }
-    Staging staging(input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
-    context.header_records = staging.header_records();
-    Diagnostics(context).take(staging.stage());
-    const std::string& report_path = arguments.output.report;
-    std::optional<LoneFile> report;
-    if (!report_path.empty()) report.emplace(report_path, input);
-    std::uint64_t size = 0;
-    const auto write = [&](std::span<const std::uint8_t> bytes) {
-        size += bytes.size();
-        write_all(STDOUT_FILENO, bytes, kTarget, input.cancellation());
-    };
-    if (arguments.cat_piece != 0) {
-        staging.write_one(arguments.cat_piece, write);
+    if (arguments.cat_piece != 0 || arguments.range) spool_staged(context, opened);
+    StagedOutput output(context, opened);
+    const auto write = [&](std::span<const std::uint8_t> bytes) { output.write(bytes); };
+    if (arguments.range) {
+        print_staged_range(context, output, write);
+    } else if (arguments.cat_piece != 0) {
+        output.staging().write_one(arguments.cat_piece, write);
     } else {
-        staging.write_all(write);
+        output.staging().write_all(write);
     }
-    input.throw_if_changed();
-    if (report) {
-        InputFacts facts = facts_of(input, opened.dialect, arguments.policy.header);
-        facts.size = size;
-        report->publish(stage_report(staging.stage(), staging.counts(), facts, 1));
-        report->commit();
-    }
+    output.finish();
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ int status_of(const DeviceUnavailable& error) {
 
 std::string describe(const Context& context, const SpoolError& error) {
     const Policy& policy = context.arguments.policy;
-    const bool is_only_way = policy.together || policy.by;
+    const bool is_only_way = policy.together || policy.by || context.arguments.verb != Verb::kSplit;
     return formatted("{}; {}allow it by --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
 }
 

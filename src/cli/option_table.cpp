@@ -26,7 +26,7 @@ constexpr unsigned kIndex = bit(Verb::kIndex);
 constexpr unsigned kSample = bit(Verb::kSample);
 constexpr unsigned kPlans = kSplit | kOffsets;
 constexpr unsigned kPieces = kPlans | kCat;
-constexpr unsigned kStaged = kSplit | kCat | kCheck;
+constexpr unsigned kStaged = kSplit | kCat | kSample | kCheck;
 constexpr unsigned kReports = kAll & ~kPieces & ~kSample;
 constexpr unsigned kIndexed = kPieces | kCount | kSample;  // that can use an index
 
@@ -124,8 +124,10 @@ std::vector<OptionRow> record_rows() {
          choice_names(kForbidden)},
         {"report", 0, "FILE", "JSON: what each rule did", kStaged, "Records", kPath},
         {"max-record", 0, "SIZE", "an error if a record is larger [16M]", kStaged, "Records"},
-        {"spool", 0, "HOW", "lets -n copy a stream, as it is, to a file: {choices}", kSplit | kCat, "Records",
+        {"spool", 0, "HOW", "lets -n copy a stream, as it is, to a file: {choices}", kSplit, "Records",
          choice_names(kSpools)},
+        {"spool", 0, "HOW", "lets -n, -r copy a stream to a file: {choices}", kCat, "Records", choice_names(kSpools)},
+        {"spool", 0, "HOW", "lets a stream be copied to a file: {choices}", kSample, "Records", choice_names(kSpools)},
         {"columns", 0, nullptr, "print number and name of each column", kCheck, "Records"},
         {"rules-template", 0, nullptr, "print a file of rules to start from", kCheck, "Records"},
     };

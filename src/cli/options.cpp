@@ -204,7 +204,6 @@ void take_range(const Given& given, Arguments& arguments) {
     const std::string* const range = given.text("range");
     if (range == nullptr) return;
     given.refuse_both("range", "pieces");
-    if (!arguments.stage.options.is_empty()) throw UsageError("-r cannot be combined with rules");
     arguments.range = parse_range(given.spelling("range"), *range);
 }
 

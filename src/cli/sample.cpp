@@ -6,6 +6,7 @@
 #include "cli/formatted.h"
 #include "cli/range_printer.h"
 #include "cli/session.h"
+#include "cli/staged_output.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -16,39 +17,62 @@ std::uint64_t draw_seed() {
     return random_seed() >> kUnused;
 }
 
+// Calls take(begin, end) with the bounds of each record that is drawn, in the order of the input.
+template <class Take>
+void draw(Context& context, const RecordIndex& index, const Take& take) {
+    const Arguments& arguments = context.arguments;
+    const std::uint64_t header_records = context.header_records;
+    const std::uint64_t seed = arguments.seed ? *arguments.seed : draw_seed();
+    if (!arguments.seed) Diagnostics(context).remark(formatted("--seed {} draws the same records again", seed));
+    Locator locator(index);
+    Sample sample(index.findings().records - header_records, arguments.sample_size, seed);
+    for (auto number = sample.next(); number; number = sample.next()) {
+        const Boundary begin = locator.start_of(header_records + *number);
+        const Boundary end = locator.start_of(begin.record + 1);
+        if (end.offset <= begin.offset) throw InputChangedError();
+        take(begin, end);
+    }
+}
+
 void print_sample(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
     const Input& input = opened.input;
     const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
-    const Diagnostics diagnostics(context);
-    diagnostics.take(index.findings());
-    const std::uint64_t header_records = context.header_records;
-    const std::uint64_t population = index.findings().records - header_records;
-    const std::uint64_t seed = arguments.seed ? *arguments.seed : draw_seed();
-    if (!arguments.seed) diagnostics.remark(formatted("--seed {} draws the same records again", seed));
-
+    Diagnostics(context).take(index.findings());
     RangePrinter printer(input);
-    Locator locator(index);
-    if (arguments.policy.header == HeaderMode::kRepeat || arguments.policy.header == HeaderMode::kFirst) {
-        printer.print({0, locator.start_of(header_records).offset});
-    }
-    Sample sample(population, arguments.sample_size, seed);
-    for (auto number = sample.next(); number; number = sample.next()) {
-        const Boundary begin = locator.start_of(header_records + *number);
-        const Boundary end = locator.start_of(begin.record + 1);
-        if (end.offset <= begin.offset) throw InputChangedError();
+    printer.print(
+        {0, header_size_in(arguments.policy.header, 1, Locator(index).start_of(context.header_records).offset)});
+    draw(context, index, [&](const Boundary& begin, const Boundary& end) {
         printer.print({begin.offset, end.offset - begin.offset});
-    }
+    });
     printer.flush();
     rescan_if_touched(input, index, opened.dialect, arguments.execution);
+}
+
+// Through the rules. They read the records that are drawn, and no others.
+void print_staged(Context& context, OpenInput& opened) {
+    spool_staged(context, opened);
+    StagedOutput output(context, opened);
+    Staging& staging = output.staging();
+    const auto write = [&](std::span<const std::uint8_t> bytes) { output.write(bytes); };
+    if (header_size_in(context.arguments.policy.header, 1, staging.header_size()) > 0) staging.write_header(write);
+    draw(context, staging.index(), [&](const Boundary& begin, const Boundary& end) {
+        staging.write_record({begin.offset, end.offset - begin.offset}, begin.record, write);
+    });
+    output.finish();
 }
 
 }  // namespace
 
 void run_sample(Context& context) {
-    with_input(context, context.arguments.inputs.front(), nullptr,
-               [&](OpenInput& opened) { print_sample(context, opened); });
+    with_input(context, context.arguments.inputs.front(), nullptr, [&](OpenInput& opened) {
+        if (context.arguments.stage.options.is_empty()) {
+            print_sample(context, opened);
+        } else {
+            print_staged(context, opened);
+        }
+    });
 }
 
 }  // namespace cleave::cli

@@ -9,6 +9,7 @@
 #include "cli/choices.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "cli/option_table.h"
 #include "cli/values.h"
 #include "io/fd.h"
 
@@ -75,8 +76,9 @@ void take_device(const Given& given, Arguments& arguments) {
 
 // On standard output the report stands alone.
 void refuse_report_on_stdout(const Given& given, const Arguments& arguments) {
-    if (arguments.verb == Verb::kCat) {
-        throw UsageError("--report - cannot be combined with cat, which writes the records to standard output");
+    if (arguments.verb == Verb::kCat || arguments.verb == Verb::kSample) {
+        throw UsageError(formatted("--report - cannot be combined with {}, which writes the records to standard output",
+                                   verb_name(arguments.verb)));
     }
     if (arguments.verb == Verb::kCheck) {
         throw UsageError(

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/ordered.h"
+#include "base/too_long.h"
 #include "io/read_ahead.h"
 #include "job/measuring_cutter.h"
 #include "job/record_blocks.h"
@@ -91,7 +92,8 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
       execution_(execution),
       kernel_(checked_kernel(execution)),
       memory_(MemoryManager::or_default(execution.memory)),
-      check_(input, BatchCheck::Reads::kMapping) {
+      check_(input, BatchCheck::Reads::kMapping),
+      lone_(memory_) {
     const Borrowed worker(*this);
     worker->append(head.prefix());
     if (head.has_header && !head.record().empty()) {
@@ -426,6 +428,27 @@ void RecordLane::write_all(const Take& take) {
 
 void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take) {
     pass_over(range, record, threads, {&take, nullptr}, nullptr);
+}
+
+// Its place comes from an index. Where no record ends before it, or with it, the bytes are others since.
+void RecordLane::write_record(BlobRange range, std::uint64_t record, const Take& take) {
+    if (range.size > stage_.max_record()) throw_too_long(stage_.max_record(), {range.offset, record});
+    const Borrowed worker(*this);
+    worker->clear();
+    const std::size_t before = range.offset == body().offset ? 0 : 1;
+    const auto read = lone_.read(input_.blob(), range.offset - before, static_cast<std::size_t>(range.size) + before);
+    const auto bytes = read.subspan(before);
+    const RecordBlock block = worker->read(bytes, {range.offset, record}, true);
+    const bool is_last = range.offset + range.size == input_.blob().size();
+    const bool begins = before == 0 || read.front() == '\n' || read.front() == '\r';
+    const bool ends = is_last || (block.record_count() > 0 && block.ends.back() < bytes.size());
+    if (!begins || !ends || block.record_count() != 1) throw InputChangedError();
+    worker->write(block);
+    check_.compare(range.offset - before, read);
+    input_.throw_if_changed();
+    take(worker->written(), worker->starts());
+    const std::scoped_lock lock(mutex_);
+    counts_ += worker->counts();
 }
 
 std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key) {

@@ -18,6 +18,7 @@
 #include "job/device_lane.h"
 #include "job/input_head.h"
 #include "job/measuring_cutter.h"
+#include "scan/private_bytes.h"
 #include "scan/record_runs.h"
 
 namespace cleave {
@@ -41,6 +42,9 @@ public:
     void write_all(const Take& take);
     // Passes on the records of a range of a blob, which begins and ends with a record.
     void write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take);
+
+    // Passes on one record of a blob. In less time than write_range(), which is made for many. One thread.
+    void write_record(BlobRange range, std::uint64_t record, const Take& take);
 
     // Cuts a blob by what is written. `cuts` are the first bytes of the pieces, for policies by pieces; else the
     // policy's limits cut. With Policy::together, and only then, `key` is a column of what is written. One thread.
@@ -76,6 +80,7 @@ private:
     const std::shared_ptr<MemoryManager> memory_;
     std::vector<std::uint8_t> header_;
     BatchCheck check_;
+    PrivateBytes lone_;  // of write_record()
     std::uint64_t records_ = 0;
     std::unique_ptr<RecordIndex> index_;
     std::unique_ptr<DeviceLane> device_;  // null: the CPU alone

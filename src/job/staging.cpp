@@ -153,20 +153,34 @@ Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
 }
 
 std::uint64_t Staging::write_piece(const StagedPiece& piece, unsigned threads, const Write& write) {
+    if (header_size_in(policy_.header, piece.written.number, header_size()) > 0) write_header(write);
+    return write_run(piece.range, piece.record, threads, write);
+}
+
+// Without a header, writes the byte order mark if the run begins with it. Returns the run without it.
+BlobRange Staging::write_mark(BlobRange run, const Write& write) {
+    const std::uint64_t mark = head_.has_header ? 0 : head_.bytes.size();
+    if (run.offset >= mark || run.size == 0) return run;
+    write(lane_.header());
+    const std::uint64_t size = std::min(mark, run.size);
+    return {run.offset + size, run.size - size};
+}
+
+std::uint64_t Staging::write_run(BlobRange run, std::uint64_t record, unsigned threads, const Write& write) {
     std::uint64_t length = 0;
-    if (header_size_in(policy_.header, piece.written.number, header_size()) > 0) write(lane_.header());
-    BlobRange range = piece.range;
-    if (!head_.has_header && range.size > 0 && range.offset < head_.bytes.size()) {  // the byte order mark
-        const std::uint64_t size = std::min<std::uint64_t>(head_.bytes.size(), range.size);
-        write(lane_.header());
-        length += size;
-        range = {range.offset + size, range.size - size};
-    }
-    lane_.write_range(range, piece.record, threads, [&](std::span<const std::uint8_t> bytes, auto) {
+    const auto count = [&](std::span<const std::uint8_t> bytes) {
         write(bytes);
         length += bytes.size();
-    });
+    };
+    lane_.write_range(write_mark(run, count), record, threads,
+                      [&](std::span<const std::uint8_t> bytes, auto) { count(bytes); });
     return length;
+}
+
+void Staging::write_record(BlobRange range, std::uint64_t record, const Write& write) {
+    const BlobRange rest = write_mark(range, write);
+    if (rest.size == 0) return;  // the mark was all of it
+    lane_.write_record(rest, record, [&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
 }
 
 // Piece `number` of a policy by pieces with Policy::together. All records are measured, but as three pieces at most:
@@ -185,7 +199,7 @@ StagedPiece Staging::piece_together(std::uint64_t number) {
 }
 
 void Staging::write_all(const Write& write) {
-    if (policy_.header != HeaderMode::kDrop) write(lane_.header());
+    if (policy_.header != HeaderMode::kDrop) write_header(write);
     lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
 }
 

@@ -50,11 +50,21 @@ public:
     // Writes a planned piece, by `threads` threads. Returns the bytes of its body. Any thread.
     std::uint64_t write_piece(const StagedPiece& piece, unsigned threads, const Write& write);
 
+    // Of a blob; made when it is needed first.
+    const RecordIndex& index() { return lane_.index(); }
+    void write_header(const Write& write) { write(lane_.header()); }
+    // Writes a run of whole records of a blob, the first of which is record `record` of the input. Without a header, a
+    // byte order mark belongs to the first record. Returns the bytes that were written. Any thread.
+    std::uint64_t write_run(BlobRange run, std::uint64_t record, unsigned threads, const Write& write);
+    // The same with one record, in less time. Throws InputChangedError if the range is not one record. One thread.
+    void write_record(BlobRange range, std::uint64_t record, const Write& write);
+
     // Writes all pieces as one; or piece `number` of a blob, by a policy by pieces.
     void write_all(const Write& write);
     void write_one(std::uint64_t number, const Write& write);
 
 private:
+    BlobRange write_mark(BlobRange run, const Write& write);
     StagedPiece piece_together(std::uint64_t number);
 
     const Policy& policy_;

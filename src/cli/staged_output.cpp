@@ -1,0 +1,44 @@
+#include "cli/staged_output.h"
+
+#include <unistd.h>
+
+#include "cli/diagnostics.h"
+#include "cli/session.h"
+#include "io/fd.h"
+#include "job/plan_json.h"
+#include "job/stage_report.h"
+
+namespace cleave::cli {
+
+void spool_staged(Context& context, OpenInput& opened) {
+    if (!opened.input.is_stream()) return;
+    if (!context.arguments.stage.may_spool && !opened.input.peek(1).empty()) throw SpoolError();
+    spool(context, opened);
+}
+
+StagedOutput::StagedOutput(Context& context, OpenInput& opened)
+    : context_(context),
+      opened_(opened),
+      staging_(opened.input, opened.dialect, context.arguments.policy, context.arguments.stage,
+               context.arguments.execution) {
+    context.header_records = staging_.header_records();
+    Diagnostics(context).take(staging_.stage());
+    const std::string& path = context.arguments.output.report;
+    if (!path.empty()) report_.emplace(path, opened.input);
+}
+
+void StagedOutput::write(std::span<const std::uint8_t> bytes) {
+    size_ += bytes.size();
+    write_all(STDOUT_FILENO, bytes, "write error", opened_.input.cancellation());
+}
+
+void StagedOutput::finish() {
+    opened_.input.throw_if_changed();
+    if (!report_) return;
+    InputFacts facts = facts_of(opened_.input, opened_.dialect, context_.arguments.policy.header);
+    facts.size = size_;
+    report_->publish(stage_report(staging_.stage(), staging_.counts(), facts, 1));
+    report_->commit();
+}
+
+}  // namespace cleave::cli
