@@ -1,12 +1,14 @@
 #include "write/filter_target.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <exception>
 #include <system_error>
 #include <utility>
 
 #include "io/child.h"
+#include "io/temporary_file.h"
 #include "write/checksum.h"
 
 namespace cleave {
@@ -55,9 +57,15 @@ public:
 private:
     void note(const CommandEnd& end) {
         if (end.was_asked || !end.has_failed()) return;
-        target_.fail(std::make_exception_ptr(FilterError(
-            path_ + ": the filter " + describe(end) + " (piece " + std::to_string(piece_.number) + ", byte " +
-            std::to_string(piece_.start) + ", record " + std::to_string(piece_.first_record) + ")")));
+        std::string text = path_ + ": the filter " + describe(end) + " (piece " + std::to_string(piece_.number) +
+                           ", byte " + std::to_string(piece_.start) + ", record " +
+                           std::to_string(piece_.first_record) + ")";
+        const std::string folder(folder_of(path_));
+        if (!folder.empty() && ::access(folder.c_str(), F_OK) != 0) {
+            text += "; there is no folder '" + folder +
+                    R"(', and the command is to make it, if it needs it: mkdir -p "${FILE%/*}")";
+        }
+        target_.fail(std::make_exception_ptr(FilterError(text)));
     }
 
     FilterTarget& target_;
