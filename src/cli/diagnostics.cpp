@@ -86,7 +86,9 @@ void Diagnostics::take(const Findings& findings) const {
     if (findings.divergence && arguments.strict)
         throw InputError(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
     if (findings.open_quote && !arguments.lenient) {
-        throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it, --lenient accepts it");
+        const bool can_accept = arguments.verb != Verb::kIndex;
+        throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it" +
+                         (can_accept ? ", --lenient accepts it" : ""));
     }
     if (arguments.quiet) return;  // a warning needs a line number: the input would be read again
     if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));

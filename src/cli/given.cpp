@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "cli/formatted.h"
 #include "cli/option_table.h"
+#include "cli/other_tools.h"
 
 namespace cleave::cli {
 namespace {
@@ -42,11 +43,13 @@ const OptionRow* find_option(Verb verb, std::string_view option) {
         if ((row.verbs & bit(verb)) != 0) names.push_back(formatted("--{}", row.name));
         if (has_spelling(row, option)) others |= row.verbs & kAllVerbs;
     }
+    const std::string hint = option_hint(verb, option);
     if (others != 0) {
-        throw UsageError(formatted("{} has no option {}; it is an option of: {}", verb_name(verb), option,
-                                   with_commas(verb_names(others))));
+        throw UsageError(formatted("{} has no option {}; it is an option of: {}{}", verb_name(verb), option,
+                                   with_commas(verb_names(others)), hint));
     }
-    throw UsageError(formatted("unrecognised option '{}'{}", option, did_you_mean(option, names)));
+    throw UsageError(
+        formatted("unrecognised option '{}'{}", option, hint.empty() ? did_you_mean(option, names) : hint));
 }
 
 // Whether one of the words may hold the option: "--size=1M" and "-C1M", and "--size-of-it" and "-xC" too.

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "base/suggest.h"
 #include "cleave/device.h"
 #include "cleave/index_file.h"
@@ -30,6 +32,7 @@
 #include "cli/help.h"
 #include "cli/messages.h"
 #include "cli/option_table.h"
+#include "cli/other_tools.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/standard_output.h"
@@ -61,7 +64,9 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
 
 // Names the options that help if a name is taken. No option helps under -f: that file cannot be replaced.
 const char* hint(const Arguments& arguments, const std::error_code& code) {
-    if (code != std::errc::file_exists || arguments.verb != Verb::kSplit || arguments.output.replace) return "";
+    const bool has_option = arguments.verb == Verb::kSplit || arguments.verb == Verb::kJoin;
+    if (code != std::errc::file_exists || !has_option || arguments.output.replace) return "";
+    if (arguments.verb == Verb::kJoin) return "; -f replaces it";
     return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
 
@@ -121,7 +126,8 @@ int described(const Context& context, const Work& work) {
     } catch (const SpoolError& error) {
         return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const MissingDirectoryError& error) {
-        return fail(context, kUsage, std::string(error.what()) + "; --mkdir makes it");
+        const bool has_option = context.arguments.verb == Verb::kSplit;
+        return fail(context, kUsage, std::string(error.what()) + (has_option ? "; --mkdir makes it" : ""));
     } catch (const std::invalid_argument& error) {
         return fail(context, kUsage, error.what());
     } catch (const OtherPieceError& error) {
@@ -333,7 +339,20 @@ std::optional<Shell> shell_to_complete(const std::vector<std::string>& words) {
 Verb verb_of(const std::string& word) {
     if (const auto verb = verb_by_name(word)) return *verb;
     const std::vector<std::string> names = separate(verb_names(kAllVerbs));
-    throw UsageError(formatted("unknown command '{}'{}", word, did_you_mean(word, names)));
+    const std::string hint = verb_hint(word);
+    throw UsageError(formatted("unknown command '{}'{}", word, hint.empty() ? did_you_mean(word, names) : hint));
+}
+
+// Refuses a file where the command belongs.
+void refuse_file(const std::string& word) {
+    if (verb_by_name(word)) return;
+    struct stat status;
+    const bool is_there = ::stat(word.c_str(), &status) == 0;
+    const bool is_file = is_there ? !S_ISDIR(status.st_mode) : word.find_first_of("./") != std::string::npos;
+    if (!is_file) return;
+    const std::string file = shell_word(word);
+    throw UsageError(formatted(
+        "missing command before '{}'; cleave check {} describes it, cleave split -n 4 {} cuts it", word, file, file));
 }
 
 // `words` are the words after --help.
@@ -364,6 +383,7 @@ int run(const std::vector<std::string>& words, Context& context) {
     }
     if (const auto shell = shell_to_complete(words)) return print(completion_script(*shell));
     if (first.starts_with('-')) refuse_general_option(first);
+    refuse_file(first);
     const Verb verb = verb_of(first);
     context.arguments = parse_arguments(verb, rest);
     context.arguments.execution.meter = &context.meter;

@@ -26,7 +26,11 @@ void take_by(const Given& given, Policy& policy) {
         }
         return;
     }
-    for (const char* other : {"pieces", "together", "balance", "clone"}) given.refuse_both("by", other);
+    if (given.has("pieces")) {
+        throw UsageError(
+            formatted("--by and {} exclude each other; --buckets N makes N pieces by value", given.spelling("pieces")));
+    }
+    for (const char* other : {"together", "balance", "clone"}) given.refuse_both("by", other);
     for (const char* other : {"records", "size", "max-keys", "hive"}) given.refuse_both("buckets", other);
     given.refuse_both("keep-by", "drop-by");
     if (given.has("keep-by") && !given.has("hive")) throw UsageError("--keep-by needs --hive");
@@ -56,7 +60,7 @@ void take_policy(const Given& given, Arguments& arguments) {
             policy.pieces = share.count;
             arguments.cat_piece = share.number;
         } else {
-            policy.pieces = parse_count(given.spelling("pieces"), *pieces, 1);
+            policy.pieces = parse_pieces(given.spelling("pieces"), *pieces);
         }
     }
     for (const char* other : {"records", "size"}) given.refuse_both("pieces", other);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shell_word.h"
 #include "cleave/foreign.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
@@ -15,32 +16,43 @@
 namespace cleave::cli {
 namespace {
 
-// Whether the path is safe without quotes in a shell, and without escapes inside quotes in SQL and Python.
-bool is_plain_word(std::string_view path) {
-    return std::ranges::all_of(path, [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-               std::string_view("/._+,:=@%-").find(c) != std::string_view::npos;
-    });
+// Whether the run could read the same bytes from a pipe.
+bool takes_pipe(const Arguments& arguments) {
+    const Verb verb = arguments.verb;
+    if (verb == Verb::kIndex || verb == Verb::kScan || !arguments.plan.empty() || arguments.snapshot) return false;
+    if (arguments.index == IndexUse::kRequire || arguments.output.clone == CloneMode::kAlways) return false;
+    const bool needs_all = verb == Verb::kSample || arguments.cat_piece != 0 || arguments.range ||
+                           (verb == Verb::kSplit && needs_whole_input(arguments.policy));
+    return !needs_all || arguments.stage.options.is_empty() || arguments.stage.may_spool;
+}
+
+// The path as a word of the command; FILE if the command has it within other quotes, which a path may end.
+std::string file_word(const std::string& path, std::string_view command) {
+    if (path == "-") return path;
+    const std::string file = path.starts_with('-') ? "./" + path : path;
+    const std::string word = shell_word(file);
+    return word == file || command.find("'FILE'") == std::string_view::npos ? word : "FILE";
 }
 
 // Says what the input is, and gives a command that prints it as CSV. `outer` is the compression that was decoded.
 std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
     const bool is_pipe = context.path == "-";
-    const bool is_word = is_plain_word(context.path) && !context.path.starts_with('-');
-    const std::string file = is_pipe ? "-" : is_word ? context.path : "FILE";
     const auto prints = [&](const std::string& name) {
         std::string command(format.command);
         return command.replace(command.find("FILE"), std::string_view("FILE").size(), name);
     };
     std::string command;
     if (outer == Compression::kNone && (!is_pipe || format.reads_pipe)) {
-        command = prints(file);
+        command = prints(file_word(context.path, format.command));
     } else {
-        const std::string decoder =
-            outer == Compression::kNone ? "cat" : formatted("{} -dc {}", compression_name(outer), file);
+        const std::string decoder = outer == Compression::kNone
+                                        ? "cat"
+                                        : formatted("{} -dc {}", compression_name(outer), file_word(context.path, ""));
         command = decoder + (format.reads_pipe ? " | " + prints("-") : " > PLAIN; " + prints("PLAIN"));
     }
-    return formatted("{}, not CSV; try: {} | cleave {} ... -", format.name, command, verb_name(context.arguments.verb));
+    const bool is_piped = takes_pipe(context.arguments);
+    return formatted("{}, not CSV; try: {} {} cleave {} ... {}", format.name, command, is_piped ? "|" : "> TEXT;",
+                     verb_name(context.arguments.verb), is_piped ? "-" : "TEXT");
 }
 
 SniffedDialect settle(Context& context, Input& input) {

@@ -12,6 +12,7 @@
 #include "base/ascii.h"
 #include "base/suggest.h"
 #include "cli/formatted.h"
+#include "cli/other_tools.h"
 
 namespace cleave::cli {
 namespace {
@@ -61,12 +62,17 @@ std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
     return share;
 }
 
+[[noreturn]] void refuse_range(const std::string& option, const std::string& text) {
+    throw UsageError(formatted("{}: '{}' is not a range A-B, A- or -B{}", option, text, range_hint(text)));
+}
+
 }  // namespace
 
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least) {
+    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) throw UsageError(formatted("{}: '{}' is not a number{}", option, text, number_hint(text)));
     std::string_view rest = text;
     const std::uint64_t number = take_digits(option, rest, text);
-    if (!rest.empty()) throw UsageError(formatted("{}: '{}' is not a number", option, text));
     if (number < least)
         throw UsageError(formatted("{}: '{}' is too small; the least value is {}", option, text, least));
     return number;
@@ -88,9 +94,17 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     return size;
 }
 
+std::uint64_t parse_pieces(const std::string& option, const std::string& text) {
+    const std::string hint = pieces_hint(text);
+    if (!hint.empty()) throw UsageError(formatted("{}: '{}' is not a number{}", option, text, hint));
+    return parse_count(option, text, 1);
+}
+
 Share parse_share(const std::string& option, const std::string& text) {
     const std::size_t slash = text.find('/');
-    if (slash == std::string::npos) throw UsageError(formatted("{}: '{}' is not K/N, such as 3/8", option, text));
+    const std::string hint = share_hint(text);
+    if (slash == std::string::npos || !hint.empty())
+        throw UsageError(formatted("{}: '{}' is not K/N, such as 3/8{}", option, text, hint));
     const Share share{parse_count(option, text.substr(0, slash), 1), parse_count(option, text.substr(slash + 1), 1)};
     if (share.number > share.count)
         throw UsageError(formatted("{}: there is no piece {} of {}", option, share.number, share.count));
@@ -102,7 +116,7 @@ RecordRange parse_range(const std::string& option, const std::string& text) {
     const std::size_t dash = text.find('-');
     const std::string first = text.substr(0, dash);
     const std::string last = dash == std::string::npos ? first : text.substr(dash + 1);
-    if (first.empty() && last.empty()) throw UsageError(formatted("{}: '{}' is no range A-B, A- or -B", option, text));
+    if ((first.empty() && last.empty()) || !range_hint(text).empty()) refuse_range(option, text);
     if (!first.empty()) range.first = parse_count(option, first, 1);
     if (!last.empty()) range.last = parse_count(option, last, 1);
     if (range.last < range.first) throw UsageError(formatted("{}: '{}' ends before it begins", option, text));
@@ -112,8 +126,7 @@ RecordRange parse_range(const std::string& option, const std::string& text) {
 ByteRange parse_byte_range(const std::string& option, const std::string& text) {
     ByteRange range;
     const std::size_t dash = text.find('-');
-    if (dash == std::string::npos || text.size() == 1)
-        throw UsageError(formatted("{}: '{}' is no range A-B, A- or -B", option, text));
+    if (dash == std::string::npos || text.size() == 1) refuse_range(option, text);
     if (dash > 0) range.begin = parse_count(option, text.substr(0, dash), 0);
     if (dash + 1 < text.size()) range.end = parse_count(option, text.substr(dash + 1), 0);
     if (range.end && *range.end < range.begin)

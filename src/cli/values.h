@@ -20,6 +20,9 @@ std::uint64_t parse_count(const std::string& option, const std::string& text, st
 // 1000. Before a suffix the number may have a decimal point; the product is exact and rounded down.
 std::uint64_t parse_size(const std::string& option, const std::string& text);
 
+// A number of pieces, at least 1.
+std::uint64_t parse_pieces(const std::string& option, const std::string& text);
+
 // "3/8": piece 3 of 8.
 struct Share {
     std::uint64_t number, count;

@@ -331,9 +331,8 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
     if (may_stay && S_ISREG(status.st_mode)) return true;
     const bool is_replaceable =
         S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_replaceable_link(directory, name));
-    if (!options_.replace || !is_replaceable) {
-        throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
-    }
+    if (!is_replaceable) throw OutputError(directory.path_of(name), "exists, and is not a regular file");
+    if (!options_.replace) throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
     return false;
 }
 

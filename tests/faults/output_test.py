@@ -350,7 +350,7 @@ def taken_by_directory(bench):
     place = bench.place()
     os.mkdir(place.piece(1))
     for options in ([], ["--force"]):
-        refused(bench, place, "File exists", command=place.command(*options))
+        refused(bench, place, "exists, and is not a regular file", command=place.command(*options))
     os.rmdir(place.piece(1))
     os.rmdir(place.out)
     run = bench.run(place.command())
@@ -517,7 +517,7 @@ def devices(bench):
     place = bench.place()
     os.mkfifo(place.piece(2))
     for options in ([], ["--force"]):
-        refused(bench, place, "File exists", command=place.command(*options))
+        refused(bench, place, "exists, and is not a regular file", command=place.command(*options))
     place.empty()
     bench.need_root()
     for device in ("/dev/null", "/dev/full"):
@@ -526,7 +526,7 @@ def devices(bench):
         except PermissionError:
             raise Skip("devices cannot be made here") from None
         for options in ([], ["--force"]):
-            refused(bench, place, "File exists", command=place.command(*options))
+            refused(bench, place, "exists, and is not a regular file", command=place.command(*options))
         place.empty()
 
 

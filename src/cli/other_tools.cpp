@@ -1,0 +1,172 @@
+#include "cli/other_tools.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include "base/ascii.h"
+#include "cli/formatted.h"
+#include "cli/option_table.h"
+
+namespace cleave::cli {
+namespace {
+
+struct VerbHint {
+    std::string_view word;
+    const char* command;
+    const char* what;  // it does
+};
+
+constexpr std::array<VerbHint, 12> kVerbs = {{
+    {"concat", "join PIECE...", "makes one file from pieces"},
+    {"head", "cat -r 1-10 FILE", "prints the first ten records"},
+    {"headers", "check --columns FILE", "prints the names of the columns"},
+    {"merge", "join PIECE...", "makes one file from pieces"},
+    {"partition", "split --by COLUMN FILE", "makes a piece for each value"},
+    {"select", "cat --select COLUMNS FILE", "prints some columns"},
+    {"shard", "split -n PIECES FILE", "makes pieces of nearly equal size"},
+    {"slice", "cat -r A-B FILE", "prints records A to B"},
+    {"sniff", "check FILE", "says which dialect a file has"},
+    {"tail", "cat -r A- FILE", "prints record A and all records after it"},
+    {"validate", "check FILE", "says what is odd in a file"},
+    {"wc", "count FILE", "counts records"},
+}};
+
+constexpr unsigned kSplit = bit(Verb::kSplit);
+constexpr unsigned kCut = kSplit | bit(Verb::kOffsets);
+
+struct OptionHint {
+    std::string_view option;
+    unsigned verbs;
+    const char* ours;
+};
+
+constexpr std::array<OptionHint, 20> kOptions = {{
+    {"-b", kCut, "-C SIZE"},
+    {"--bytes", kCut, "-C SIZE"},
+    {"--line-bytes", kCut, "-C SIZE"},
+    {"-s", kCut, "-l RECORDS"},
+    {"--lines", kCut, "-l RECORDS"},
+    {"--rows", kCut, "-l RECORDS"},
+    {"--number", kCut, "-n PIECES"},
+    {"--chunks", kCut, "-n PIECES"},
+    {"--parts", kCut, "-n PIECES"},
+    {"--partition-by", kSplit, "--by COLUMN"},
+    {"--partition_by", kSplit, "--by COLUMN"},
+    {"-a", kSplit, "-o '{stem}.{i:03}{ext}'"},
+    {"--suffix-length", kSplit, "-o '{stem}.{i:03}{ext}'"},
+    {"--additional-suffix", kSplit, "-o '{stem}.{i}SUFFIX'"},
+    {"--filename", kSplit, "-o TEMPLATE"},
+    {"--prefix", kSplit, "-o 'PREFIX{i}{ext}'"},
+    {"--outdir", kSplit, "-o FOLDER/"},
+    {"--output-dir", kSplit, "-o FOLDER/"},
+    {"-n", bit(Verb::kSample), "-k RECORDS"},
+    {"--columns", bit(Verb::kCat), "--select COLUMNS"},
+}};
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "20" and 3 of "20k". Nothing behind the number: no zeros.
+struct Scaled {
+    std::string_view digits;
+    unsigned zeros = 0;
+};
+
+std::optional<Scaled> scaled(std::string_view text) {
+    constexpr std::string_view kUnits = "kmg";  // thousands
+    if (const std::size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
+        Scaled number{text.substr(0, e)};
+        const std::string_view power = text.substr(e + 1);
+        const auto [end, error] = std::from_chars(power.data(), power.data() + power.size(), number.zeros);
+        const bool is_whole = error == std::errc() && end == power.data() + power.size();
+        return is_whole ? std::optional(number) : std::nullopt;
+    }
+    if (text.empty()) return std::nullopt;
+    const std::size_t unit = kUnits.find(to_lower(text.back()));
+    if (unit == std::string_view::npos) return Scaled{text};
+    return Scaled{text.substr(0, text.size() - 1), static_cast<unsigned>(3 * (unit + 1))};
+}
+
+// The number without marks, if it is a whole one below 2^64: 20000 of "20k", 1500000 of "1.5M", 1000 of "1_000".
+std::optional<std::uint64_t> meant_number(std::string_view text) {
+    auto number = scaled(text);
+    if (!number) return std::nullopt;
+    std::string digits;
+    bool is_after_point = false;
+    for (const char c : number->digits) {
+        if (c == '.' && !is_after_point) {
+            is_after_point = true;
+        } else if (c >= '0' && c <= '9') {
+            if (is_after_point && number->zeros-- == 0) return std::nullopt;
+            digits += c;
+        } else if (std::string_view("_,'").find(c) == std::string_view::npos) {
+            return std::nullopt;
+        }
+    }
+    constexpr unsigned kMostZeros = 19;  // the largest power of ten below 2^64
+    if (digits.empty() || number->zeros > kMostZeros) return std::nullopt;
+    digits.append(number->zeros, '0');
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+// Whether the text is K/N.
+bool is_share(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    return slash != std::string_view::npos && is_number(text.substr(0, slash)) && is_number(text.substr(slash + 1));
+}
+
+// split -n l/4 and l/2/4 say that no line is cut. cleave never cuts a record.
+std::string_view without_letter(std::string_view text) { return text.starts_with("l/") ? text.substr(2) : text; }
+
+}  // namespace
+
+std::string verb_hint(std::string_view word) {
+    const auto* const row = std::ranges::find(kVerbs, word, &VerbHint::word);
+    return row == kVerbs.end() ? "" : formatted("; cleave {} {}", row->command, row->what);
+}
+
+std::string option_hint(Verb verb, std::string_view option) {
+    constexpr std::size_t kLetter = 2;  // "-b" of "-b10M"
+    const std::string_view spelling = option.starts_with("--") ? option : option.substr(0, kLetter);
+    const auto* const row = std::ranges::find_if(
+        kOptions, [&](const OptionHint& each) { return (each.verbs & bit(verb)) != 0 && each.option == spelling; });
+    return row == kOptions.end() ? "" : formatted("; use {}", row->ours);
+}
+
+std::string number_hint(std::string_view text) {
+    if (text.ends_with('%') && is_number(text.substr(0, text.size() - 1)))
+        return "; give a number of records: cleave count FILE says how many there are";
+    const auto number = meant_number(text);
+    return number ? formatted("; write {}", *number) : "";
+}
+
+std::string pieces_hint(std::string_view text) {
+    const std::string_view rest = without_letter(text);
+    if (is_share(rest)) return formatted("; cleave cat -n {} FILE prints one piece", rest);
+    return rest != text && is_number(rest) ? formatted("; write {}, no record is ever cut", rest) : "";
+}
+
+std::string share_hint(std::string_view text) {
+    const std::string_view rest = without_letter(text);
+    return rest != text && is_share(rest) ? formatted("; write {}", rest) : "";
+}
+
+std::string range_hint(std::string_view text) {
+    for (const std::string_view mark : {":", ".."}) {
+        const std::size_t at = text.find(mark);
+        if (at == std::string_view::npos) continue;
+        const std::string_view first = text.substr(0, at);
+        const std::string_view last = text.substr(at + mark.size());
+        const bool is_range = (first.empty() || is_number(first)) && (last.empty() || is_number(last));
+        if (is_range && text.size() > mark.size()) return formatted("; write {}-{}", first, last);
+    }
+    return "";
+}
+
+}  // namespace cleave::cli
