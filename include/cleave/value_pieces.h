@@ -19,8 +19,8 @@ class ValuePieces {
 public:
     // The policy has a By, which drops no columns. Works with as many threads as the index was made with. Throws
     // std::invalid_argument for a bad policy, KeyLimitError, PieceCountError, HeaderSizeError, RuleError, InputError
-    // for a record without the field and for a malformed header, InputChangedError if the bytes are not those of the
-    // index, Cancelled, std::system_error.
+    // for a record without the field and for a header that is too long, InputChangedError if the bytes are not those of
+    // the index, Cancelled, std::system_error.
     ValuePieces(const RecordIndex& index, const Policy& policy);
     ValuePieces(ValuePieces&&) noexcept;
     ValuePieces& operator=(ValuePieces&&) noexcept;

@@ -1,6 +1,8 @@
 #include "plan/index_columns.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "base/too_long.h"
 
@@ -25,12 +27,11 @@ InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_hea
     const FirstRecord record = first_record_of(index, locator);
     const bool is_empty = std::ranges::all_of(record.bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
     if (has_header && is_empty && findings.records == findings.header_records) return {};
-    try {
-        return input_columns(record.bytes, index.dialect(), has_header);
-    } catch (const InputError& error) {
-        const std::uint64_t offset = error.place() ? error.place()->offset : 0;
-        throw InputError(error.what(), Place{record.place.offset + offset, record.place.record});
-    }
+    std::vector<std::string> values = field_values(record.bytes, index.dialect());
+    InputColumns columns;
+    columns.count = values.size();
+    if (has_header) columns.names = std::move(values);
+    return columns;
 }
 
 }  // namespace cleave

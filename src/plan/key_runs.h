@@ -18,7 +18,7 @@ namespace cleave {
 class KeyRuns {
 public:
     // Both must outlive it; the locator is one of the index. Throws RuleError if there is no such column, and
-    // InputError if the record that has the names of the columns is malformed.
+    // InputError if the record that has the names of the columns is too long.
     KeyRuns(const RecordIndex& index, Locator& locator, const Together& together, bool has_header);
     KeyRuns(const KeyRuns&) = delete;
     KeyRuns& operator=(const KeyRuns&) = delete;

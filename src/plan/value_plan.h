@@ -23,14 +23,16 @@ namespace cleave {
 
 class Stage;
 
-// The columns that Policy::by names. Throws RuleError, InputError for a malformed header, InputChangedError.
+// The columns that Policy::by names. Throws RuleError, InputError for a header that is too long,
+// InputChangedError.
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
 
 // For one thread at a time that changes it; any thread otherwise.
 class ValuePlan {
 public:
     // The policy has a By, and must outlive the plan. Works with as many threads as the index was made with. Throws
-    // RuleError, InputError for a record without the field and for a malformed header, KeyLimitError, HeaderSizeError,
+    // RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
+    // HeaderSizeError,
     // InputChangedError if the bytes are not those of the index, Cancelled, std::system_error.
     ValuePlan(const RecordIndex& index, const Policy& policy);
 

@@ -6,7 +6,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
 import compare  # noqa: E402
-from fields import BOM, Fault, read_record  # noqa: E402
+from fields import BOM, read_record  # noqa: E402
 from language import Columns, RuleError, parse_select, places_of_list  # noqa: E402
 from oracle import redact  # noqa: E402
 
@@ -100,8 +100,7 @@ class Expected:
             return None
         body = reader.records[before:]
         first = header or next((record for record in body if not record.is_blank), body[0])
-        names_ = first_values(case, first)
-        columns = Columns(names_ if header is not None else None, len(names_))
+        columns = Columns(first.values if header is not None else None, len(first.values))
         order = list(range(columns.count))
         is_open = reader.is_open and not case.lenient
         try:
@@ -121,14 +120,6 @@ class Expected:
         at = reader.records[before - 1].end if before else 0
         return Body(case.data[:at], [case.data[record.start:record.end] for record in body], keys,
                     column_names(case, columns, order, places))
-
-
-def first_values(case, first):
-    """The record that names the columns, or tells their number, is read strictly, as under rules."""
-    try:
-        return [field.value for field in read_record(case.data, first.start, case.dialect).fields]
-    except Fault:
-        raise Refused(3, *usage_faults(case)) from None
 
 
 def usage_faults(case):
