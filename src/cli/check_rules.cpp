@@ -17,9 +17,8 @@
 namespace cleave::cli {
 namespace {
 
-InputColumns columns_of(const Context& context, OpenInput& opened) {
-    const InputHead head = read_head(opened.input, opened.dialect, context.arguments.policy.header, kMaxRecordLimit);
-    return input_columns(head.sample, opened.dialect, head.has_header);
+InputHead head_of(const Context& context, OpenInput& opened) {
+    return read_head(opened.input, opened.dialect, context.arguments.policy.header, kMaxRecordLimit);
 }
 
 // "3 changed, 1 empty": only what there is.
@@ -75,14 +74,17 @@ bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
 }
 
 void print_columns(const Context& context, OpenInput& opened, StandardOutput& out) {
-    const InputColumns columns = columns_of(context, opened);
-    for (std::size_t i = 0; i < columns.count; ++i) {
-        out.print("{}\t{}\n", i + 1, columns.names.empty() ? std::string() : printable(columns.names[i]));
+    const InputHead head = head_of(context, opened);
+    const std::vector<std::string> values = field_values(head.sample, opened.dialect);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        out.print("{}\t{}\n", i + 1, head.has_header ? printable(values[i]) : std::string());
     }
 }
 
+// The header is read as strictly as under rules, which would refuse it later.
 void print_template(const Context& context, OpenInput& opened, StandardOutput& out) {
-    out.print("{}", rules_template(columns_of(context, opened)));
+    const InputHead head = head_of(context, opened);
+    out.print("{}", rules_template(input_columns(head.sample, opened.dialect, head.has_header)));
 }
 
 }  // namespace cleave::cli
