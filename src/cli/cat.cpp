@@ -90,8 +90,9 @@ RangePlan plan_of_piece(Context& context) {
     return plan;
 }
 
-// Without -n: no scan is needed.
+// Without -n: no scan is needed, except to find the end of a snapshot.
 void print_all(Context& context, OpenInput& opened) {
+    leave_out_incomplete(context, opened);
     Input& input = opened.input;
     std::uint64_t skipped = 0;
     if (context.arguments.policy.header == HeaderMode::kDrop) {

@@ -8,6 +8,7 @@
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "cli/session.h"
 #include "job/record_lane.h"
 #include "job/stage_report.h"
 #include "job/staging.h"
@@ -17,7 +18,9 @@
 namespace cleave::cli {
 namespace {
 
+// An incomplete last record of a snapshot is no header.
 InputHead head_of(const Context& context, OpenInput& opened) {
+    leave_out_incomplete(context, opened);
     return read_head(opened.input, opened.dialect, context.arguments.policy.header, kMaxRecordLimit);
 }
 

@@ -134,4 +134,11 @@ void spool(Context& context, OpenInput& opened) {
     opened.bar.resize(opened.input.blob().size());
 }
 
+void leave_out_incomplete(const Context& context, OpenInput& opened) {
+    if (!opened.input.is_snapshot()) return;
+    Execution quiet = context.arguments.execution;
+    quiet.meter = nullptr;
+    index_records(opened.input, opened.dialect, quiet);
+}
+
 }  // namespace cleave::cli
