@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cleave/memory.h"
 #include "keyed_reference.h"
 #include "plan/value_plan.h"
 #include "plan_check.h"
@@ -371,6 +372,22 @@ TEST(By, FewKeysWithManyRecords) {
         const KeyedRecords all = read_records(text, Dialect(), {1}, policy.header);
         const ValuePlan plan = plan_of(index_of(text, Dialect(), {nullptr, threads, 1 << 20}), policy);
         expect_scattered(text, plan, expected_pieces(text, all, policy), policy.header);
+    }
+}
+
+TEST(By, KeysLieInMemoryOfTheManager) {
+    std::string text = "k,b\n";
+    std::uint64_t size = 0;
+    for (unsigned i = 0; i < 3000; ++i) {
+        const std::string key = std::to_string(i) + std::string(400, 'x');
+        text += key + "," + key + "\n";
+        size += key.size();
+    }
+    for (const unsigned threads : {1U, 3U}) {
+        const auto pool = MemoryManager::open("pool");
+        const ValuePlan plan = plan_of(index_of(text, Dialect(), {.threads = threads, .memory = pool}), policy_by({0}));
+        EXPECT_EQ(plan.key_count(), 3000U);
+        EXPECT_GE(pool->pool_statistics()->used_size, size) << "they lie elsewhere";
     }
 }
 

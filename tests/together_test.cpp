@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cleave/memory.h"
 #include "keyed_reference.h"
 #include "plan_check.h"
 
@@ -281,6 +282,15 @@ TEST(Together, RefusesColumnsThatAreNotThere) {
     EXPECT_THROW(plan("", "#1 #2"), RuleError);
     EXPECT_THROW(plan("\n\n", "x"), RuleError) << "an empty record below an empty header";
     EXPECT_EQ(plan("\n\na,\"b\"c\n1,2\n", "bc"), 1U);  // as the dialect reads it, like all records
+}
+
+TEST(Together, ValuesLieInMemoryOfTheManager) {
+    const auto pool = MemoryManager::open("pool");
+    Policy policy = of_column(0);
+    policy.records = 1;
+    const std::string text = "k\na\na\nb\n";
+    EXPECT_EQ(plan_of_bytes(text, Dialect{}, {.memory = pool}, policy).pieces.size(), 2U);
+    EXPECT_GT(pool->pool_statistics()->requests, 0U) << "they lie elsewhere";
 }
 
 TEST(Together, NeedsAnIndex) {

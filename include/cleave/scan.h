@@ -38,7 +38,7 @@ struct Execution {
     std::size_t block_size = std::size_t{1} << 20;    // bytes a worker takes at a time, 1 .. kMaxBlockSize
     Meter* meter = nullptr;                           // receives the progress; may be null
     BlockSummariser* summariser = nullptr;            // nullptr: the kernel, over the threads
-    std::shared_ptr<MemoryManager> memory = nullptr;  // of the buffers of stages; nullptr: a new manager "system"
+    std::shared_ptr<MemoryManager> memory = nullptr;  // of buffers for values; nullptr: a new manager "system"
     std::shared_ptr<DeviceChoice> offload = nullptr;  // where stages may run on a device; nullptr: the CPU alone
     const IndexFile* index = nullptr;                 // of the input, see index_file.h: index_records() and what calls
                                                       // it read it in place of a scan; nullptr: there is none
@@ -124,6 +124,8 @@ public:
     std::uint64_t bom() const noexcept { return bom_; }  // bytes of a byte order mark, with which the input begins
     unsigned threads() const noexcept { return threads_; }
     const Cancellation* cancellation() const noexcept { return cancellation_; }  // may be null
+    // The manager of the execution, for the buffers of plans; nullptr: a new manager "system".
+    const std::shared_ptr<MemoryManager>& memory() const noexcept { return memory_; }
     // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
     // `known` may spare the look at the bytes.
     std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr,
@@ -170,6 +172,7 @@ private:
     std::size_t block_size_;
     unsigned threads_;
     const Cancellation* cancellation_;
+    std::shared_ptr<MemoryManager> memory_;
     std::vector<Entry> entries_;
     Findings findings_;
     bool is_read_ = false;  // from a file

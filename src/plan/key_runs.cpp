@@ -41,7 +41,7 @@ KeyRuns::KeyRuns(const RecordIndex& index, Locator& locator, const Together& tog
       locator_(locator),
       key_(index.dialect(), find_key_column(together, columns_of(index, locator, has_header)),
            together.accepts_missing),
-      memory_(MemoryManager::or_default(nullptr)),
+      memory_(MemoryManager::or_default(index.memory())),
       search_(index, locator, key_, memory_) {}
 
 KeyRuns::~KeyRuns() = default;

@@ -51,6 +51,7 @@ private:
 
 void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     const RecordIndex& index = question.index;
+    keys = KeyTable(question.memory);
     KeyReader reader(index.dialect(), question.columns, question.by.accepts_missing, question.seed, question.memory);
     Blocks blocks(question);
     if (question.stage == nullptr) origin = from.offset;

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kFirstSlots = 64;
-constexpr std::size_t kFirstChunk = std::size_t{1} << 10;
-constexpr std::size_t kLargestChunk = std::size_t{1} << 20;
+constexpr std::size_t kFirstChunk = std::size_t{4} << 10;
+constexpr std::size_t kDoublings = 8;  // of the size of a chunk
 
 }  // namespace
 
-KeyTable::KeyTable() : slots_(kFirstSlots) {}
+KeyTable::KeyTable(std::shared_ptr<MemoryManager> memory) : slots_(kFirstSlots), memory_(std::move(memory)) {}
 
 std::uint32_t KeyTable::find_or_add(std::uint64_t hash, std::string_view key) {
     const auto tag = static_cast<std::uint32_t>(hash);
@@ -35,15 +36,15 @@ std::uint32_t KeyTable::find_or_add(std::uint64_t hash, std::string_view key) {
 
 void KeyTable::release_slots() { slots_ = std::vector<Slot>(); }
 
-const char* KeyTable::keep(std::string_view key) {
+const std::uint8_t* KeyTable::keep(std::string_view key) {
     if (key.empty()) return nullptr;
     if (key.size() > left_) {
-        const std::size_t wanted = std::min(kFirstChunk << std::min<std::size_t>(chunks_.size(), 10), kLargestChunk);
-        left_ = std::max(wanted, key.size());
-        chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
-        free_ = chunks_.back().get();
+        const std::size_t size = std::max(kFirstChunk << std::min(chunks_.size(), kDoublings), key.size());
+        chunks_.push_back(memory_->allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET}));
+        free_ = chunks_.back().data();
+        left_ = size;
     }
-    char* const kept = free_;
+    std::uint8_t* const kept = free_;
     std::memcpy(kept, key.data(), key.size());
     free_ += key.size();
     left_ -= key.size();

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cleave/memory.h"
+
 namespace cleave {
 
 // For one thread at a time.
@@ -22,9 +24,13 @@ public:
     // Numbers are below this.
     static constexpr std::uint32_t kMostKeys = 0xFFFF'FFFE;
 
-    KeyTable();
+    // Of no keys, to be assigned to.
+    KeyTable() = default;
+    // Keys lie in memory of the manager, which is not null.
+    explicit KeyTable(std::shared_ptr<MemoryManager> memory);
 
     // The number of the key; a new one gets the next number. Equal keys have equal hashes. At most kMostKeys keys.
+    // Throws MemoryError.
     std::uint32_t find_or_add(std::uint64_t hash, std::string_view key);
 
     // To be called some time before find_or_add().
@@ -34,7 +40,9 @@ public:
 
     std::size_t size() const { return keys_.size(); }
     // Valid as long as the table.
-    std::string_view key(std::uint32_t number) const { return {keys_[number].data, keys_[number].size}; }
+    std::string_view key(std::uint32_t number) const {
+        return {reinterpret_cast<const char*>(keys_[number].data), keys_[number].size};
+    }
 
     // No key will be looked for any more.
     void release_slots();
@@ -45,17 +53,18 @@ private:
         std::uint32_t number;  // + 1
     };
     struct Key {
-        const char* data;
+        const std::uint8_t* data;
         std::size_t size;
     };
 
-    const char* keep(std::string_view key);
+    const std::uint8_t* keep(std::string_view key);
     void grow();
 
     std::vector<Slot> slots_;  // their number is a power of two
     std::vector<Key> keys_;
-    std::vector<std::unique_ptr<char[]>> chunks_;
-    char* free_ = nullptr;  // of the last chunk
+    std::shared_ptr<MemoryManager> memory_;
+    std::vector<Memory> chunks_;
+    std::uint8_t* free_ = nullptr;  // of the last chunk
     std::size_t left_ = 0;
 };
 

@@ -94,7 +94,8 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     const std::vector<Boundary> bounds = share_bounds(index, locator, body);
     std::vector<KeyShare> shares(bounds.size() - 1);
     const std::uint64_t seed = policy.by->buckets ? 0 : random_seed();  // keys are numbered as they come
-    KeyQuestion question{index, columns, policy.by.value(), seed, !has_limits, MemoryManager::or_default(nullptr)};
+    KeyQuestion question{index, columns,     policy.by.value(),
+                         seed,  !has_limits, MemoryManager::or_default(index.memory())};
     if (rewriting != nullptr) {
         question.stage = &rewriting->stage;
         question.written = &rewriting->written;

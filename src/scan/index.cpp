@@ -43,7 +43,8 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
       kernel_(&checked_kernel(execution)),
       block_size_(execution.block_size),
       threads_(execution.threads),
-      cancellation_(cancellation) {
+      cancellation_(cancellation),
+      memory_(execution.memory) {
     if (first != FirstBytes::kData) {
         std::vector<std::uint8_t> buffer;
         const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);

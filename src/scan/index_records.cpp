@@ -31,6 +31,7 @@ RecordIndex::RecordIndex(const IndexFile& file, const Blob& blob, const Dialect&
       block_size_(static_cast<std::size_t>(file.view().head().step)),
       threads_(execution.threads),
       cancellation_(nullptr),
+      memory_(execution.memory),
       is_read_(true) {
     const IndexView& view = file.view();
     const IndexHead& head = view.head();
