@@ -226,10 +226,6 @@ Permissions permissions_of(const Arguments& arguments) {
     if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
-    if (arguments.output.dry_run) {
-        permissions.read.push_back(arguments.output.manifest);  // --resume compares it
-        return permissions;
-    }
     if (arguments.policy.pieces || arguments.policy.by) {  // available_memory() decides how
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
@@ -237,7 +233,12 @@ Permissions permissions_of(const Arguments& arguments) {
     const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
     const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
                            pieces_of_value);
-    permissions.write.push_back(nearest_directory(namer.folder()));
+    const std::string folder = nearest_directory(namer.folder());
+    if (arguments.output.dry_run) {  // --resume compares what is there
+        permissions.read.insert(permissions.read.end(), {folder, arguments.output.manifest, arguments.output.report});
+        return permissions;
+    }
+    permissions.write.push_back(folder);
     permit_making(permissions, arguments.output.manifest);
     return permissions;
 }

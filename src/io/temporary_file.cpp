@@ -156,13 +156,19 @@ bool can_name_descriptors(const Directory& directory, int descriptor, const std:
     return link_descriptor(descriptor, directory, taken_name) == 0 || errno != ENOENT;
 }
 
-Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size) {
+Fd open_regular(const Directory& directory, const std::string& name) {
     const std::string path = directory.path_of(name);
     Fd file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file.is_open()) throw_errno(path);
-    const struct stat status = stat_of(file.get(), path);
-    if (!S_ISREG(status.st_mode) || std::cmp_not_equal(status.st_size, size)) return {};
+    if (!S_ISREG(stat_of(file.get(), path).st_mode)) return {};
     return file;
+}
+
+Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size) {
+    Fd file = open_regular(directory, name);
+    const bool is_of_size =
+        file.is_open() && std::cmp_equal(stat_of(file.get(), directory.path_of(name)).st_size, size);
+    return is_of_size ? std::move(file) : Fd();
 }
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }

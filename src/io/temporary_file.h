@@ -121,7 +121,10 @@ bool can_name_descriptors(const Directory& directory, int descriptor, const std:
 // "a/b/" of "a/b/c", "" of "c".
 std::string_view folder_of(std::string_view path);
 
-// Opens the regular file of that name if it has that size; else the result is closed. Throws std::system_error.
+// Opens the regular file of that name; if it is none, the result is closed. Does not wait, follows no link. Throws
+// std::system_error.
+Fd open_regular(const Directory& directory, const std::string& name);
+// The same if the file has that size.
 Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size);
 
 }  // namespace cleave

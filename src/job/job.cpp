@@ -365,7 +365,7 @@ private:
     }
 
     void write_parts(const Piece& piece, PieceOutput& output) const {
-        if (by_value_ && output_.dry_run) {
+        if (by_value_ && output_.dry_run && !output_.resume) {  // no bytes are compared
             if (job_.execution.meter != nullptr) job_.execution.meter->written += piece.length;
             return;
         }

@@ -9,21 +9,18 @@ DryTarget::DryTarget(const Input& input, const PieceNamer& namer, const OutputOp
 }
 
 std::vector<char> DryTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
-    if (files_) {
-        files_->check_access();
-        files_->check(pieces, paths, parts_of);
-    }
-    are_checked_ = !paths.empty();
-    return std::vector<char>(pieces.size());
+    if (!files_) return std::vector<char>(pieces.size());
+    files_->check_access();
+    return files_->compare(pieces, paths, parts_of);
 }
 
-std::unique_ptr<PieceOutput> DryTarget::open(const Piece&, const std::string& path) {
-    if (files_ && !are_checked_) {
-        NameList paths;
-        paths.append(path);
-        files_->check({}, paths, {});
-    }
-    return std::make_unique<NullOutput>();
+std::unique_ptr<PieceOutput> DryTarget::open(const Piece& piece, const std::string& path) {
+    if (!files_) return std::make_unique<NullOutput>();
+    return files_->open_compared(piece, path);
+}
+
+void DryTarget::seal(const SideTexts& texts) {
+    if (files_) files_->check_texts(texts);
 }
 
 }  // namespace cleave

@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// Throws what FileTarget would throw about the names and the cuts, and writes nothing.
+// Throws what FileTarget would throw about the names, the cuts and existing files, and writes nothing.
 class DryTarget : public PieceTarget {
 public:
     // See FileTarget. With a filter nothing is checked: there are no files.
@@ -22,13 +22,12 @@ public:
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     bool match_input(std::span<const Piece>, const NameList&, const PartsOf&) override { return true; }
     const Cancellation* cancellation() const noexcept override { return input_.cancellation(); }
-    void seal(const SideTexts& /*texts*/) override {}
+    void seal(const SideTexts& texts) override;
     void commit() noexcept override {}
 
 private:
     const Input& input_;
     std::optional<FileTarget> files_;
-    bool are_checked_ = false;  // prepare() has checked all names
 };
 
 }  // namespace cleave

@@ -10,6 +10,7 @@
 #include "io/encoder.h"
 #include "io/fd.h"
 #include "write/checksum.h"
+#include "write/compared_output.h"
 #include "write/threads.h"
 
 namespace cleave {
@@ -83,6 +84,7 @@ FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const Output
     }
 }
 
+// 1 for each name that an existing file has which may be the piece.
 std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
@@ -110,6 +112,10 @@ std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameLis
 
 std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.begin();
+    return compare(pieces, paths, parts_of);
+}
+
+std::vector<char> FileTarget::compare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     may_be_there_ = check(pieces, paths, parts_of);
     std::vector<char> are_there(pieces.size());
     // The bytes of a compressed piece are known only when it is made.
@@ -132,13 +138,21 @@ bool FileTarget::match_input(std::span<const Piece> pieces, const NameList& path
     return all;
 }
 
-std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {
-    const bool is_planned = !may_be_there_.empty();
-    const char* what = is_planned ? nullptr : store_.side_file_at(path);
+bool FileTarget::may_be_there(const Piece& piece, const std::string& path) {
+    if (!may_be_there_.empty()) return may_be_there_[piece.number - 1] != 0;
+    const char* what = store_.side_file_at(path);
     if (what != nullptr) throw OutputError(path, "is also the name of the " + std::string(what));
-    const bool may_be_there = is_planned ? may_be_there_[piece.number - 1] != 0 : store_.check(path);
-    auto output = std::make_unique<FileOutput>(store_, path, may_be_there, cloner_.get(), options_.compression,
-                                               helpers_, input_.cancellation());
+    return store_.check(path);
+}
+
+std::unique_ptr<PieceOutput> FileTarget::open_compared(const Piece& piece, const std::string& path) {
+    if (!may_be_there(piece, path) || options_.replace) return std::make_unique<NullOutput>();
+    return make_compared_output(store_, path, options_.compression, helpers_, input_.cancellation());
+}
+
+std::unique_ptr<PieceOutput> FileTarget::open(const Piece& piece, const std::string& path) {
+    auto output = std::make_unique<FileOutput>(store_, path, may_be_there(piece, path), cloner_.get(),
+                                               options_.compression, helpers_, input_.cancellation());
     if (options_.checksum) return with_checksum(std::move(output));
     return output;
 }

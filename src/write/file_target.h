@@ -22,12 +22,12 @@ public:
     FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
                bool has_rules);
 
-    // Throws what prepare() throws about the pieces, but writes nothing. Returns 1 for each name that an existing file
-    // has which may be the piece, else 0.
-    std::vector<char> check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of);
-
-    // See PieceStore.
+    // For a dry run, in place of prepare(), open() and seal(). They throw what those throw about names and existing
+    // files, and write nothing.
+    std::vector<char> compare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of);
+    std::unique_ptr<PieceOutput> open_compared(const Piece& piece, const std::string& path);
     void check_access() const { store_.check_access(); }
+    void check_texts(const SideTexts& texts) const { store_.check_texts(texts.report, texts.manifest); }
 
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
     std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
@@ -43,6 +43,9 @@ public:
     void commit() noexcept override { store_.commit(); }
 
 private:
+    std::vector<char> check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of);
+    bool may_be_there(const Piece& piece, const std::string& path);
+
     const Input& input_;
     const OutputOptions& options_;
     unsigned threads_;

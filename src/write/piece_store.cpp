@@ -206,6 +206,20 @@ bool PieceStore::has_content(const std::string& path, Parts parts) const {
     return find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation()).has_value();
 }
 
+void PieceStore::require_piece(bool is_piece, const Piece& piece, const std::string& path) const {
+    judge_present(is_piece, path, designation(piece));
+}
+
+void PieceStore::check_texts(const std::string& report, const std::string& manifest) const {
+    for (const SideFile& side : side_files_) {
+        if (!side.is_present) continue;
+        const std::string& text = is_report(side) ? report : manifest;
+        const Fd file = open_if_of_size(*side.directory, side.name, text.size());
+        const bool is_right = file.is_open() && read_to_end(file.get(), text.size(), side.path) == text;
+        judge_present(is_right, side.path, "the " + std::string(side.what));
+    }
+}
+
 TemporaryFile PieceStore::create(const std::string& path) {
     const std::string name = name_of(path);
     if (options_.make_directories) {
@@ -242,7 +256,7 @@ void PieceStore::seal(const std::string& report, const std::string& manifest) {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
     if (options_.sync) sync();
     const auto text_of = [&](const SideFile& side) -> const std::string& {
-        return side.path == options_.manifest ? manifest : report;
+        return is_report(side) ? report : manifest;
     };
     std::vector<std::pair<const SideFile*, TemporaryFile>> files;
     files.reserve(side_files_.size());

@@ -20,6 +20,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -76,6 +77,14 @@ public:
     // Whether a file of that path has this content. Throws std::system_error, Cancelled.
     bool has_content(const std::string& path, Parts parts) const;
 
+    // For a dry run. The file of that path, for which check() was true, to be read; closed if it is no regular file.
+    // Throws std::system_error.
+    Fd open_present(const std::string& path) const { return open_regular(*directory_, name_of(path)); }
+    // Throws as holds() unless `is_piece`, or the file may be replaced.
+    void require_piece(bool is_piece, const Piece& piece, const std::string& path) const;
+    // Throws as seal() would if the report or the manifest exists, is another, and may not be replaced.
+    void check_texts(const std::string& report, const std::string& manifest) const;
+
     // A file that will have that path, for which check() was called. Makes the directory if need be. The file's mode is
     // FileIdentity::permissions of the input, less the umask. Throws std::system_error.
     TemporaryFile create(const std::string& path);
@@ -129,6 +138,7 @@ private:
     void add_side_file(const char* what, const std::string& path);
     void check(SideFile& side);
     bool leads_to(const std::string& path, const SideFile& side) const;
+    static bool is_report(const SideFile& side) { return std::string_view(side.what) == "report"; }
     void write(const SideFile& side, int descriptor, const std::string& text) const;
     std::optional<TemporaryFile> make(const SideFile& side, const std::string& text);
     TemporaryFile create(const SideFile& side);

@@ -1,0 +1,21 @@
+// A piece of a dry run that resumes: its bytes are compared with an existing file.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/helpers.h"
+#include "cleave/cancel.h"
+#include "cleave/output.h"
+#include "write/piece_store.h"
+#include "write/piece_target.h"
+
+namespace cleave {
+
+// `store.check(path)` was true. finish() throws OtherPieceError if the file is not the piece. What the arguments refer
+// to must outlive the output. Throws std::system_error.
+std::unique_ptr<PieceOutput> make_compared_output(const PieceStore& store, const std::string& path,
+                                                  const CompressionOptions& compression, Helpers& helpers,
+                                                  const Cancellation* cancellation);
+
+}  // namespace cleave
