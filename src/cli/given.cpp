@@ -20,8 +20,8 @@ namespace po = boost::program_options;
 constexpr std::array<std::pair<const char*, const char*>, 3> kSameThing = {
     {{"header", "no-header"}, {"quote", "no-quote"}, {"quiet", "verbose"}}};
 
-// The last one must not win silently: it could show what an earlier one hides.
-constexpr std::array<std::string_view, 4> kOnce = {"select", "report", "null", "default"};
+// Options whose values add up. Any other value may be given once: of two, one would be ignored without a word.
+constexpr std::array<std::string_view, 4> kManyValues = {"redact", "rules", "key", "forbid"};
 
 bool has_spelling(const OptionRow& row, std::string_view option) {
     const bool is_letter = row.letter != 0 && option.size() == 2 && option[0] == '-' && option[1] == row.letter;
@@ -139,22 +139,22 @@ Given::Given(Verb verb, const std::vector<std::string>& words) {
             continue;
         }
         refuse_option_as_value(verb, option);
-        take(option.string_key, spelling_of(option), option.value.empty() ? "" : option.value.front());
+        take(option.string_key, spelling_of(option),
+             option.value.empty() ? std::nullopt : std::optional(option.value.front()));
     }
 }
 
-void Given::take(const std::string& name, std::string spelling, std::string value) {
+void Given::take(const std::string& name, std::string spelling, const std::optional<std::string>& value) {
     for (const auto& [one, other] : kSameThing) {
         if (name == one) options_.erase(other);
         if (name == other) options_.erase(one);
     }
-    if (has(name.c_str()) && std::ranges::find(kOnce, name) != kOnce.end()) {
+    if (value && has(name.c_str()) && std::ranges::find(kManyValues, name) == kManyValues.end()) {
         throw UsageError(formatted("{} may be given only once", spelling));
     }
     Use& use = options_[name];
-    use.values.push_back(value);
     use.spelling = std::move(spelling);
-    use.value = std::move(value);
+    use.values.push_back(value.value_or(""));
     use.order = ++uses_;
 }
 

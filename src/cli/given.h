@@ -14,13 +14,14 @@
 
 namespace cleave::cli {
 
-// The options that were given, by their long names, and the inputs. Of an option that was given several times the last
-// one counts, or all() do. Options that decide what is shown of a record may be given once only. Of two options that
-// set the same thing (--header and --no-header, --quote and --no-quote, --quiet and
-// --verbose) the last one counts too, and has() says that the other was not given.
+// The options that were given, by their long names, and the inputs. An option with a value may be given once, unless
+// its values add up: see all(). Of two options that set the same thing (--header and --no-header, --quote and
+// --no-quote,
+// --quiet and --verbose) the last one counts, and has() says that the other was not given.
 class Given {
 public:
-    // Throws UsageError for an option that the verb does not have, a missing value, and a value for a switch.
+    // Throws UsageError for an option that the verb does not have, a missing value, a value for a switch, and a second
+    // value where one counts.
     Given(Verb verb, const std::vector<std::string>& words);
 
     bool has(const char* name) const { return options_.contains(name); }
@@ -35,7 +36,7 @@ public:
     void refuse_both(const char* name, const char* other) const;
 
     // nullptr if the option was not given.
-    const std::string* text(const char* name) const { return has(name) ? &options_.at(name).value : nullptr; }
+    const std::string* text(const char* name) const { return has(name) ? &options_.at(name).values.back() : nullptr; }
 
     // All values, in order; none if the option was not given.
     std::vector<std::string> all(const char* name) const {
@@ -66,11 +67,10 @@ public:
 private:
     struct Use {
         std::string spelling;
-        std::string value;  // the last one; empty for a switch
-        std::vector<std::string> values;
-        std::size_t order;  // the number of the use, from 1
+        std::vector<std::string> values;  // at least one; empty for a switch
+        std::size_t order;                // the number of the use, from 1
     };
-    void take(const std::string& name, std::string spelling, std::string value);
+    void take(const std::string& name, std::string spelling, const std::optional<std::string>& value);
 
     std::size_t uses_ = 0;
     std::map<std::string, Use, std::less<>> options_;
