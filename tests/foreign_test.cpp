@@ -97,6 +97,21 @@ TEST(ForeignFormat, IsKnownByHowItBegins) {
     }
 }
 
+TEST(ForeignFormat, FilesOfCleaveHoldNoCsv) {
+    for (const auto& [name, head] :
+         {Sample{"an index of cleave", "\x89"
+                                       "CLV\r\n\x1A\n\1\0"s},
+          Sample{"a manifest or a report of cleave", R"({"cleave":2,"input":{)"},
+          Sample{"a summary of cleave scan", R"({"cleave_range":1,)"},
+          Sample{"a plan of cleave plan", R"({"cleave_plan":1,)"}}) {
+        const auto format = foreign_format(bytes_of(head));
+        ASSERT_TRUE(format) << name;
+        EXPECT_EQ(format->name, name);
+        EXPECT_EQ(format->command, "");
+    }
+    EXPECT_EQ(name_of(R"({"cleaver":1})"), "");
+}
+
 TEST(ForeignFormat, IsNotCsvThatBeginsLikeIt) {
     const std::string row = "1,2,\"a b\"\r\n3\t4\n";
     for (const std::string begin :

@@ -34,8 +34,10 @@ std::string file_word(const std::string& path, std::string_view command) {
     return word == file || command.find("'FILE'") == std::string_view::npos ? word : "FILE";
 }
 
-// Says what the input is, and gives a command that prints it as CSV. `outer` is the compression that was decoded.
+// Says what the input is, and gives a command that prints it as CSV, if there is one. `outer` is the compression that
+// was decoded.
 std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
+    if (format.command.empty()) return formatted("{}, not CSV", format.name);
     const bool is_pipe = context.path == "-";
     const auto prints = [&](const std::string& name) {
         std::string command(format.command);

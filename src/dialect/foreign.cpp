@@ -77,6 +77,20 @@ constexpr Row kRows[] = {
     {{"a PDF document", "java -jar tabula.jar -p all FILE"}, {0, "%PDF-"sv}},
 };
 
+// What cleave writes beside pieces, or for other machines. `cleave count data.csv*` finds the index too.
+struct OwnFile {
+    std::string_view begin;
+    std::string_view name;
+};
+constexpr OwnFile kOwnFiles[] = {
+    {"\x89"
+     "CLV\r\n\x1A\n"sv,
+     "an index of cleave"},
+    {R"({"cleave":)"sv, "a manifest or a report of cleave"},
+    {R"({"cleave_range":)"sv, "a summary of cleave scan"},
+    {R"({"cleave_plan":)"sv, "a plan of cleave plan"},
+};
+
 struct Encoding {
     ForeignFormat format;
     std::string_view mark;
@@ -160,6 +174,9 @@ struct NulCounts {
 
 std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) {
     const std::string_view text(reinterpret_cast<const char*>(head.data()), std::min(head.size(), kSniffSize));
+    for (const OwnFile& own : kOwnFiles) {
+        if (text.starts_with(own.begin)) return ForeignFormat{own.name, {}};
+    }
     for (const Encoding& encoding : kEncodings) {
         if (text.starts_with(encoding.mark)) return encoding.format;
     }
@@ -177,7 +194,9 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::uint8_t> head) 
 void refuse_foreign(std::span<const std::uint8_t> head) {
     const auto format = foreign_format(head);
     if (!format) return;
-    throw InputError(std::string(format->name) + ", not CSV; this prints it as CSV: " + std::string(format->command));
+    std::string text = std::string(format->name) + ", not CSV";
+    if (!format->command.empty()) text.append("; this prints it as CSV: ").append(format->command);
+    throw InputError(text);
 }
 
 }  // namespace cleave
