@@ -59,6 +59,8 @@ struct DialectOptions {
     Dialect dialect;
     bool sniff_delimiter = true;
     bool sniff_terminator = true;
+
+    bool operator==(const DialectOptions&) const = default;
 };
 
 // The options of the preset of that name, or nothing. dialect_presets() lists the names.

@@ -3,7 +3,7 @@
 //   for each piece, in order
 //       the first one: print its header; another one: it must begin with the same bytes, which are left out
 //       print the rest; if a manifest is given, compare size and checksum
-//       if more follows, the piece must end where a record ends
+//       if more follows, the piece must end where a record ends, by the state machine
 //
 // With -o the file appears when it is complete. On standard output, what was printed before an error stays.
 #include <sys/stat.h>
@@ -11,9 +11,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "base/crc32c.h"
+#include "cleave/foreign.h"
 #include "cleave/names.h"
+#include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/verbs.h"
@@ -23,6 +26,7 @@
 #include "job/input_head.h"
 #include "job/plan_json.h"
 #include "job/staging.h"
+#include "scan/walker.h"
 #include "write/piece_store.h"
 
 namespace cleave::cli {
@@ -144,6 +148,47 @@ private:
     std::optional<std::uint8_t> last_;
 };
 
+// A header as a reader sees it, and what stands around it.
+struct HeaderParts {
+    explicit HeaderParts(std::span<const std::uint8_t> bytes) : has_mark(bom_size(bytes) > 0) {
+        content = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+        content.remove_prefix(bom_size(bytes));
+        const std::size_t size = content.find_last_not_of("\r\n") + 1;
+        end = content.substr(size);
+        content = content.substr(0, size);
+    }
+
+    const char* name_of_end() const {
+        if (end.empty()) return "no line end";
+        return end.ends_with("\r\n") ? "CRLF" : end.ends_with('\n') ? "LF" : "CR";
+    }
+
+    bool has_mark;
+    std::string_view content;
+    std::string_view end;
+};
+
+// How the header of a piece differs from that of the first one.
+std::string header_difference(std::span<const std::uint8_t> header, std::span<const std::uint8_t> first) {
+    const HeaderParts here(header);
+    const HeaderParts there(first);
+    if (here.content == there.content && here.has_mark != there.has_mark) {
+        return here.has_mark ? "its header begins with a byte order mark, and that of the first piece does not"
+                             : "its header does not begin with a byte order mark, as that of the first piece does";
+    }
+    if (here.content == there.content && here.end != there.end) {
+        return formatted("its header ends with {}, and that of the first piece with {}", here.name_of_end(),
+                         there.name_of_end());
+    }
+    return "it does not begin with the header of the first piece; see --header";
+}
+
+// `cleave join data.*.csv*` finds indexes too.
+void refuse_own_file(Input& input) {
+    const auto format = foreign_format(input.peek(kSniffSize));
+    if (format && format->command.empty()) throw InputError(formatted("{}, not a piece", format->name));
+}
+
 class Join {
 public:
     Join(Context& context, const Cancellation& cancellation) : context_(context), cancellation_(cancellation) {}
@@ -167,6 +212,10 @@ public:
             output_->narrow(input);
             append(input, piece);
         }
+        if (walker_ && walker_->open_quote()) {  // as the input itself may end
+            context_.path = last_path_;
+            Diagnostics(context_).warn(fault_);
+        }
         output_->commit();
     }
 
@@ -180,36 +229,52 @@ private:
     }
 
     void append_opened(Input& input, const ListedPiece& piece) {
+        refuse_own_file(input);
         PieceReader reader(input, piece.crc32c.string() != nullptr);
-        if (!dialect_ && !input.peek(1).empty()) dialect_ = settle_dialect(context_.arguments.dialect, input).dialect;
-        const bool has_header = dialect_ && !input.peek(1).empty() &&
-                                header_mode(context_.arguments.pieces.header, *dialect_) == HeaderMode::kRepeat;
-        if (has_header && !header_) {
-            header_ = read_head(input, *dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes;
-        } else if (has_header) {
-            const auto head = input.peek(header_->size());
-            if (!std::ranges::equal(head, *header_)) {
-                throw InputError("it does not begin with the header of the first piece; see --header");
-            }
-            reader.skip(header_->size());
+        const bool is_empty = input.peek(1).empty();
+        if (!walker_ && !is_empty) {
+            dialect_ = settle_dialect(context_.arguments.dialect, input).dialect;
+            walker_.emplace(dialect_, default_kernel(), bom_size(input.peek(kSniffSize)));
         }
+        const bool has_header = header_mode(context_.arguments.pieces.header, dialect_) == HeaderMode::kRepeat;
+        if (has_header && !is_empty) take_header(input, reader);
+        const std::uint64_t begin = walker_ ? walker_->offset() - reader.size() : 0;
         reader.for_rest([&](std::span<const std::uint8_t> bytes) {
-            if (is_cut_short_) {
+            if (!fault_.empty()) {
                 context_.path = last_path_;
-                throw InputError("it does not end where a record ends, and more follows");
+                throw InputError(fault_ + ", and more follows");
             }
+            walker_->pass(bytes);
             write_all(output_->descriptor(), bytes, output_->name(), &cancellation_);
         });
-        if (const auto last = reader.last()) {
-            is_cut_short_ = !ends_record(*last);
+        compare(piece, reader);
+        if (walker_ && reader.last()) {
+            fault_ = fault_at_end(begin);
             last_path_ = piece.path;
         }
-        compare(piece, reader);
     }
 
-    bool ends_record(std::uint8_t byte) const {
-        const Terminator terminator = dialect_->terminator;
-        return (byte == '\n' && terminator != Terminator::kCr) || (byte == '\r' && terminator != Terminator::kLf);
+    // Reads the header, unless it is the first one, which goes into the output.
+    void take_header(Input& input, PieceReader& reader) {
+        if (!header_) {
+            header_ = read_head(input, dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes;
+            return;
+        }
+        if (!std::ranges::equal(input.peek(header_->size()), *header_)) {
+            throw InputError(
+                header_difference(read_head(input, dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes, *header_));
+        }
+        reader.skip(header_->size());
+    }
+
+    // What is wrong with the end of a piece, whose first byte is byte `begin` of the output; "" if a record ends there.
+    std::string fault_at_end(std::uint64_t begin) const {
+        if (const auto quote = walker_->open_quote())
+            return formatted("the quote opened at byte {} is never closed", quote->offset - begin);
+        const State state = walker_->state();
+        const bool is_end =
+            dialect_.terminator == Terminator::kAny ? is_past_record(state) : state == State::kRecordStart;
+        return is_end ? "" : "it does not end where a record ends";
     }
 
     static void compare(const ListedPiece& piece, const PieceReader& reader) {
@@ -224,10 +289,11 @@ private:
     Context& context_;
     const Cancellation& cancellation_;
     std::optional<JoinedOutput> output_;
-    std::optional<Dialect> dialect_;  // by the first piece that is not empty
+    Dialect dialect_;               // by the first piece that is not empty, and so is:
+    std::optional<Walker> walker_;  // of what was written
     std::optional<std::vector<std::uint8_t>> header_;
-    bool is_cut_short_ = false;  // what was written ends within a record
-    std::string last_path_;      // of the piece that was written last
+    std::string fault_;      // at the end of what was written; nothing may follow
+    std::string last_path_;  // of the piece that was written last
 };
 
 }  // namespace
@@ -239,6 +305,8 @@ void list_pieces(Context& context) {
         arguments.pieces = read_piece_list(arguments.output.manifest, arguments.inputs);
         arguments.inputs.clear();
         for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.path);
+        const auto& dialect = arguments.pieces.dialect;
+        if (dialect && arguments.dialect == DialectOptions()) arguments.dialect = {*dialect, false, false};
         return;
     }
     arguments.pieces.header = arguments.policy.header;

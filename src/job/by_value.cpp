@@ -26,7 +26,8 @@ Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const R
     try {
         return {options, index.dialect(), first.bytes, has_header};
     } catch (const RuleError&) {
-        throw RuleError("without them there is no column", by.columns.origin, by.columns.text, 0);
+        throw RuleError("a record has no other column; use --hive with --keep-by, or leave out --drop-by",
+                        by.columns.origin, by.columns.text, 0);
     }
 }
 

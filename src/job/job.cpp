@@ -204,6 +204,7 @@ private:
         facts.header_size = report_.header_size;
         facts.piece_compression = output_.compression;
         facts.are_names_beneath = names_in_manifest_.are_beneath();
+        if (policy_.by && policy_.by->drops_columns) facts.dropped_columns = policy_.by->columns.text;
         return facts;
     }
 

@@ -58,6 +58,15 @@ void require_order(const Json::Array& pieces) {
     }
 }
 
+void require_columns(const Json& manifest) {
+    const Json* const dropped = manifest.find("dropped_columns");
+    if (dropped == nullptr) return;
+    if (dropped->string() == nullptr) refuse("its 'dropped_columns' are no text");
+    throw std::invalid_argument(
+        "join: the pieces of the manifest are without the column " + *dropped->string() +
+        ", so the input cannot be made of them; without --manifest they are joined as they come");
+}
+
 // 1 or 2.
 std::uint64_t version_of(const Json& manifest) {
     const auto version = member(manifest, "cleave").natural();
@@ -109,6 +118,8 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     PieceList list;
     if (version == 2 && !leads_to_stream(manifest)) list.folder = folder_of(manifest);
     list.header = mode_of(member(*json, "header"));
+    if (const Json* dialect = json->find("dialect")) list.dialect = dialect_of_json(*dialect);
+    require_columns(*json);
     const Json::Array* pieces = member(*json, "pieces").array();
     if (pieces == nullptr) refuse("its 'pieces' are no list");
     require_order(*pieces);

@@ -1,11 +1,13 @@
 // The pieces that are to be joined again: from a manifest, or as they are given.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "cleave/cancel.h"
+#include "cleave/dialect.h"
 #include "cleave/input.h"
 #include "cleave/plan.h"
 #include "io/fd.h"
@@ -25,13 +27,14 @@ struct PieceList {
     std::vector<ListedPiece> pieces;  // in order
     std::string folder;               // of the pieces that a manifest alone names; empty is the current one
     HeaderMode header = HeaderMode::kRepeat;
+    std::optional<Dialect> dialect;  // that the manifest names
 };
 
 // Reads a manifest of `cleave split`. With `paths`, the pieces are these files, whatever their folders are called: each
 // must have the name of one piece, and no piece may be missing. Without them the pieces lie beneath the folder of the
 // manifest (version 2) or the current folder (version 1, or a manifest from a stream). Throws InputError for a file
 // that is no manifest, std::invalid_argument for other paths, for a piece of version 1 elsewhere, and for pieces that
-// do not follow each other in the input (Policy::by), std::system_error.
+// do not follow each other in the input, or lack columns of it (Policy::by), std::system_error.
 PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths);
 
 // Opens pieces of a list. One thread.

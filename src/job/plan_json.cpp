@@ -74,6 +74,7 @@ std::string PlanJson::start_text(const InputFacts& facts) {
         compression["format"] = compression_name(facts.piece_compression.format);
         compression["level"] = facts.piece_compression.level;
     }
+    if (!facts.dropped_columns.empty()) json["dropped_columns"] = facts.dropped_columns;
     std::string text = json.text();
     text.pop_back();  // the brace; the pieces are JSON already
     return text + ",\"pieces\":[";

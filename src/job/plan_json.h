@@ -25,6 +25,7 @@ struct InputFacts {
     Compression compression = Compression::kNone;  // of the input; all offsets and sizes are of plain bytes
     CompressionOptions piece_compression;          // if the pieces are files
     bool are_names_beneath = false;                // see ManifestNames
+    std::string dropped_columns;                   // those of Policy::by that pieces lack, as the user names them
 };
 // What is known before the scan: all but size and header_size.
 InputFacts facts_of(const Input& input, const Dialect& dialect, HeaderMode header);
