@@ -36,11 +36,11 @@ enum class Access : std::uint8_t {
     kRead,    // by pread(), block by block: slower, but no change of the file can raise SIGBUS
 };
 
-// An open input, owned: a Blob or a Stream. A regular file that has a size is a blob. Streams are: pipes; devices;
-// files that report size 0, as those in /proc do; files that are to be mapped and cannot be; and data compressed by
-// gzip or zstd, recognised by the first bytes. Everything below counts decompressed bytes unless it says otherwise.
-// Offsets count from where reading begins: standard input may stand in the middle of a file. For one thread at a time,
-// but several threads may read the blob.
+// An open input, owned: a Blob or a Stream. A regular file is a blob, an empty one too. Streams are: pipes; devices;
+// files that report size 0 and have bytes, as those in /proc do; files that are to be mapped and cannot be; and data
+// compressed by gzip or zstd, recognised by the first bytes. Everything below counts decompressed bytes unless it says
+// otherwise. Offsets count from where reading begins: standard input may stand in the middle of a file. For one thread
+// at a time, but several threads may read the blob.
 //
 // A stream is read once: by read() until the end, by spool(), or by one of the functions that read an input (scan(),
 // examine(), cut_stream(), run_job()). All members, and those functions, throw std::invalid_argument for an Input
@@ -136,8 +136,8 @@ public:
 
     // Throws InputChangedError if a regular file has become shorter or longer, or was written to, since it was opened,
     // as far as size and times tell. Throws std::system_error if the medium could not be read. Replacing, renaming or
-    // removing the file is no change. A file that reported size 0 is not checked. A snapshot may become longer and have
-    // other times. Any thread.
+    // removing the file is no change. A file that reported size 0 and had bytes is not checked. A snapshot may become
+    // longer and have other times. Any thread.
     void throw_if_changed() const;
     // Whether, since the input was opened, only the time of the last status change is new, as after `touch -a`. If so,
     // later changes are judged against the file as it is now. A writer may have reset the time of the last write: scan

@@ -23,7 +23,7 @@ bool is_regular(const std::string& path) {
 }
 
 // Throws UsageError unless the input is a plain file.
-void require_file(Context& context, OpenInput& opened) {
+void require_file(const Context& context, OpenInput& opened) {
     const auto refuse = [&](const char* why) {
         throw UsageError(formatted("{}: {}; only a plain regular file can have an index",  //
                                    display_name(context.path), why));
@@ -31,13 +31,11 @@ void require_file(Context& context, OpenInput& opened) {
     if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
     Input& input = opened.input;
     if (!input.is_stream()) return;
-    // An empty file is a stream too.
-    const bool is_empty = is_regular(context.path) && input.peek(1).empty();
+    input.peek(1);  // finds the compression
     if (input.compression() != Compression::kNone) refuse("it is compressed");
     const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
     if (cannot_be_mapped) throw std::system_error(ENOMEM, std::generic_category(), context.path);
-    if (!is_empty) refuse("it is a pipe, a device, or a file without a size");
-    spool(context, opened);
+    refuse("it is a pipe, a device, or a file without a size");
 }
 
 // The first difference between an index and the file, in words.

@@ -12,9 +12,10 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
     const Arguments& arguments = context.arguments;
     const bool is_required = arguments.index == IndexUse::kRequire;
     if (arguments.index == IndexUse::kNever) return nullptr;
-    if (context.path == "-" || opened.input.is_stream()) {
-        // There is nothing to scan in an empty file.
-        if (!is_required || (context.path != "-" && opened.input.peek(1).empty())) return nullptr;
+    const bool is_stream = context.path == "-" || opened.input.is_stream();
+    if (!is_stream && opened.input.blob().size() == 0) return nullptr;  // there is nothing to scan
+    if (is_stream) {
+        if (!is_required) return nullptr;
         throw UsageError(formatted("{}: --index require needs a plain regular file", display_name(context.path)));
     }
     const std::string path = index_path(context.path);

@@ -40,6 +40,13 @@ bool has_size(const Source& source) {
     return S_ISREG(source.status.st_mode) && std::cmp_greater(source.status.st_size, source.offset);
 }
 
+// Whether a file that reports size 0 has no bytes. Those in /proc have some.
+bool is_empty_file(const Source& source) {
+    std::uint8_t byte = 0;
+    return S_ISREG(source.status.st_mode) && source.status.st_size == 0 &&
+           ::pread(source.file.get(), &byte, 1, static_cast<off_t>(source.offset)) == 0;
+}
+
 // Whether the blob begins as compressed data do.
 bool is_compressed(const Blob& blob) {
     std::vector<std::uint8_t> buffer;
@@ -110,6 +117,7 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     source.status = version.status();
     if (S_ISDIR(source.status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), source.name);
     if (has_size(source)) impl->blob = make_file_blob(source, access);
+    if (is_empty_file(source)) impl->blob = make_empty_blob(source, access);
     // Compressed data are read in order.
     if (impl->blob && is_compressed(*impl->blob)) impl->blob.reset();
     if (!impl->blob) impl->stream = std::make_unique<FileStream>(source, cancellation);
@@ -118,8 +126,9 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     impl->identity = identity_of(source.status);
     if (!has_permissions(source)) impl->identity.permissions = FileIdentity().permissions;
     if (!S_ISREG(source.status.st_mode)) impl->identity.mtime_ns = 0;
-    // The size and the times of a file that reports size 0 may mean nothing.
-    if (S_ISREG(source.status.st_mode) && source.status.st_size > 0) source.version = std::move(version);
+    // The size and the times of a file that reports size 0 and has bytes may mean nothing.
+    if (S_ISREG(source.status.st_mode) && (source.status.st_size > 0 || impl->blob))
+        source.version = std::move(version);
     return Input(std::move(impl));
 }
 
