@@ -55,10 +55,10 @@ public:
 
     // Finds the fields of the records that end in `bytes`, less than 4 GiB, which begin with a record (without a byte
     // order mark) at `place`. With `at_end` the last record ends with the bytes; else a record in progress is left out,
-    // so the block may be shorter than `bytes`, or empty. Throws InputError for a record with another number of fields,
-    // and under Reading::kUnambiguous for an open quote, a quote in an unquoted field, a byte after a closing quote
-    // that is no delimiter, terminator or quote, a CR outside quotes that ends no record, an LF
-    // likewise, and an escape as the last byte.
+    // so the block may be shorter than `bytes`, or empty. Throws InputError for the first record with another number of
+    // fields, and under Reading::kUnambiguous for an open quote, a quote in an unquoted field, a byte after a closing
+    // quote that is no delimiter, terminator or quote, a CR outside quotes that ends no record, an LF likewise, and an
+    // escape as the last byte.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
     // The same of bytes that others may change, from `source` on: they are copied, each once, into `copy`, and their
     // fields are those of the copy. Takes less time than a copy and read() after it.

@@ -126,9 +126,14 @@ public:
     StageWorker(StageWorker&&) noexcept;
     ~StageWorker();
 
-    // The fields of the records that end in `bytes`, as FieldReader::read() under Reading::kUnambiguous.
+    // The fields of the records that end in `bytes`, as FieldReader::read() under Reading::kUnambiguous. Throws
+    // InputError also for a record that is too long.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
-    // The same, as FieldReader::read_copy().
+    // The same, but of records of which one is bad only those before it, as if `bytes` ended there: write() may find an
+    // earlier fault in them. Throws InputError if the first record is bad. So the caller goes on behind the block, and
+    // hears of the first fault first.
+    RecordBlock read_sound(std::span<const std::uint8_t> bytes, Place place, bool at_end);
+    // As read(), of bytes that are copied: see FieldReader::read_copy().
     RecordBlock read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end);
 
     // Appends the changed records of the block. Throws InputError for a value that the dialect cannot carry, and for a

@@ -208,6 +208,7 @@ bool FieldReader::State::is_blank(std::size_t row) const {
     return content_end(bytes, list.rows[row].begin, list.ends[list.rows[row].first], dialect) == list.rows[row].begin;
 }
 
+// Of the records before the last row.
 void FieldReader::State::check_counts() const {
     const std::size_t records = list.row_count - 1;
     std::uint32_t difference = 0;
@@ -223,7 +224,9 @@ void FieldReader::State::check_counts() const {
     }
 }
 
+// Of the faults in the bytes the first one counts, so that it is the same however the bytes are cut into runs.
 void FieldReader::State::refuse(const char* what, std::size_t at) const {
+    if (fields > 0) check_counts();
     std::size_t row = list.row_count - 1;
     while (row > 0 && list.rows[row].begin > at) --row;
     throw InputError(what, Place{place.offset + at, place.record + row});
@@ -231,6 +234,7 @@ void FieldReader::State::refuse(const char* what, std::size_t at) const {
 
 // Finds the quote that opened: in the last record.
 void FieldReader::State::refuse_open_quote() const {
+    if (fields > 0) check_counts();
     cleave::State state = cleave::State::kRecordStart;
     std::size_t opened = 0;
     const FieldRow& last = list.rows[list.row_count - 1];

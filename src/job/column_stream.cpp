@@ -341,6 +341,7 @@ void ColumnStream::State::Slot::work() {
         }
         state_.check->compare(run_.place.offset, run_.bytes);
     } else {
+        if (state_.runs) state_.runs->require_whole(run_);
         lay_out(run_.bytes);
     }
     if (is_large()) run_.copy.release();
@@ -355,7 +356,7 @@ void ColumnStream::State::Slot::emit() {
 
 void ColumnStream::State::Slot::change() {
     worker_->clear();
-    for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(),
+    for_each_block(*worker_, run_.bytes, run_.place, run_.is_cut, state_.stage->max_record(),
                    [&](const RecordBlock& block) { worker_->write(block); });
 }
 
@@ -370,10 +371,11 @@ void ColumnStream::State::Slot::lay_out(std::span<const std::uint8_t> bytes) {
 // Where a record of the run begins in the input. The run is read again: only an error asks.
 Place ColumnStream::State::Slot::begin_of(std::uint64_t record) {
     Place begin = run_.place;
-    for_each_block(*worker_, run_.bytes, run_.place, state_.stage->max_record(), [&](const RecordBlock& block) {
-        if (record < block.place.record || record - block.place.record >= block.record_count()) return;
-        begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
-    });
+    for_each_block(*worker_, run_.bytes, run_.place, run_.is_cut, state_.stage->max_record(),
+                   [&](const RecordBlock& block) {
+                       if (record < block.place.record || record - block.place.record >= block.record_count()) return;
+                       begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
+                   });
     return begin;
 }
 

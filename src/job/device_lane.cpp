@@ -175,7 +175,7 @@ void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
     bool is_terminated = true;
     worker_.clear();
     try {
-        for_each_block(worker_, page.bytes, page.place, stage_.max_record(), [&](const RecordBlock& block) {
+        for_each_block(worker_, page.bytes, page.place, false, stage_.max_record(), [&](const RecordBlock& block) {
             is_terminated = block.ends.back() < block.bytes.size();
             worker_.write(block);
         });

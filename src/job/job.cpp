@@ -319,7 +319,12 @@ private:
         target_->prepare({}, paths, {});
         const unsigned threads = threads_within(job_.execution.threads, kDescriptorsOfFilter);
         const auto share = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged.size(), 1, threads));
-        write_side_by_side(threads, [&](std::size_t i) { write_staged(staged[i], paths[i], share, is_measured); });
+        try {
+            write_side_by_side(threads, [&](std::size_t i) { write_staged(staged[i], paths[i], share, is_measured); });
+        } catch (const InputError&) {
+            staging_->throw_first_fault();
+            throw;
+        }
     }
 
     void write_staged(const StagedPiece& staged, std::string path, unsigned threads, bool is_measured) {

@@ -14,7 +14,9 @@ namespace cleave {
 bool GatheredPages::pull(RecordRun& run, bool is_first_of_page) {
     if (failure_) std::rethrow_exception(failure_);
     try {
-        return runs_.next(run);
+        const bool is_one = runs_.next(run);
+        runs_.require_whole(run);
+        return is_one;
     } catch (...) {  // rethrown by the next call
         failure_ = std::current_exception();
     }

@@ -36,14 +36,19 @@ void read_blocks(std::span<const std::uint8_t> bytes_of_run, Place place, std::u
     }
 }
 
+// The records of a run; `is_cut` as RecordRun::is_cut. Throws InputError, after the records before, for one that is bad
+// or too long.
 template <class Take>
-void for_each_block(StageWorker& worker, std::span<const std::uint8_t> bytes_of_run, Place place,
+void for_each_block(StageWorker& worker, std::span<const std::uint8_t> bytes_of_run, Place place, bool is_cut,
                     std::uint64_t max_record, const Take& take) {
-    const auto read = [&](auto bytes, Place at, bool at_end) { return worker.read(bytes, at, at_end); };
+    const auto read = [&](auto bytes, Place at, bool at_end) {
+        return worker.read_sound(bytes, at, at_end && !is_cut);
+    };
     read_blocks(bytes_of_run, place, max_record, read, take);
 }
 
-// The same of a run whose bytes are to be copied from `source`.
+// The same of a whole run whose bytes are to be copied from `source`. Throws InputError at once for a fault anywhere in
+// a block.
 template <class Take>
 void for_each_block(StageWorker& worker, const std::uint8_t* source, std::span<std::uint8_t> copy, Place place,
                     std::uint64_t max_record, const Take& take) {

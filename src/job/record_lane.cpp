@@ -254,7 +254,7 @@ bool RecordLane::Slot::take_blocks() {
         const auto source = pass_.lane.input_.bytes().subspan(run_.place.offset, run_.bytes.size());
         for_each_block(*worker_, source.data(), {run_.copy.data(), run_.bytes.size()}, run_.place, most, take);
     } else {
-        for_each_block(*worker_, run_.bytes, run_.place, most, take);
+        for_each_block(*worker_, run_.bytes, run_.place, run_.is_cut, most, take);
     }
     if (keys_) {
         const auto begins = worker_->starts();
@@ -449,6 +449,11 @@ void RecordLane::write_record(BlobRange range, std::uint64_t record, const Take&
     take(worker->written(), worker->starts());
     const std::scoped_lock lock(mutex_);
     counts_ += worker->counts();
+}
+
+void RecordLane::throw_first_fault() {
+    const TakeMeasured take = [](auto, std::uint64_t, auto, RunKeys*) {};
+    pass_over(body(), head_.records, execution_.threads, {nullptr, &take, nullptr}, nullptr);
 }
 
 std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key) {

@@ -45,6 +45,8 @@ public:
 
     // Passes on one record of a blob. In less time than write_range(), which is made for many. One thread.
     void write_record(BlobRange range, std::uint64_t record, const Take& take);
+    // Reads the records of a blob, up to the first fault. Throws InputError for that one.
+    void throw_first_fault();
 
     // Cuts a blob by what is written. `cuts` are the first bytes of the pieces, for policies by pieces; else the
     // policy's limits cut. With Policy::together, and only then, `key` is a column of what is written. One thread.

@@ -50,6 +50,10 @@ public:
     // Writes a planned piece, by `threads` threads. Returns the bytes of its body. Any thread.
     std::uint64_t write_piece(const StagedPiece& piece, unsigned threads, const Write& write);
 
+    // After write_piece() has thrown InputError: throws that of the first fault in the input. Pieces are written side
+    // by side, so a later one may come to its fault first. One thread.
+    void throw_first_fault() { lane_.throw_first_fault(); }
+
     // Of a blob; made when it is needed first.
     const RecordIndex& index() { return lane_.index(); }
     void write_header(const Write& write) { write(lane_.header()); }

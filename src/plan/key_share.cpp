@@ -39,7 +39,7 @@ public:
     }
 
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
-        return worker_ ? worker_->read(bytes, place, at_end) : fields_->read(bytes, place, at_end);
+        return worker_ ? worker_->read_sound(bytes, place, at_end) : fields_->read(bytes, place, at_end);
     }
 
     StageWorker* worker() { return worker_ ? &*worker_ : nullptr; }

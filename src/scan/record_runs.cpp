@@ -49,12 +49,14 @@ RecordRuns::RecordRuns(Input& input, Place skipped, const Dialect& dialect, cons
 }
 
 bool RecordRuns::next(RecordRun& run) {
+    if (is_cut_) throw_too_long(options_.max_record, begin_);
+    run.is_cut = false;
     if (is_done_) return false;
     return input_.is_stream() ? next_of_stream(run) : next_of_blob(run);
 }
 
-void RecordRuns::check_size(std::uint64_t size) const {
-    if (size > options_.max_record) throw_too_long(options_.max_record, begin_);
+void RecordRuns::require_whole(const RecordRun& run) const {
+    if (run.is_cut) throw_too_long(options_.max_record, run.place);
 }
 
 // The next bytes of a stream, at most the size of a run; none at the end.
@@ -95,7 +97,10 @@ bool RecordRuns::next_of_stream(RecordRun& run) {
             begin_ = {start, walker_.records() - 1};
             return finish();
         }
-        check_size(read_ - begin_.offset);
+        if (is_too_long()) {
+            run.is_cut = is_cut_ = true;
+            return finish();
+        }
     }
 }
 
@@ -121,7 +126,10 @@ bool RecordRuns::next_of_blob(RecordRun& run) {
             run.bytes = {run.copy.data(), size - rest};
             return true;
         }
-        check_size(read_ - begin_.offset);
+        if (is_too_long()) {
+            run.is_cut = is_cut_ = true;
+            break;
+        }
     }
     is_done_ = true;
     run.bytes = {run.copy.data(), size};

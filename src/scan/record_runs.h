@@ -27,12 +27,13 @@ struct RecordRun {
 
     std::span<const std::uint8_t> bytes;  // of `copy`
     Place place;
+    bool is_cut = false;  // the beginning of a record that is too long, and nothing else
     ValueBuffer copy;
 };
 
 struct RunOptions {
     std::size_t size = 0;                             // about the size of a run
-    std::uint64_t max_record = 0;                     // a longer record is an error
+    std::uint64_t max_record = 0;                     // a longer record is cut
     Meter* meter = nullptr;                           // gets the bytes that are read
     std::shared_ptr<MemoryManager> memory = nullptr;  // of the runs; nullptr: a new manager "system"
 };
@@ -48,9 +49,12 @@ public:
     // All records of an input from byte `skipped` on.
     RecordRuns(Input& input, Place skipped, const Dialect& dialect, const Kernel& kernel, const RunOptions& options);
 
-    // Sets `run` to the next run. Returns false after the last one. Throws as SequentialReader::read() and
-    // read_bytes(), and InputError for a record that is too long.
+    // Sets `run` to the next run. Returns false after the last one. A run may be cut: whoever reads its fields may find
+    // a fault before the record is too long. Throws as SequentialReader::read() and read_bytes(), and InputError after
+    // a run that was cut.
     bool next(RecordRun& run);
+    // Throws InputError for a run that is cut.
+    void require_whole(const RecordRun& run) const;
     // After the last run: the quote that is still open at the end.
     std::optional<Place> open_quote() const { return walker_.open_quote(); }
 
@@ -58,7 +62,7 @@ private:
     std::span<const std::uint8_t> read_on();
     bool next_of_stream(RecordRun& run);
     bool next_of_blob(RecordRun& run);
-    void check_size(std::uint64_t size) const;
+    bool is_too_long() const { return read_ - begin_.offset > options_.max_record; }
 
     Input& input_;
     RunOptions options_;
@@ -68,6 +72,7 @@ private:
     Place begin_;                // of the next run
     std::uint64_t read_;         // bytes before this offset were walked
     bool is_done_ = false;
+    bool is_cut_ = false;                       // the last run
     std::unique_ptr<SequentialReader> reader_;  // of a stream
     std::span<const std::uint8_t> chunk_;       // what is left of its last read
     ValueBuffer carried_;                       // the record in progress

@@ -4,6 +4,7 @@
 //                                   if it changes, the field that the first matching rule makes
 //                    then the terminator
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/too_long.h"
 #include "cleave/stage.h"
 #include "memory/value_buffer.h"
+#include "scan/walker.h"
 #include "stage/ambiguous.h"
 #include "stage/forbidden.h"
 #include "stage/hasher.h"
@@ -99,6 +101,8 @@ struct StageWorker::State {
     static Place place_of(const RecordBlock& block, std::size_t r, std::uint32_t at) {
         return {block.place.offset + at, block.place.record + r};
     }
+
+    bool begins_too_long(std::span<const std::uint8_t> bytes) const;
 
     const Stage::Program& program;
     FieldReader new_reader() const {
@@ -302,8 +306,36 @@ RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t si
     return block;
 }
 
+// Whether the first record of the bytes is longer than is allowed.
+bool StageWorker::State::begins_too_long(std::span<const std::uint8_t> bytes) const {
+    if (bytes.size() <= program.max_record) return false;
+    Walker walker(program.dialect, *kernel, 0);
+    const auto words = walker.walk(bytes.first(static_cast<std::size_t>(program.max_record) + 1));
+    std::uint64_t records = 0;
+    for (const std::uint64_t word : words) records += static_cast<unsigned>(std::popcount(word));
+    return records < 2;
+}
+
 RecordBlock StageWorker::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
     return state_->checked(state_->reader.read(bytes, place, at_end), bytes.size());
+}
+
+// At a fault the bytes before it are read again.
+RecordBlock StageWorker::read_sound(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
+    std::exception_ptr fault;
+    for (;;) {
+        try {
+            const RecordBlock block = read(bytes, place, at_end && !fault);
+            if (!fault || block.record_count() > 0) return block;
+            break;
+        } catch (const InputError& error) {
+            fault = std::current_exception();
+            if (!error.place() || error.place()->offset == place.offset) break;
+            bytes = bytes.first(static_cast<std::size_t>(error.place()->offset - place.offset));
+        }
+    }
+    if (state_->begins_too_long(bytes)) throw_too_long(state_->program.max_record, place);
+    std::rethrow_exception(fault);
 }
 
 RecordBlock StageWorker::read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end) {
