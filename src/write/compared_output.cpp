@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,8 +39,12 @@ public:
             encoder_->finish([this](std::span<const std::uint8_t> part) { compare(part); });
             result.stored = size_;
         }
-        const bool ends_here = is_same_ && std::cmp_equal(stat_of(file_.get(), path_).st_size, size_);
-        store_.require_piece(ends_here, piece, path_);
+        std::optional<FileIdentity> present;
+        if (is_same_) {
+            const struct stat status = stat_of(file_.get(), path_);
+            if (std::cmp_equal(status.st_size, size_)) present = identity_of(status);
+        }
+        store_.require_piece(present, piece, path_);
         return result;
     }
 

@@ -206,8 +206,9 @@ bool PieceStore::has_content(const std::string& path, Parts parts) const {
     return find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation()).has_value();
 }
 
-void PieceStore::require_piece(bool is_piece, const Piece& piece, const std::string& path) const {
-    judge_present(is_piece, path, designation(piece));
+void PieceStore::require_piece(const std::optional<FileIdentity>& present, const Piece& piece,
+                               const std::string& path) const {
+    judge_present(present, path, designation(piece));
 }
 
 void PieceStore::check_texts(const std::string& report, const std::string& manifest) const {
@@ -215,8 +216,11 @@ void PieceStore::check_texts(const std::string& report, const std::string& manif
         if (!side.is_present) continue;
         const std::string& text = is_report(side) ? report : manifest;
         const Fd file = open_if_of_size(*side.directory, side.name, text.size());
-        const bool is_right = file.is_open() && read_to_end(file.get(), text.size(), side.path) == text;
-        judge_present(is_right, side.path, "the " + std::string(side.what));
+        std::optional<FileIdentity> present;
+        if (file.is_open() && read_to_end(file.get(), text.size(), side.path) == text) {
+            present = identity_of(stat_of(file.get(), side.path));
+        }
+        judge_present(present, side.path, "the " + std::string(side.what));
     }
 }
 

@@ -80,8 +80,8 @@ public:
     // For a dry run. The file of that path, for which check() was true, to be read; closed if it is no regular file.
     // Throws std::system_error.
     Fd open_present(const std::string& path) const { return open_regular(*directory_, name_of(path)); }
-    // Throws as holds() unless `is_piece`, or the file may be replaced.
-    void require_piece(bool is_piece, const Piece& piece, const std::string& path) const;
+    // Throws as holds() unless the file may stay or be replaced. `present` is the file if it is the piece.
+    void require_piece(const std::optional<FileIdentity>& present, const Piece& piece, const std::string& path) const;
     // Throws as seal() would if the report or the manifest exists, is another, and may not be replaced.
     void check_texts(const std::string& report, const std::string& manifest) const;
 
