@@ -141,13 +141,13 @@ def ctest(preset):
 
 
 def acceptance(_):
-    program = os.path.join(SHARED, "acceptance", "accept.py")
-    if not os.path.exists(program):
-        return []
+    """Checks from outside, where they are there: the contract, and faults that were found."""
     plain, sanitized = os.path.join("build", "release", "cleave"), os.path.join("build", "asan", "cleave")
-    return [[sys.executable, program, "--cleave", plain, "--seed", "1"],
-            [sys.executable, program, "--cleave", plain, "--seed", "2"],
-            [sys.executable, program, "--cleave", sanitized, "--seed", "3", "--quick"]]
+    accept = os.path.join(SHARED, "acceptance", "accept.py")
+    found = os.path.join(SHARED, "found", "run.py")
+    commands = [[accept, "--cleave", plain, "--seed", "1"], [accept, "--cleave", plain, "--seed", "2"],
+                [accept, "--cleave", sanitized, "--seed", "3", "--quick"], [found, plain], [found, sanitized]]
+    return [[sys.executable, *command] for command in commands if os.path.exists(command[0])]
 
 
 STEPS = {   # in the order in which they begin

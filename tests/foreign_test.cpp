@@ -98,12 +98,12 @@ TEST(ForeignFormat, IsKnownByHowItBegins) {
 }
 
 TEST(ForeignFormat, FilesOfCleaveHoldNoCsv) {
-    for (const auto& [name, head] :
-         {Sample{"an index of cleave", "\x89"
-                                       "CLV\r\n\x1A\n\1\0"s},
-          Sample{"a manifest or a report of cleave", R"({"cleave":2,"input":{)"},
-          Sample{"a summary of cleave scan", R"({"cleave_range":1,)"},
-          Sample{"a plan of cleave plan", R"({"cleave_plan":1,)"}}) {
+    for (const auto& [name, head] : {Sample{"an index of cleave",
+                                            "\x89"
+                                            "CLV\r\n\x1A\n\1\0"s},
+                                     Sample{"a manifest or a report of cleave", R"({"cleave":2,"input":{)"},
+                                     Sample{"a summary of cleave scan", R"({"cleave_range":1,)"},
+                                     Sample{"a plan of cleave plan", R"({"cleave_plan":1,)"}}) {
         const auto format = foreign_format(bytes_of(head));
         ASSERT_TRUE(format) << name;
         EXPECT_EQ(format->name, name);

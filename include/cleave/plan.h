@@ -164,8 +164,8 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 // Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
 // first piece starts. Throws HeaderSizeError and PieceCountError before the first piece, InputChangedError if the bytes
 // are not those of the index, and std::invalid_argument for a bad policy or an empty `take`. For Policy::together also,
-// before the first piece, RuleError, and InputError for a header that is too long; later InputError for a record without
-// the field.
+// before the first piece, RuleError, and InputError for a header that is too long; later InputError for a record
+// without the field.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
                           const std::function<void(const Piece&)>& take);
 

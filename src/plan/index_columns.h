@@ -20,8 +20,8 @@ struct FirstRecord {
 // InputChangedError.
 FirstRecord first_record_of(const RecordIndex& index, Locator& locator);
 
-// By that record, read as the dialect says: only rules refuse what readers may read differently. No columns for an input
-// without bytes, or whose only record is an empty one where the header belongs. Throws as above.
+// By that record, read as the dialect says: only rules refuse what readers may read differently. No columns for an
+// input without bytes, or whose only record is an empty one where the header belongs. Throws as above.
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header);
 
 }  // namespace cleave
