@@ -221,7 +221,7 @@ TEST_P(WriteTest, NeverReplacesDirectories) {
     fs::create_directory(directory_.path("piece000002"));
     Job job = by_records(1);
     job.output.replace = true;
-    EXPECT_THROW(split(table(3), job), std::system_error);
+    EXPECT_THROW(split(table(3), job), OutputError);
     EXPECT_EQ(files(), (Files{{"piece000002/", ""}, {"piece000003", "old"}}));
 }
 

@@ -51,11 +51,13 @@ Ruleset known_rights(std::int64_t version) {
     return known;
 }
 
-// A path that does not exist needs no rule. False if the kernel refuses the rule.
+// A path that does not exist needs no rule. False if there can be no rule: the kernel refuses it, or there are too few
+// descriptors to make it.
 bool permit(int ruleset, const std::string& path, std::uint64_t rights) {
     const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!fd.is_open()) return errno != EMFILE && errno != ENFILE;
     struct stat status;
-    if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return true;
+    if (::fstat(fd.get(), &status) != 0) return true;
     if (!S_ISDIR(status.st_mode)) rights &= kReadFile | kWriteFile;  // the others make no sense for a file
     const landlock_path_beneath_attr rule{rights, fd.get()};
     return ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
@@ -70,18 +72,21 @@ std::string confine(const Permissions& permissions) {
     const Ruleset known = known_rights(version);
     const Fd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &known, sizeof known, 0)));
     if (!ruleset.is_open()) return failure("Landlock");
-    bool permits_all = true;
+    std::string missing;
     const auto permit_each = [&](const std::vector<std::string>& paths, std::uint64_t rights) {
-        for (const std::string& path : paths) permits_all &= permit(ruleset.get(), path, known.files & rights);
+        for (const std::string& path : paths) {
+            if (!permit(ruleset.get(), path, known.files & rights)) missing = failure("a rule of Landlock");
+        }
     };
     permit_each(permissions.read, kRead);
     permit_each(permissions.write, kWrite);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     permit_each({"/"}, kRead);  // sanitizers read what they need for their reports
 #endif
-    std::string missing = permits_all ? "" : failure("Landlock refuses a rule");
+    // Without one of its rules it would refuse what the run needs.
+    if (!missing.empty()) return missing;
     if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return failure("Landlock");
-    return missing;
+    return "";
 }
 
 }  // namespace cleave::cli

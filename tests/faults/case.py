@@ -192,7 +192,10 @@ class Case:
         return self.place.start(words, self.environment, self.umask, self.place.nothing if stdin is None else stdin)
 
     def run(self, words, fed=None, allowed=(0,)):
-        """A run to its end, which must be one of those allowed."""
+        """A run to its end, which must be one of those allowed. Of two --header the second, which is the way's, counts."""
+        if words.count(b"--header") > 1:
+            first = words.index(b"--header")
+            words = words[:first] + words[first + 2:]
         if fed is None:
             return self.judged(self.place.end(self.start(words)), allowed)
         reader, writer = os.pipe()
