@@ -56,7 +56,7 @@ protected:
 TEST_F(Fork, OfABegunStreamIsRefusedAndDoesNotHang) {
     ArrowArray first;
     ASSERT_TRUE(stream_->next(&first));
-    const std::size_t before = static_cast<std::size_t>(first.length);
+    const auto before = static_cast<std::size_t>(first.length);
     first.release(&first);
     const auto use = [&] {
         ArrowArray array;

@@ -202,7 +202,7 @@ public:
 // sink's first begin(). Throws std::invalid_argument for a dialect with a fault, a bad execution or policy, a policy
 // that this input cannot be cut by, a snapshot (its last record may be incomplete), or a stream that was read before.
 // If others change the file meanwhile, the result is undefined: see Input::throw_if_changed().
-Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& policy,
+Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& wanted,
                     PieceSink& sink);
 
 }  // namespace cleave

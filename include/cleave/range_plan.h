@@ -80,7 +80,7 @@ public:
 
     // Throws as findings(), PieceCountError, and std::invalid_argument for a bad policy, and for one that needs the
     // data: by size, with an alignment, together, and by value.
-    RangePlan plan(const Policy& policy) const;
+    RangePlan plan(const Policy& wanted) const;
 
 private:
     // A range, and what it is to the reader of the input.

@@ -27,7 +27,7 @@ bool is_folder(const std::string& text) {
 
 // The template of the names. A folder stands for the default names in it.
 std::string names_of(const Given& given, const Policy& policy) {
-    const std::string defaults = default_names(given, policy);
+    std::string defaults = default_names(given, policy);
     const std::string* output = given.text("output");
     if (output == nullptr) return defaults;
     if (output->ends_with('/')) return *output + defaults;

@@ -34,7 +34,7 @@ bool seems_terminator(Dialect dialect, std::uint8_t byte, const Head& head) {
     if (runs < 2 || runs <= breaks || (head.is_all && last != byte)) return false;
     dialect.delimiter = byte;
     const DelimiterFit fit = fit_of(dialect, head);
-    return !(splits_all(fit) && fit.records - fit.empty > 1);
+    return !splits_all(fit) || fit.records - fit.empty <= 1;
 }
 
 DialectDoubt doubt_of_terminator(const Dialect& dialect, const Head& head) {

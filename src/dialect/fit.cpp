@@ -141,8 +141,10 @@ TerminatorFit terminator_fit_of(Dialect dialect, const Head& head) {
             std::size_t begin = step.offset;
             while (step.byte == '\n' && begin > 0 && head.bytes[begin - 1] == '\r') --begin;
             fit.first = begin;
-        } else if (step.byte == '\r' && !is_quoted(step.before) && !is_escape(step.before) && !step.ends_record()) {
-            if (fit.lone_returns.count++ == 0) fit.lone_returns.first = step.offset;
+        }
+        const bool is_outside = !is_quoted(step.before) && !is_escape(step.before);
+        if (step.byte == '\r' && is_outside && !step.ends_record() && fit.lone_returns.count++ == 0) {
+            fit.lone_returns.first = step.offset;
         }
         return counts_returns || !fit.first;
     });

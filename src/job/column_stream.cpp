@@ -147,6 +147,15 @@ std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
     return input;
 }
 
+// Throws std::invalid_argument.
+void check_options(const ColumnStreamOptions& options, const Input& input) {
+    if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
+        throw std::invalid_argument("columns: a page of that size");
+    }
+    if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
+    if (options.range && input.is_stream()) throw std::invalid_argument("columns: a range of a stream");
+}
+
 }  // namespace
 
 struct ColumnStream::State {
@@ -155,6 +164,7 @@ struct ColumnStream::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
+    void take_rules(const InputHead& head, const std::vector<std::size_t>& wanted);
     RunOptions run_options() const;
     void run();
     void run_pages();
@@ -209,12 +219,8 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
       kernel(checked_kernel(by)),
       threads(by.threads),
       memory(MemoryManager::or_default(by.memory)) {
-    if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
-        throw std::invalid_argument("columns: a page of that size");
-    }
+    check_options(options, *input);
     if (dialect.header == HeaderRecord::kNone) options.has_header = false;
-    if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
-    if (options.range && input->is_stream()) throw std::invalid_argument("columns: a range of a stream");
     if (!options.layout.memory) options.layout.memory = memory;
     if (input->is_stream()) {
         claim.emplace(*input);
@@ -229,23 +235,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const std::vector<std::size_t> wanted = wanted_columns(options, fields);
     for (const std::size_t number : wanted) names.push_back(name_of(number, values, options.has_header));
     const bool has_rules = !options.rules.is_empty();
-    if (has_rules && fields > 0) {
-        refuse_marked_quote(head, dialect);
-        if (!options.rules.is_delimiter_given || !options.rules.is_header_given) {
-            // `select` has numbers. Whether rules may have them is judged without it.
-            StageOptions judged;
-            judged.rules = options.rules.rules;
-            judged.is_delimiter_given = options.rules.is_delimiter_given;
-            judged.is_header_given = options.rules.is_header_given;
-            std::ignore = Stage(judged, dialect, head.sample, options.has_header, options.keys.get());
-        }
-        options.rules.is_delimiter_given = options.rules.is_header_given = true;
-        options.rules.select = RuleText{list_of(wanted), "columns"};
-        stage.emplace(options.rules, dialect, head.sample, options.has_header, options.keys.get());
-        staged_fields = wanted.size();
-        check.emplace(*input, BatchCheck::Reads::kFile);
-        head_bytes = head.bytes;
-    }
+    if (has_rules && fields > 0) take_rules(head, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         columns.push_back({has_rules ? i : wanted[i], names[i], options.is_text});
     }
@@ -275,6 +265,26 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     } else {
         guessed.emplace(*input, range, dialect, kernel, run_options());
     }
+}
+
+// Throws as Stage.
+void ColumnStream::State::take_rules(const InputHead& head, const std::vector<std::size_t>& wanted) {
+    refuse_marked_quote(head, dialect);
+    StageOptions& rules = options.rules;
+    if (!rules.is_delimiter_given || !rules.is_header_given) {
+        // `select` has numbers. Whether rules may have them is judged without it.
+        StageOptions judged;
+        judged.rules = rules.rules;
+        judged.is_delimiter_given = rules.is_delimiter_given;
+        judged.is_header_given = rules.is_header_given;
+        std::ignore = Stage(judged, dialect, head.sample, options.has_header, options.keys.get());
+    }
+    rules.is_delimiter_given = rules.is_header_given = true;
+    rules.select = RuleText{list_of(wanted), "columns"};
+    stage.emplace(rules, dialect, head.sample, options.has_header, options.keys.get());
+    staged_fields = wanted.size();
+    check.emplace(*input, BatchCheck::Reads::kFile);
+    head_bytes = head.bytes;
 }
 
 RunOptions ColumnStream::State::run_options() const {

@@ -67,6 +67,7 @@ void OlderPieces::take_out(const std::string& path) {
 
 std::vector<std::string> OlderPieces::texts() const {
     std::vector<std::string> texts;
+    texts.reserve(pieces_.size());
     for (const auto& piece : pieces_) texts.push_back(piece.second);
     return texts;
 }

@@ -213,7 +213,7 @@ KeySource parse_key_source(const std::string& text) {
 
 KeySource given_source(const std::string& name) {
     if (!is_name(name)) {
-        throw RuleError("the name of a key has letters, digits, \"_\", \"-\" and \".\"", "--key", name, 0);
+        throw RuleError(R"(the name of a key has letters, digits, "_", "-" and ".")", "--key", name, 0);
     }
     return {name, KeySource::Kind::kGiven, {}, name + "=bytes"};
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "memory/value_buffer.h"
 
@@ -49,7 +50,7 @@ public:
     void append(const std::uint8_t* from, std::size_t size) { to_ = copy_run(to_, from, size, readable_end_); }
     // The same of what ends a record, which is hardly ever longer than a few bytes.
     void append_end(const std::uint8_t* from, std::size_t size) {
-        if (size > kEndPart || static_cast<std::size_t>(readable_end_ - from) < kEndPart) return append(from, size);
+        if (size > kEndPart || std::cmp_less(readable_end_ - from, kEndPart)) return append(from, size);
         std::memcpy(to_, from, kEndPart);
         to_ += size;
     }

@@ -120,7 +120,7 @@ bool PieceNamer::fits(std::span<const Part> parts, std::string_view text) {
     if (part.field == Field::kLiteral) {
         return text.starts_with(part.text) && fits(parts.subspan(1), text.substr(part.text.size()));
     }
-    const std::size_t most = std::min(text.find_first_not_of("0123456789"), std::min(text.size(), kMostDigits));
+    const std::size_t most = std::min({text.find_first_not_of("0123456789"), text.size(), kMostDigits});
     for (std::size_t size = 1; size <= most; ++size) {
         if (fits(parts.subspan(1), text.substr(size))) return true;
     }
