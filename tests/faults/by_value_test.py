@@ -38,6 +38,7 @@ class ByValue(Job):
     """A split by the column k, into a piece for each value. Its options -C and -l are taken by ByValueAndSize alone."""
 
     words, settings, has_strays = [], {}, True
+    draws_errors = True   # see nth_call_test.errors_of()
 
     def __init__(self, data, option="-C", value=64 << 10, stem="p"):
         self.data, self.stem = data, stem

@@ -113,6 +113,8 @@ def make_input(size, seed=1, stray=True):
 class Job:
     """A split: the input's bytes, the options that say how, and the bytes of each piece that must come of it."""
 
+    draws_errors = False   # see nth_call_test.errors_of()
+
     def __init__(self, data, option="-C", value=64 << 10, stem="p"):
         self.data, self.stem = data, stem
         self.args = [option, str(value), "-d", ","]
