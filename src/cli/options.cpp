@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/choices.h"
+#include "cli/dialect_options.h"
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
@@ -108,43 +109,6 @@ void take_header(const Given& given, Arguments& arguments) {
     if (const auto mode = given.choice("header", kHeaderModes)) arguments.header = *mode;
     if (given.has("no-header")) arguments.header = HeaderMode::kNone;
     arguments.policy.header = arguments.header;
-}
-
-void take_quotes(const Given& given, Dialect& dialect) {
-    if (const auto quote = given.byte("quote")) dialect.quote = quote;
-    if (given.has("no-quote")) dialect.quote.reset();
-    if (const std::string* escape = given.text("escape")) {
-        dialect.escape = *escape == "none" ? std::nullopt : given.byte("escape");
-    }
-    if (const auto scope = given.choice("escape-scope", kEscapeScopes)) {
-        if (!dialect.escape) throw UsageError("--escape-scope needs an --escape");
-        dialect.escape_scope = *scope;
-    }
-    // A quote that escapes a quote is a doubled quote.
-    if (dialect.escape == dialect.quote) dialect.escape.reset();
-    if (const auto quoting = given.choice("quoting", kQuotings)) dialect.quoting = *quoting;
-}
-
-void take_dialect(const Given& given, Arguments& arguments) {
-    DialectOptions& wanted = arguments.dialect;
-    if (const std::string* name = given.text("dialect")) {
-        const auto preset = dialect_preset(*name);
-        if (!preset) refuse_choice("--dialect", *name, joined(dialect_presets()));
-        wanted = *preset;
-    }
-    take_quotes(given, wanted.dialect);
-    if (const std::string* delimiter = given.text("delimiter")) {
-        wanted.sniff_delimiter = *delimiter == "auto";
-        if (!wanted.sniff_delimiter) wanted.dialect.delimiter = *given.byte("delimiter");
-    }
-    if (const auto terminator = given.choice("terminator", kTerminators)) {
-        wanted.sniff_terminator = !terminator->has_value();
-        if (terminator->has_value()) wanted.dialect.terminator = **terminator;
-    }
-    // A sniffed delimiter is not known yet: a valid one stands in for it.
-    Dialect dialect = wanted.dialect;
-    if (wanted.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
-    if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);
 }
 
 // To be called when the dialect is known.
