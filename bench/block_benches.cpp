@@ -50,7 +50,7 @@ void summarise(benchmark::State& state, const Kernel& kernel, const Sample& samp
 // What a block costs that a cut falls into, or that is suspect: its record starts, the state known.
 void walk(benchmark::State& state, const Kernel& kernel, const Sample& sample) {
     const Records records = make_records(sample, kCachedSize);
-    Walker walker(sample.dialect, kernel, 0);
+    Walker walker(sample.dialect, kernel);
     for ([[maybe_unused]] auto _ : state) {
         walker.seek(0, 0, State::kRecordStart);
         benchmark::DoNotOptimize(walker.walk(records.bytes).data());

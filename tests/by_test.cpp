@@ -263,7 +263,7 @@ void expect_stop(const RecordIndex& index, const Policy& policy, const KeyedReco
         ASSERT_TRUE(error.place());
         EXPECT_EQ(error.place()->record, stop.record);
         const std::uint64_t begin = all.begins[stop.record];
-        EXPECT_EQ(error.place()->offset, begin == 0 ? index.bom() : begin);
+        EXPECT_EQ(error.place()->offset, begin == 0 ? index.lead().size : begin);
     }
 }
 

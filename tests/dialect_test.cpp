@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cleave/dialect.h"
+#include "cleave/error.h"
 #include "dialect/state_machine.h"
 #include "inputs.h"
 #include "reference.h"
@@ -365,6 +366,104 @@ TEST(BomSize, IsThatOfUtf8) {
     for (const std::string_view text : {"", "\xEF", "\xEF\xBB", "\xEF\xBB\xBE", "a\xEF\xBB\xBF", "\xFF\xFE"}) {
         EXPECT_EQ(bom_size(bytes_of(text)), 0U) << shown(text);
     }
+}
+
+// What a preamble is, as settle_dialect() finds it.
+struct Preambles {
+    const char* text;
+    std::uint64_t lines;
+    const char* comment;
+    std::uint64_t size;
+};
+
+constexpr Preambles kPreambles[] = {
+    {"", 0, "", 0},
+    {"", 3, "#", 0},
+    {"a\nb\nc\n", 0, "", 0},
+    {"a\nb\nc\n", 1, "", 2},
+    {"a\nb\nc\n", 2, "", 4},
+    {"a\nb\nc\n", 9, "", 6},
+    {"a\r\n\"b\r\nc\r\n", 2, "", 7},
+    {"a\r\"b\rc\r", 2, "", 5},
+    {"\xEF\xBB\xBF"
+     "a\nb\n",
+     1, "", 5},
+    {"\xEF\xBB\xBF", 1, "", 0},
+    {"#1\n#2\nb\n#3\n", 0, "#", 6},
+    {"#1\n\n\r\n#2\nb\n", 0, "#", 9},
+    {"\n#1\n\nb\n", 0, "#", 4},
+    {"#1\n#2", 0, "#", 5},
+    {"\xEF\xBB\xBF#1\nb\n", 0, "#", 6},
+    {"a\n#1\nb\n", 1, "#", 5},
+    {"#1\n#2\n#3\nb\n", 1, "#", 9},
+    {"//1\n/2\n", 0, "//", 4},
+    {"sep=;\na;b\n", 0, "", 6},
+    {"sep=;\na;b\n", 1, "", 6},
+    {"sep=;\na;b\n", 2, "", 10},
+    {"sep=;\n#1\na;b\n", 0, "#", 9},
+    {"\xEF\xBB\xBF\"sep=\t\"\r\na\tb\n", 0, "", 12},
+    {"SEP=|\ra|b\r", 0, "", 6},
+    {"sep=;", 0, "", 5},
+    {"sep=\na\n", 0, "", 0},
+    {"sep=;;\na\n", 0, "", 0},
+    {"sep=\"\na\n", 0, "", 0},
+    {"\"sep=;\na\n", 0, "", 0},
+    {"a\nsep=;\n", 0, "", 0},
+    {"a\nsep=;\n", 1, "", 2},
+};
+
+TEST(Preamble, EndsWhereTheOptionsSay) {
+    for (const auto& [text, lines, comment, size] : kPreambles) {
+        DialectOptions wanted;
+        wanted.preamble.lines = lines;
+        wanted.preamble.comment = comment;
+        EXPECT_EQ(sniff(text, "in.csv", wanted).dialect.preamble, size) << shown(text) << ' ' << lines << comment;
+    }
+}
+
+TEST(Preamble, OfALineNamesTheDelimiter) {
+    const SniffedDialect sniffed = sniff("sep=|\na,b|c,d\n");
+    EXPECT_EQ(sniffed.dialect.delimiter, '|');
+    EXPECT_EQ(sniffed.delimiter_reason, DelimiterReason::kLine);
+    DialectOptions wanted;
+    wanted.sniff_delimiter = false;
+    EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", wanted).dialect.delimiter, ',');
+    EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", wanted).dialect.preamble, 6U);
+    const DialectOptions excel = dialect_preset("excel").value();
+    EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", excel).dialect.delimiter, '|');
+    const DialectOptions pandas = dialect_preset("pandas").value();
+    EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", pandas).dialect.preamble, 0U);
+}
+
+// What is in a preamble says nothing of the records.
+TEST(Preamble, IsNotSniffed) {
+    DialectOptions wanted;
+    wanted.preamble.lines = 2;
+    const SniffedDialect sniffed = sniff("\"a,b,c,d\n,,,,\nx;y\n1;2\n", "in.csv", wanted);
+    EXPECT_EQ(sniffed.dialect.delimiter, ';');
+    EXPECT_EQ(sniffed.dialect.terminator, Terminator::kLf);
+    EXPECT_EQ(sniffed.terminator_offset, 8U);
+}
+
+// The end of a line, as it is given, wherever a head ends.
+TEST(Preamble, EndsAsRecordsDo) {
+    DialectOptions wanted;
+    wanted.preamble.lines = 1;
+    wanted.sniff_terminator = false;
+    for (const auto& [terminator, size] :
+         {std::pair(Terminator::kLf, 4U), std::pair(Terminator::kCr, 2U), std::pair(Terminator::kAny, 2U)}) {
+        wanted.dialect.terminator = terminator;
+        EXPECT_EQ(sniff("a\rb\nc\n", "in.csv", wanted).dialect.preamble, size);
+    }
+    EXPECT_EQ(sniff("a\r\nb\n", "in.csv", wanted).dialect.preamble, 3U);
+    EXPECT_THROW(sniff(std::string(kSniffSize, 'a'), "in.csv", wanted), InputError);
+}
+
+TEST(Preamble, IsGuessedByItsFields) {
+    EXPECT_EQ(sniff("t\n\nx,y,z\n1,2,3\n4,5,6\n").lines_like_preamble, 2U);
+    EXPECT_EQ(sniff("t,u\nx,y,z\n1,2,3\n4,5,6\n").lines_like_preamble, 0U);
+    EXPECT_EQ(sniff("x,y,z\nt\n1,2,3\n4,5,6\n").lines_like_preamble, 0U);
+    EXPECT_EQ(sniff("\"t\n\"\nx,y,z\n1,2,3\n4,5,6\n").lines_like_preamble, 0U);
 }
 
 std::vector<std::string> values(std::string_view record, const Dialect& dialect = {}) {

@@ -25,6 +25,9 @@ INPUTS = {
     "one": b"a,b\n1,2\n",
     "last one cut": b"a,b\n1,2\n3,4",
     "line feeds": b"\n\n",
+    "a preamble": b"sep=,\n",
+    "a preamble, cut": b"sep=,",
+    "a preamble and one": b"sep=,\na,b\n1,2\n",
     "a field missing": b"a,b\n1,2\n3",
     "an open quote": b'a,b\n1,2\n3,"4',
 }
@@ -54,7 +57,7 @@ VERBS = {   # name: words, whether rules apply, whether a column is named
     "join": (["join", "-o", "joined"], False, False),
     "scan": (["scan", "--terminator", "lf"], False, False),
 }
-NAMELESS = ("empty", "mark", "line feeds")                # have no column a
+NAMELESS = ("empty", "mark", "line feeds", "a preamble", "a preamble, cut")   # have no column a
 ODD = ("a field missing", "an open quote")
 NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # of a stream: they copy it
 

@@ -17,7 +17,7 @@ using namespace std::string_literals;
 
 std::vector<std::uint64_t> begins_of(std::string_view text, const Dialect& dialect, std::size_t size) {
     GuessedRuns runs(bytes_of(text), {0, text.size()}, dialect, size);
-    Walker walker(dialect, default_kernel(), 0);
+    Walker walker(dialect, default_kernel());
     std::vector<std::uint64_t> begins;
     std::uint64_t end = 0;
     bool is_last = false;

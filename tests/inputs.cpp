@@ -71,6 +71,11 @@ std::vector<Dialect> every_dialect_and_rule() {
     return dialects;
 }
 
+Dialect led_at_random(Dialect dialect, Random& random) {
+    if (random.chance(20)) dialect.preamble = 1 + random.below(random.chance(50) ? 10 : 400);
+    return dialect;
+}
+
 std::vector<std::string> empty_starts() {
     std::vector<std::string> starts;
     for (const std::string mark : {"", "\xEF\xBB\xBF"}) {
@@ -87,6 +92,7 @@ std::string describe(const Dialect& dialect) {
     text += dialect.quote ? ", quotes" : ", no quotes";
     if (dialect.header == HeaderRecord::kFirst) text += ", header first";
     if (dialect.header == HeaderRecord::kNone) text += ", no header";
+    if (dialect.preamble > 0) text += ", preamble " + std::to_string(dialect.preamble);
     if (!dialect.escape) return text + ", no escape";
     return text + (dialect.escape_scope == EscapeScope::kEverywhere ? ", escape everywhere" : ", escape quoted");
 }

@@ -22,10 +22,15 @@ constexpr bool kSanitized = false;
 // How many rounds of a random test to run: fewer where each is slow.
 constexpr unsigned rounds(unsigned count) { return kSanitized ? (count + 3) / 4 : count; }
 
+class Random;
+
 // Terminators times escapes times with and without quotes: 18 dialects of the `field-start` rule.
 std::vector<Dialect> every_dialect();
 // The same under both rules: 36.
 std::vector<Dialect> every_dialect_and_rule();
+
+// The dialect, now and then with a preamble, which may be longer than the text.
+Dialect led_at_random(Dialect dialect, Random& random);
 
 std::string describe(const Dialect& dialect);
 // Empty records that a text may begin with, and nothing: with and without a byte order mark, with every line end.

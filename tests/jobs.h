@@ -13,7 +13,7 @@ namespace cleave::test {
 // Nothing is sniffed.
 inline Job job_of(const Policy& policy, const Dialect& dialect = {}) {
     Job job;
-    job.dialect = {dialect, false, false};
+    job.dialect = settled_options(dialect);
     job.policy = policy;
     return job;
 }

@@ -133,8 +133,9 @@ void expect_same(const Plan& of_stream, const Plan& of_bytes) {
 }
 
 std::uint64_t PlanCheck::header_in(std::uint64_t number) const {
-    const bool written = policy_.header == HeaderMode::kRepeat || (policy_.header == HeaderMode::kFirst && number == 1);
-    return written ? body_.offset : 0;
+    const bool is_left_out =
+        policy_.header == HeaderMode::kDrop || (policy_.header == HeaderMode::kFirst && number > 1);
+    return is_left_out ? 0 : body_.offset;
 }
 
 void PlanCheck::expect_refusal() const {

@@ -1,6 +1,7 @@
 // Plans, made the two ways there are, and what every plan has to satisfy.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -50,13 +51,12 @@ public:
         : text_(text),
           dialect_(dialect),
           reading_(read_by_rules(text, dialect)),
-          policy_(policy),
-          body_(reading_.start_of(policy.header == HeaderMode::kNone ? 0 : header_records(text, dialect))) {}
+          policy_(in_dialect(policy, dialect)),
+          body_(reading_.start_of(policy_.header == HeaderMode::kNone ? std::min<std::uint64_t>(dialect.preamble, 1)
+                                                                      : header_records(text, dialect))) {}
 
     // Whether there is a plan: not if the header that is repeated is larger than the size.
-    bool has_plan() const {
-        return policy_.header != HeaderMode::kRepeat || !policy_.size || body_.offset <= *policy_.size;
-    }
+    bool has_plan() const { return !policy_.size || header_in(2) <= *policy_.size; }
     // Expects that neither way of planning takes the policy, and that a stream's sink is not given a piece.
     void expect_refusal() const;
     // Pieces tile the body and end at boundaries; and each obeys the limits, and could not have taken one record more.
@@ -69,6 +69,10 @@ public:
     void expect_equal_records(const Plan& plan) const;
 
 private:
+    static Policy in_dialect(Policy policy, const Dialect& dialect) {
+        if (dialect.header == HeaderRecord::kNone) policy.header = HeaderMode::kNone;
+        return policy;
+    }
     void expect_tiles(const Plan& plan) const;
     void expect_limits(const Piece& piece) const;
     std::uint64_t header_in(std::uint64_t number) const;

@@ -69,7 +69,7 @@ Plan finished(const std::string& text, const Policy& policy, const RangePlan& pl
     Plan result;
     result.header_size = plan.header_size;
     if (bounds.empty()) return result;
-    const std::uint64_t header = policy.header == HeaderMode::kNone ? 0 : plan.findings.header_records;
+    const std::uint64_t header = plan.findings.records_before_data(policy.header != HeaderMode::kNone);
     bounds.push_back(plan.end());
     for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
         result.pieces.push_back({i + 1, bounds[i].offset, bounds[i + 1].offset - bounds[i].offset,
@@ -139,7 +139,7 @@ Dialect random_dialect(Random& random) {
         if (odd.escape && random.chance(50)) odd.escape = static_cast<std::uint8_t>(random.one_of(mark));
         if (!dialect_fault(odd)) dialect = odd;
     }
-    return dialect;
+    return led_at_random(dialect, random);
 }
 
 void check_ranges(const std::string& text, const Dialect& dialect, const std::vector<std::uint64_t>& ends,

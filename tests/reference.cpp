@@ -12,7 +12,9 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 class Cursor {
 public:
     Cursor(std::string_view text, const Dialect& dialect)
-        : text_(text), dialect_(dialect), position_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
+        : text_(text), dialect_(dialect), position_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {
+        if (dialect.preamble > 0) position_ = std::min<std::uint64_t>(dialect.preamble, text.size());
+    }
 
     std::size_t position() const { return position_; }
     bool at_end() const { return position_ >= text_.size(); }
@@ -44,12 +46,20 @@ private:
     std::size_t position_;
 };
 
+// Where the preamble and the first record start.
+std::vector<std::uint64_t> first_starts(std::string_view text, const Dialect& dialect) {
+    std::vector<std::uint64_t> starts;
+    if (!text.empty()) starts.push_back(0);
+    if (dialect.preamble > 0 && dialect.preamble < text.size()) starts.push_back(dialect.preamble);
+    return starts;
+}
+
 // Rule `field-start`: the grammar of records, fields and quoted sections.
 class FieldStartReader {
 public:
     FieldStartReader(std::string_view text, const Dialect& dialect) : cursor_(text, dialect) {
         reading_.size = text.size();
-        if (!text.empty()) reading_.starts.push_back(0);
+        reading_.starts = first_starts(text, dialect);
         while (!cursor_.at_end()) {
             read_record();
             if (!cursor_.at_end()) reading_.starts.push_back(cursor_.position());
@@ -111,7 +121,7 @@ private:
 Reading read_anywhere(std::string_view text, const Dialect& dialect) {
     Reading reading;
     reading.size = text.size();
-    if (!text.empty()) reading.starts.push_back(0);
+    reading.starts = first_starts(text, dialect);
     bool inside = false;
     std::optional<std::size_t> closed_at;  // just past the last closing quote
     for (Cursor cursor(text, dialect); !cursor.at_end();) {
@@ -168,17 +178,18 @@ Reading read_by_rules(std::string_view text, Dialect dialect, Quoting quoting) {
 }
 
 std::uint64_t header_records(std::string_view text, const Dialect& dialect) {
-    if (dialect.header == HeaderRecord::kNone) return 0;
     const Reading reading = read_by_rules(text, dialect);
+    const std::uint64_t preamble = dialect.preamble > 0 ? 1 : 0;
+    if (dialect.header == HeaderRecord::kNone) return std::min<std::uint64_t>(preamble, reading.starts.size());
     if (dialect.header == HeaderRecord::kFirstNotEmpty) {
-        for (std::uint64_t record = 0; record < reading.starts.size(); ++record) {
+        for (std::uint64_t record = preamble; record < reading.starts.size(); ++record) {
             const std::uint64_t start = reading.starts[record];
             std::string_view bytes = text.substr(start, reading.start_of(record + 1).offset - start);
             if (record == 0 && bytes.starts_with(kByteOrderMark)) bytes.remove_prefix(kByteOrderMark.size());
             if (bytes.find_first_not_of("\r\n") != std::string_view::npos) return record + 1;
         }
     }
-    return std::min<std::uint64_t>(1, reading.starts.size());
+    return std::min<std::uint64_t>(preamble + 1, reading.starts.size());
 }
 
 std::optional<std::uint64_t> first_difference(std::string_view text, const Dialect& dialect) {

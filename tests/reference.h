@@ -34,8 +34,8 @@ struct Reading {
 Reading read_by_rules(std::string_view text, const Dialect& dialect);
 Reading read_by_rules(std::string_view text, Dialect dialect, Quoting quoting);
 
-// How many records the header takes up: the empty ones that the text begins with, and the next one. If all are empty,
-// or the dialect says so, the first one alone.
+// How many records the header takes up: the preamble, the empty ones that follow it, and the next one. If all of these
+// are empty, or the dialect says so, only one follows the preamble.
 std::uint64_t header_records(std::string_view text, const Dialect& dialect);
 
 // The first byte at which a record starts by one quote rule and not by the other.

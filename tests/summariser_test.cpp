@@ -28,13 +28,13 @@ private:
     static SummarisedBlock block(const BlockedInput& input, std::size_t number) {
         std::vector<std::uint8_t> buffer;
         const std::uint64_t end = input.end_of(number);
-        const std::uint64_t begin = std::min(std::max(input.begin_of(number), input.bom), end);
+        const std::uint64_t begin = std::min(std::max(input.begin_of(number), input.lead.size), end);
         const auto bytes = input.blob.lend(0, end, buffer);
         const StateMachine machine(input.dialect, Quoting::kAnywhere);
         SummarisedBlock block;
         if (begin == 0) block.before = carry_of(State::kRecordStart);
-        if (begin > 0) block.before = local_carry(bytes, input.bom, begin, input.dialect).value_or(Carry{});
-        block.well_known = end == begin || local_carry(bytes, input.bom, end, input.dialect).has_value();
+        if (begin > 0) block.before = local_carry(bytes, input.lead.size, begin, input.dialect).value_or(Carry{});
+        block.well_known = end == begin || local_carry(bytes, input.lead.size, end, input.dialect).has_value();
         for (const unsigned hypothesis : {0U, 1U}) {
             Carry before = block.before;
             before.inside = static_cast<std::uint8_t>(hypothesis);
@@ -57,7 +57,7 @@ public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override {
         for (BlockReport& report : out) report.summarised.well_known = false;
         if (first > 0) return;
-        out[0].summarised.before = carry_of(input.bom > 0 ? State::kFieldStart : State::kRecordStart);
+        out[0].summarised.before = carry_of(input.lead.size > 0 ? State::kFieldStart : State::kRecordStart);
     }
 };
 

@@ -65,7 +65,7 @@ public:
 
     // The names of the columns: values of the header, or "column_1" and so on. Bytes that are not UTF-8 are U+FFFD.
     const std::vector<std::string>& names() const noexcept;
-    // How many records the header takes up, as Findings::header_records; 0 without a header.
+    // How many records are not data, as Findings::records_before_data().
     std::uint64_t header_records() const noexcept;
 
     // The type of the batches, which the caller releases.

@@ -47,6 +47,9 @@ struct Dialect {
     Quoting quoting = Quoting::kFieldStart;
     Terminator terminator = Terminator::kLf;
     HeaderRecord header = HeaderRecord::kFirstNotEmpty;
+    // The size in bytes of the preamble: the lines of an input before its header, or before its records if it has no
+    // header. A byte order mark is part of it. It is not data. It counts as one record, which belongs to the header.
+    std::uint64_t preamble = 0;
 
     bool operator==(const Dialect&) const = default;
 };
@@ -54,25 +57,50 @@ struct Dialect {
 // What is wrong with the dialect (two roles for one byte, a line break in a role), or nothing.
 std::optional<std::string> dialect_fault(const Dialect& dialect);
 
-// A dialect whose delimiter and terminator may be sniffed.
+// What a first line such as "sep=;" is, which tells spreadsheets the delimiter. It may be in quotes.
+enum class SeparatorLine : std::uint8_t {
+    kData,       // a line like any other
+    kPreamble,   // part of the preamble; it names the delimiter if that is sniffed
+    kDelimiter,  // part of the preamble; it names the delimiter, even if the dialect has one
+};
+
+// Which lines at the start of an input are its preamble. Lines end as records do, and quotes mean nothing in them.
+struct PreambleOptions {
+    SeparatorLine separator_line = SeparatorLine::kPreamble;
+    std::uint64_t lines = 0;  // this many, a separator line included; all lines of an input with fewer
+    // And those after them that begin with this text, up to the last one before a line that does not. Empty lines
+    // between them belong to the preamble under HeaderRecord::kFirstNotEmpty. An empty text stands for no line.
+    std::string comment;
+
+    bool operator==(const PreambleOptions&) const = default;
+};
+
+// A dialect whose delimiter and terminator may be sniffed. If the dialect has a preamble, `preamble` is not used.
 struct DialectOptions {
     Dialect dialect;
     bool sniff_delimiter = true;
     bool sniff_terminator = true;
+    PreambleOptions preamble = {};
 
     bool operator==(const DialectOptions&) const = default;
 };
+
+// Options that leave nothing to be found: a first line "sep=;" is data unless it is in the dialect's preamble.
+DialectOptions settled_options(const Dialect& dialect);
 
 // The options of the preset of that name, or nothing. dialect_presets() lists the names.
 std::optional<DialectOptions> dialect_preset(std::string_view name);
 std::vector<std::string_view> dialect_presets();
 
-// Sniffing uses this many bytes of the input.
+// Sniffing uses this many bytes of the input, after its preamble.
 constexpr std::size_t kSniffSize = std::size_t{64} << 10;
+// A preamble is not longer than this.
+constexpr std::size_t kMaxPreambleSize = std::size_t{16} << 20;
 
 // Why a delimiter was chosen.
 enum class DelimiterReason : std::uint8_t {
     kGiven,    // the options give it
+    kLine,     // a separator line names it
     kName,     // the ending of the file's name stands for it
     kFit,      // it fits the head best, and DelimiterFit::fields is above 1
     kQuotes,   // no delimiter splits most of the records, and this one leaves the fewest quotes out of place
@@ -115,17 +143,21 @@ struct SniffedDialect {
     Dialect dialect;
     DialectDoubt doubt = DialectDoubt::kNone;
     DelimiterReason delimiter_reason = DelimiterReason::kGiven;
-    DelimiterFit fit;  // where delimiter_reason is neither kGiven nor kName
-    // If the terminator was sniffed: the offset of the first one outside quotes, if the head holds one, and the CRs in
-    // the head that are none.
+    DelimiterFit fit;  // where delimiter_reason is none of kGiven, kLine and kName
+    // If the terminator was sniffed: the offset of the first one outside quotes, if the head holds one, which ends the
+    // first line of a preamble; and the CRs in the head, behind the preamble, that are none.
     std::optional<std::uint64_t> terminator_offset;
     LoneReturns lone_returns;
+    // How many lines at the start look like a preamble that nobody has named: the first records, if they have at most
+    // half of the fields that most records have. 0 unless the delimiter was sniffed.
+    std::uint64_t lines_like_preamble = 0;
 };
 
-// Sniffs what `wanted` leaves open. `head` is the start of the input; only its first kSniffSize bytes are used. `name`
-// is the file's name without a compression suffix. If the delimiter is open, .tsv and .tab mean TAB, and .jsonl and
-// .ndjson the preset "jsonl", unless `wanted` gives a quote or an escape. The result has no fault, whatever the bytes.
-// Throws std::invalid_argument if what `wanted` gives has a fault.
+// Sniffs what `wanted` leaves open, and finds the preamble. `head` is the start of the input, and all of it if it is
+// shorter than kSniffSize. What is behind the preamble is sniffed, at most kSniffSize bytes of it. `name` is the file's
+// name without a compression suffix. If the delimiter is open, .tsv and .tab mean TAB, and .jsonl and .ndjson the
+// preset "jsonl", unless `wanted` gives a quote or an escape. The result has no fault, whatever the bytes. Throws
+// std::invalid_argument if what `wanted` gives has a fault, and InputError if the preamble does not end in `head`.
 SniffedDialect settle_dialect(const DialectOptions& wanted, std::span<const std::uint8_t> head, std::string_view name);
 
 // The values of the fields of a record, up to its terminator if it has one: without the quotes around them, a doubled
@@ -135,5 +167,16 @@ std::vector<std::string> field_values(std::span<const std::uint8_t> record, cons
 
 // The size of the UTF-8 byte order mark that `head` begins with: 3 or 0.
 std::size_t bom_size(std::span<const std::uint8_t> head);
+
+// The first bytes of an input, which are not data.
+struct Lead {
+    std::uint64_t size = 0;
+    bool is_preamble = false;  // the first record, all of it; else a byte order mark, which begins the first record
+
+    std::uint64_t records() const { return is_preamble ? 1 : 0; }
+};
+
+// The lead of an input with this head, whose first three bytes are looked at.
+Lead lead_of(std::span<const std::uint8_t> head, const Dialect& dialect);
 
 }  // namespace cleave

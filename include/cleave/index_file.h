@@ -35,7 +35,7 @@ struct IndexHead {
     std::int64_t mtime_ns = 0;         // of the file: time of the last write,
     std::int64_t ctime_ns = 0;         // and of the last status change, both since 1970
     std::uint64_t inode = 0;           // of the file
-    std::uint64_t header_size = 0;     // bytes of the header, and of the empty records before it
+    std::uint64_t header_size = 0;     // bytes of the header, and of all that is before it
     std::uint64_t header_records = 0;  // as Findings::header_records
     std::uint64_t records = 0;         // header included
     std::uint64_t step = kIndexStep;   // 1 .. kMaxBlockSize

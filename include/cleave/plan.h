@@ -16,13 +16,13 @@
 
 namespace cleave {
 
-// Whether there is a header, and where it goes. The dialect's HeaderRecord says which record is the header. Empty
-// records before that record belong to the header. Under HeaderRecord::kNone all modes are kNone.
+// Whether there is a header, and where it goes. The dialect's HeaderRecord says which record is the header. The
+// preamble and empty records before that record belong to the header. Under HeaderRecord::kNone all modes are kNone.
 enum class HeaderMode : std::uint8_t {
     kRepeat,  // into every piece
     kFirst,   // into the first piece
     kDrop,    // nowhere
-    kNone,    // there is no header: all records are alike
+    kNone,    // there is no header: all records are alike; a preamble goes into every piece
 };
 
 // `mode`, or HeaderMode::kNone if the dialect has no header.

@@ -90,10 +90,12 @@ private:
         std::uint64_t records_before;
         std::uint64_t first;  // as in RangeRow
         std::uint64_t last;
-        RangeState state;  // in which it is entered
+        RangeState state;  // in which it is entered; kStart: its first record is the first one behind the preamble
     };
 
     void follow(const RangeSummary& summary);
+    std::uint64_t preamble_records() const;
+    Boundary preamble_end() const;
     Boundary header_end() const;
     std::uint64_t records_in(const Known& range) const;
     static RangeCut cut_at(std::uint64_t offset, std::uint64_t record);

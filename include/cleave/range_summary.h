@@ -27,8 +27,8 @@ enum class RangeState : std::uint8_t {
     kEscape,          // just past an escape that acts outside quotes
     kEscapeInQuoted,  // just past an escape that acts inside quotes
     kCarriageReturn,  // just past a CR that ended the record unless an LF follows; only under Terminator::kAny
-    // At the start of the input, and inside its byte order mark, if it is one.
-    kStart,  // before the first byte
+    // At the start of the input or within its preamble; and inside a byte order mark, if it is one.
+    kStart,  // before the first byte that is not of the preamble
     kMark1,  // past EF
     kMark2,  // past EF BB
     // Under HeaderRecord::kFirstNotEmpty, as long as there was nothing but CR, LF and a byte order mark.
@@ -44,10 +44,10 @@ constexpr std::uint64_t kNoOffset = UINT64_MAX;         // an offset that is not
 constexpr std::uint64_t kBeforeRange = UINT64_MAX - 1;  // an offset before the range, which the summary does not know
 
 // What a range does to a reader that comes into it in one state, by the dialect's quote rule. Offsets are bytes of the
-// input.
+// input. The preamble starts no record here: RangeFold counts it.
 struct RangeRow {
     std::uint64_t records = 0;  // records that start in the range
-    // The first and the last of these starts. The start of the input is never the first one.
+    // The first and the last of these starts. Where the reader is in kStart, the next start is never the first one.
     std::uint64_t first = kNoOffset;
     std::uint64_t last = kNoOffset;
     // The end of the header, if it is the first record start in the range that may be: the first one past a byte of the

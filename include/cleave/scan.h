@@ -67,12 +67,16 @@ struct Findings {
     std::uint64_t size = 0;
     std::uint64_t records = 0;  // header included
     // How many records the header takes up, if the input has one: the header record by the dialect's HeaderRecord, and
-    // the empty records before it. 0 if the input is empty.
+    // the empty records and the preamble before it. 0 if the input is empty.
     std::uint64_t header_records = 0;
-    std::optional<Place> open_quote;  // the quote still open at the end of the input
+    std::uint64_t preamble_records = 0;  // 1 if the dialect has a preamble, which header_records counts too
+    std::optional<Place> open_quote;     // the quote still open at the end of the input
     // Where the two quote rules come apart before their record starts first differ: at a quote in an unquoted field, or
     // at an escape right after a closing quote.
     std::optional<Place> divergence;
+
+    // How many records are not data.
+    std::uint64_t records_before_data(bool has_header) const { return has_header ? header_records : preamble_records; }
 
     bool operator==(const Findings&) const = default;
 };
@@ -85,8 +89,8 @@ enum class LastRecord : std::uint8_t {
 
 // What an input may begin with besides records.
 enum class FirstBytes : std::uint8_t {
-    kExamined,  // a byte order mark, which is no data; a text that is no CSV in UTF-8 is refused
-    kMarked,    // a byte order mark
+    kExamined,  // its lead; a text that is no CSV in UTF-8 is refused
+    kMarked,    // its lead
     kData,      // nothing
 };
 
@@ -121,7 +125,7 @@ public:
     const Blob& blob() const noexcept { return *blob_; }
     const Dialect& dialect() const noexcept { return dialect_; }
     const Kernel& kernel() const noexcept { return *kernel_; }
-    std::uint64_t bom() const noexcept { return bom_; }  // bytes of a byte order mark, with which the input begins
+    const Lead& lead() const noexcept { return lead_; }
     unsigned threads() const noexcept { return threads_; }
     const Cancellation* cancellation() const noexcept { return cancellation_; }  // may be null
     // The manager of the execution, for the buffers of plans; nullptr: a new manager "system".
@@ -166,7 +170,7 @@ private:
 
     std::shared_ptr<const Blob> blob_;
     std::uint64_t size_;  // of the blob, as far as it is indexed
-    std::uint64_t bom_;
+    Lead lead_;
     Dialect dialect_;
     const Kernel* kernel_;
     std::size_t block_size_;
@@ -245,10 +249,11 @@ private:
     Cursor cursor_;
 };
 
-// Sniffs what `wanted` leaves open, from the first bytes of the input and its name without the suffix of a compressed
-// file: "in.tsv.gz" means TAB. A snapshot of at most kSniffSize bytes is judged without its incomplete last record,
-// which is left out as by index_records(). Throws as Input::peek() and, for such a snapshot, as index_records(); and
-// std::invalid_argument if what `wanted` gives has a fault.
+// Sniffs what `wanted` leaves open, and finds the preamble, from the first bytes of the input and its name without the
+// suffix of a compressed file: "in.tsv.gz" means TAB. A snapshot of at most kSniffSize bytes is judged without its
+// incomplete last record, which is left out as by index_records(). Throws as Input::peek() and, for such a snapshot, as
+// index_records(); InputError if the preamble is longer than kMaxPreambleSize; and std::invalid_argument if what
+// `wanted` gives has a fault.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input);
 
 // Scans the whole input: a blob by several threads, a stream in order. Leaves out an incomplete last record of a

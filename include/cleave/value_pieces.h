@@ -26,6 +26,7 @@ public:
     ValuePieces& operator=(ValuePieces&&) noexcept;
     ~ValuePieces();
 
+    // As plan_pieces() returns it.
     std::uint64_t header_size() const noexcept;
     // In order of their first records; buckets in order of their numbers. Valid as long as this object.
     const std::vector<Piece>& pieces() const noexcept;

@@ -96,7 +96,7 @@ void print_all(Context& context, OpenInput& opened) {
     Input& input = opened.input;
     std::uint64_t skipped = 0;
     if (context.arguments.policy.header == HeaderMode::kDrop) {
-        skipped = read_head(input, opened.dialect, HeaderMode::kDrop, kMaxRecordLimit).bytes.size();
+        skipped = read_head(input, opened.dialect, HeaderMode::kDrop, kMaxRecordLimit).size;
     }
     if (!input.is_stream()) {
         copy_range(input.blob(), {skipped, input.blob().size() - skipped}, STDOUT_FILENO, kTarget,

@@ -61,6 +61,7 @@ Json terminators_json(const TerminatorCounts& ends) {
 const char* name_of(DelimiterReason reason) {
     switch (reason) {
         case DelimiterReason::kGiven: return "given";
+        case DelimiterReason::kLine: return "line";
         case DelimiterReason::kName: return "name";
         case DelimiterReason::kFit: return "fit";
         case DelimiterReason::kQuotes: return "quotes";
@@ -98,7 +99,7 @@ void print_json(StandardOutput& out, const CheckReport& report) {
     json["path"] = report.path;
     json["size"] = findings.size;
     json["records"] = report.records();
-    json["header"] = report.header_records() > 0;
+    json["header"] = report.shows_header();
     json["bom"] = report.bom;
     json["later_boms"] = tally_json(census.marks, report);
     json["compression"] = compression_json(report.compression, report.file_size);

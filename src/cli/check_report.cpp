@@ -77,11 +77,14 @@ void TextReport::print_records() const {
     const RecordExtent& longest = census().longest;
     const Tally& empty = census().empty;
     line("size", formatted("{} bytes{}", findings.size, report_.bom ? ", of which 3 are a UTF-8 byte order mark" : ""));
+    if (const std::uint64_t preamble = report_.sniffed.dialect.preamble; preamble > 0) {
+        line("preamble", formatted("{} bytes before the {}", preamble, report_.shows_header() ? "header" : "records"));
+    }
     if (report_.compression != Compression::kNone) {
         const std::string size = report_.file_size > 0 ? formatted(", {} bytes", report_.file_size) : "";
         line("compression", std::string(compression_name(report_.compression)) + size);
     }
-    line("records", formatted("{}{}", report_.records(), report_.header_records() > 0 ? " and a header" : ""));
+    line("records", formatted("{}{}", report_.records(), report_.shows_header() ? " and a header" : ""));
     line("fields", fields_text());
     line("ragged", ragged_text());
     line("longest", longest.size == 0 ? "none" : formatted("{} bytes {}", longest.size, place(longest.start)));
@@ -128,6 +131,7 @@ std::string TextReport::delimiter_text() const {
     const std::string byte = describe_byte(report_.sniffed.dialect.delimiter);
     switch (report_.sniffed.delimiter_reason) {
         case DelimiterReason::kGiven: return byte + " (given)";
+        case DelimiterReason::kLine: return byte + " (by the first line)";
         case DelimiterReason::kName: return byte + " (by the file's name)";
         case DelimiterReason::kQuotes:
             return byte + " (sniffed: no delimiter splits most records, and this one explains the most quotes)";
@@ -242,7 +246,7 @@ void TextReport::print_problem(const std::optional<Place>& place, const std::opt
 
 std::vector<std::string> column_names(const CheckReport& report) {
     const Examination& examination = report.examination;
-    if (report.header_records() == 0 || examination.header.size > examination.head.size()) return {};
+    if (!report.shows_header() || examination.header.size > examination.head.size()) return {};
     const std::span<const std::uint8_t> head = examination.head;
     const std::size_t bom = examination.header.start.offset == 0 ? bom_size(head) : 0;
     return field_values(head.subspan(bom), report.sniffed.dialect);

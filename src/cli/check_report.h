@@ -25,8 +25,10 @@ struct CheckReport {
     std::map<std::uint64_t, std::uint64_t> lines;  // the line of each problem, by its byte; empty for a stream
     bool sound = true;
 
-    // How many records belong to the header.
-    std::uint64_t header_records() const { return has_header ? examination.findings.header_records : 0; }
+    // How many records are not data: the preamble and the header.
+    std::uint64_t header_records() const { return examination.findings.records_before_data(has_header); }
+    // Whether there is a header.
+    bool shows_header() const { return header_records() > examination.findings.preamble_records; }
     std::uint64_t records() const { return examination.findings.records - header_records(); }
 };
 

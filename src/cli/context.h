@@ -28,7 +28,7 @@ struct Context {
     // The pieces of a split are complete and stay. From here on the run has succeeded, even if something else fails.
     bool is_committed = false;
     const OpenInput* opened = nullptr;  // the input while it is open
-    // How many records belong to the input's header; 0 if it has no header or is not scanned yet.
+    // How many records of the input are not data: the preamble and the header. 0 if it is not scanned yet.
     std::uint64_t header_records = 0;
 
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }

@@ -23,7 +23,7 @@ Count count_of(Context& context, const std::string& path) {
         Diagnostics(context).take(findings);
         count.records = findings.records - context.header_records;
         count.size = findings.size;
-        count.has_header = context.header_records > 0;
+        count.has_header = context.header_records > findings.preamble_records;
         count.compression = opened.input.compression();
         count.file_size = opened.input.identity().size;
     });

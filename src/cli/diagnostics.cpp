@@ -59,7 +59,7 @@ std::string Diagnostics::describe_oversize(const Piece& piece) const {
     const std::string place = is_changed ? formatted("(record {})", piece.first_record)
                                          : describe({piece.start, piece.first_record - 1 + context_.header_records});
     const Policy& policy = context_.arguments.policy;
-    const bool has_header = header_size_in(policy.header, piece.number, 1) > 0;
+    const bool has_header = context_.has_header() && header_size_in(policy.header, piece.number, 1) > 0;
     const std::string size =
         policy.size ? formatted("{} bytes{}", *policy.size, has_header ? " with the header" : "") : "";
     if (piece.records == 1)
@@ -71,6 +71,11 @@ std::string Diagnostics::describe_oversize(const Piece& piece) const {
 
 void Diagnostics::take(const SniffedDialect& sniffed) const {
     if (const char* text = text_of(sniffed.doubt)) warn(text);
+    if (const std::uint64_t lines = sniffed.lines_like_preamble; lines > 0) {
+        warn(formatted("the first {} far fewer fields than the records after {}; if {} no data, give --skip-lines {}",
+                       lines == 1 ? "line has" : formatted("{} lines have", lines), lines == 1 ? "it" : "them",
+                       lines == 1 ? "it is" : "they are", lines));
+    }
     const LoneReturns& returns = sniffed.lone_returns;
     if (returns.count == 0) return;
     warn(
@@ -81,7 +86,7 @@ void Diagnostics::take(const SniffedDialect& sniffed) const {
 }
 
 void Diagnostics::take(const Findings& findings) const {
-    context_.header_records = context_.has_header() ? findings.header_records : 0;
+    context_.header_records = findings.records_before_data(context_.has_header());
     const Arguments& arguments = context_.arguments;
     if (findings.divergence && arguments.strict)
         throw InputError(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
@@ -96,6 +101,10 @@ void Diagnostics::take(const Findings& findings) const {
 }
 
 void Diagnostics::take(const cleave::Stage& stage) const {
+    if (stage.dialect().preamble > 0) {
+        remark(formatted("the first {} bytes, which are before the {}, are left out: no rule applies to them",
+                         stage.dialect().preamble, context_.has_header() ? "header" : "records"));
+    }
     const std::vector<std::string> names = stage.unnamed_columns();
     if (stage.rules().empty() || names.empty()) return;
     std::string list;
@@ -130,10 +139,16 @@ void Diagnostics::conclude() const {
 }
 
 std::string describe(const Context& context, const HeaderSizeError& error) {
+    const std::uint64_t limit = *context.arguments.policy.size;
+    const std::uint64_t least = error.header_size() + 1;
+    if (!context.has_header()) {
+        return formatted("the {} bytes before the records do not fit a piece of {} bytes; give -C at least {}",
+                         error.header_size(), limit, least);
+    }
     return formatted(
         "the header of {} bytes does not fit a piece of {} bytes; give -C at least {}, or leave the header out with "
         "--header drop",
-        error.header_size(), *context.arguments.policy.size, error.header_size() + 1);
+        error.header_size(), limit, least);
 }
 
 }  // namespace cleave::cli

@@ -29,7 +29,7 @@ public:
     // Notes how many records belong to the header. Throws InputError, with the place in its message, or warns.
     void take(const Findings& findings) const;
 
-    // Says which columns have no rule and stay as they are, if others have one.
+    // Says that a preamble is left out; and which columns have no rule and stay as they are, if others have one.
     void take(const cleave::Stage& stage) const;
 
     // Throws InputError under --strict-size if the piece is too large.

@@ -24,6 +24,19 @@ void take_quotes(const Given& given, Dialect& dialect) {
     if (const auto quoting = given.choice("quoting", kQuotings)) dialect.quoting = *quoting;
 }
 
+void take_preamble(const Given& given, DialectOptions& wanted) {
+    PreambleOptions& preamble = wanted.preamble;
+    const bool has_delimiter = given.has("delimiter") && !wanted.sniff_delimiter;
+    if (has_delimiter && preamble.separator_line == SeparatorLine::kDelimiter)
+        preamble.separator_line = SeparatorLine::kPreamble;
+    preamble.lines = given.count("skip-lines", 0).value_or(0);
+    const std::string* const comment = given.text("comment");
+    if (comment == nullptr) return;
+    if (comment->empty() || comment->find_first_of("\r\n") != std::string::npos)
+        throw UsageError("--comment: a prefix without line breaks, such as #");
+    preamble.comment = *comment;
+}
+
 }  // namespace
 
 void take_dialect(const Given& given, Arguments& arguments) {
@@ -42,6 +55,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
         wanted.sniff_terminator = !terminator->has_value();
         if (terminator->has_value()) wanted.dialect.terminator = **terminator;
     }
+    take_preamble(given, wanted);
     // A sniffed delimiter is not known yet: a valid one stands in for it.
     Dialect dialect = wanted.dialect;
     if (wanted.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';

@@ -1,7 +1,8 @@
 // cleave join: one file from pieces, the way back from split.
 //
 //   for each piece, in order
-//       the first one: print its header; another one: it must begin with the same bytes, which are left out
+//       the first one: print its header, preamble included; another one: it must begin with the same bytes, which are
+//           left out
 //       print the rest; if a manifest is given, compare size and checksum
 //       if more follows, the piece must end where a record ends, by the state machine
 //
@@ -234,10 +235,11 @@ private:
         const bool is_empty = input.peek(1).empty();
         if (!walker_ && !is_empty) {
             dialect_ = settle_dialect(context_.arguments.dialect, input).dialect;
-            walker_.emplace(dialect_, default_kernel(), bom_size(input.peek(kSniffSize)));
+            walker_.emplace(dialect_, default_kernel(), lead_of(input.peek(kSniffSize), dialect_));
+            mode_ = header_mode(context_.arguments.pieces.header, dialect_);
         }
-        const bool has_header = header_mode(context_.arguments.pieces.header, dialect_) == HeaderMode::kRepeat;
-        if (has_header && !is_empty) take_header(input, reader);
+        const bool begins_alike = mode_ == HeaderMode::kRepeat || mode_ == HeaderMode::kNone;
+        if (begins_alike && !is_empty) take_header(input, reader);
         const std::uint64_t begin = walker_ ? walker_->offset() - reader.size() : 0;
         reader.for_rest([&](std::span<const std::uint8_t> bytes) {
             if (!fault_.empty()) {
@@ -254,15 +256,33 @@ private:
         }
     }
 
+    // What each piece begins with: the header and the preamble before it, or the preamble alone.
+    std::span<const std::uint8_t> header_of(Input& input) const {
+        const PieceList& pieces = context_.arguments.pieces;
+        std::uint64_t size = dialect_.preamble;
+        if (pieces.header_size) {
+            size = *pieces.header_size;
+        } else if (mode_ == HeaderMode::kRepeat) {
+            size = read_head(input, dialect_, mode_, kMaxRecordLimit).size;
+        }
+        const auto head = input.peek(static_cast<std::size_t>(size));
+        if (head.size() < size) throw InputError("it is shorter than the header that the manifest says it has");
+        return head;
+    }
+
     // Reads the header, unless it is the first one, which goes into the output.
     void take_header(Input& input, PieceReader& reader) {
         if (!header_) {
-            header_ = read_head(input, dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes;
+            const auto header = header_of(input);
+            header_.emplace(header.begin(), header.end());
             return;
         }
         if (!std::ranges::equal(input.peek(header_->size()), *header_)) {
-            throw InputError(
-                header_difference(read_head(input, dialect_, HeaderMode::kRepeat, kMaxRecordLimit).bytes, *header_));
+            if (mode_ == HeaderMode::kNone) throw InputError("it does not begin with the preamble of the first piece");
+            if (dialect_.preamble > 0)
+                throw InputError("it does not begin with the preamble and header of the first piece; see --header");
+            const auto size = read_head(input, dialect_, mode_, kMaxRecordLimit).size;
+            throw InputError(header_difference(input.peek(static_cast<std::size_t>(size)), *header_));
         }
         reader.skip(header_->size());
     }
@@ -289,8 +309,9 @@ private:
     Context& context_;
     const Cancellation& cancellation_;
     std::optional<JoinedOutput> output_;
-    Dialect dialect_;               // by the first piece that is not empty, and so is:
-    std::optional<Walker> walker_;  // of what was written
+    Dialect dialect_;                      // by the first piece that is not empty, and so are:
+    HeaderMode mode_ = HeaderMode::kNone;  // of the pieces
+    std::optional<Walker> walker_;         // of what was written
     std::optional<std::vector<std::uint8_t>> header_;
     std::string fault_;      // at the end of what was written; nothing may follow
     std::string last_path_;  // of the piece that was written last
@@ -305,11 +326,15 @@ void list_pieces(Context& context) {
         arguments.pieces = read_piece_list(arguments.output.manifest, arguments.inputs);
         arguments.inputs.clear();
         for (const ListedPiece& piece : arguments.pieces.pieces) arguments.inputs.push_back(piece.path);
-        const auto& dialect = arguments.pieces.dialect;
-        if (dialect && arguments.dialect == DialectOptions()) arguments.dialect = {*dialect, false, false};
+        if (const auto& dialect = arguments.pieces.dialect) {
+            if (arguments.dialect == DialectOptions()) arguments.dialect = settled_options(*dialect);
+            arguments.dialect.preamble.separator_line = SeparatorLine::kData;
+            arguments.dialect.dialect.preamble = dialect->preamble;
+        }
         return;
     }
     arguments.pieces.header = arguments.policy.header;
+    if (arguments.policy.header == HeaderMode::kDrop) arguments.dialect.preamble.separator_line = SeparatorLine::kData;
     for (const std::string& path : arguments.inputs) arguments.pieces.pieces.push_back({path, {}, {}, {}});
 }
 

@@ -146,6 +146,8 @@ std::vector<OptionRow> dialect_rows() {
          choice_names(kEscapeScopes)},
         {"terminator", 0, "KIND", "ends records: lf (and CRLF), cr, any, auto [auto]", kRead, "Dialect",
          choice_names(kTerminators)},
+        {"skip-lines", 0, "N", "skip N lines before the header, whatever is in them", kRead, "Dialect"},
+        {"comment", 0, "PREFIX", "skip lines before the header that begin with PREFIX", kRead, "Dialect"},
         {"lenient", 0, nullptr, "a quote that is never closed is a warning", (kAll | kPlan) & ~kCheck & ~kIndex,
          "Malformed input"},
         {"lenient", 0, nullptr, "a quote that is never closed and ragged records are sound", kCheck, "Malformed input"},

@@ -222,7 +222,11 @@ void take_join(const Given& given, Arguments& arguments) {
     if (arguments.output.replace && arguments.output.names.empty()) throw UsageError("-f needs -o FILE");
     if (const std::string* manifest = given.text("manifest")) arguments.output.manifest = *manifest;
     arguments.inputs = given.inputs();
-    for (const char* other : {"header", "no-header"}) given.refuse_both("manifest", other);
+    for (const char* other : {"header", "no-header", "skip-lines", "comment"}) given.refuse_both("manifest", other);
+    for (const char* option : {"skip-lines", "comment"}) {
+        if (given.has(option) && arguments.policy.header == HeaderMode::kDrop)
+            throw UsageError(formatted("{} is for pieces with a header", given.spelling(option)));
+    }
     if (arguments.inputs.empty() && arguments.output.manifest.empty())
         throw UsageError("join needs PIECEs, or --manifest FILE");
 }

@@ -12,7 +12,8 @@ namespace {
 // Else the records before the first piece would be in no piece.
 void require_first_piece(const RangePlan& plan) {
     const bool has_header = plan.header != HeaderMode::kNone;
-    const Boundary body = has_header ? Boundary{plan.header_size, plan.findings.header_records} : Boundary{};
+    const std::uint64_t preamble = std::min(plan.dialect.preamble, plan.findings.size);
+    const Boundary body{has_header ? plan.header_size : preamble, plan.findings.records_before_data(has_header)};
     const auto fail = [](const char* why) {
         throw InputError(formatted("it is no plan of ranges of cleave: {}", why));
     };
@@ -47,7 +48,7 @@ RangePlan take_plan_file(Context& context) {
     if (!file.is_open()) throw_errno(arguments.plan);
     RangePlan plan = parse_plan_text(read_to_end(file.get(), std::string::npos, arguments.plan));
     require_first_piece(plan);
-    arguments.dialect = {plan.dialect, false, false};
+    arguments.dialect = settled_options(plan.dialect);
     arguments.header = arguments.policy.header = plan.header;
     arguments.lenient = plan.findings.open_quote.has_value();  // so was the plan made
     return plan;
@@ -74,7 +75,7 @@ std::vector<Piece> planned_pieces(const Context& context, const RangePlan& plan,
     if (input.accept_touch() && find() != bounds) throw InputChangedError();
     input.throw_if_changed();
     if (ends == count) bounds.push_back(plan.end());
-    const std::uint64_t header_records = plan.header == HeaderMode::kNone ? 0 : plan.findings.header_records;
+    const std::uint64_t header_records = plan.findings.records_before_data(plan.header != HeaderMode::kNone);
     std::vector<Piece> pieces;
     for (std::size_t i = 0; i < count; ++i) {
         const Boundary from = bounds[i];

@@ -59,6 +59,11 @@ void take_byte_range(const Given& given, Arguments& arguments) {
     arguments.input_size = given.count("input-size", 0);
     take_version(given, arguments);
     const bool is_pipe = arguments.inputs.front() == "-";
+    for (const char* option : {"skip-lines", "comment"}) {
+        if (is_pipe && given.has(option))
+            throw UsageError(
+                formatted("{} needs a FILE; a range on - does not show where the lines end", given.spelling(option)));
+    }
     if (is_pipe && !(given.has("range") && given.has("input-size") && given.has("input-version")))
         throw UsageError("scan - needs --range, --input-size and --input-version");
     if (!is_pipe && given.has("input-size")) throw UsageError("--input-size is for scan -, a range on standard input");

@@ -67,6 +67,8 @@ void scan_pipe(Context& context) {
         has_more = fill(part);
         if (part.size() > *range.end - at)
             throw InputError(formatted("more than the {} bytes of the range came", wanted));
+        if (at == 0 && settle_dialect(arguments.dialect, part, "").dialect.preamble > 0)
+            throw InputError("it begins with a line sep=, which the other ranges on - do not show; give a FILE");
         const RangeSummary next = summarise_range(part, at, arguments.dialect.dialect, arguments.execution);
         summary = summary ? compose(*summary, next) : next;
         at += part.size();

@@ -116,7 +116,7 @@ void split_input(Context& context, OpenInput& opened) {
     Diagnostics diagnostics(context);
     SplitObserver observer(context, opened, out, diagnostics);
     observer.begin();
-    Job job{{opened.dialect, false, false}, arguments.policy, arguments.stage, arguments.execution, arguments.output};
+    Job job{settled_options(opened.dialect), arguments.policy, arguments.stage, arguments.execution, arguments.output};
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
     const JobReport report = run_job(opened.input, job, observer);
     context.is_committed = !arguments.output.dry_run;

@@ -22,6 +22,13 @@ DialectOptions options_of(std::uint8_t delimiter, std::optional<std::uint8_t> qu
     wanted.dialect.quote = quote;
     wanted.dialect.quoting = quoting;
     wanted.sniff_delimiter = false;
+    wanted.preamble.separator_line = SeparatorLine::kData;
+    return wanted;
+}
+
+// A spreadsheet takes the delimiter from a line "sep=;".
+DialectOptions heeding_separator_line(DialectOptions wanted) {
+    wanted.preamble.separator_line = SeparatorLine::kDelimiter;
     return wanted;
 }
 
@@ -54,7 +61,7 @@ constexpr std::uint8_t kNotInJson = 0x1F;
 const std::array<Preset, 13>& presets() {
     static const std::array<Preset, 13> kRows = {{
         {"rfc4180", options_of(',', '"', Quoting::kFieldStart)},
-        {"excel", options_of(',', '"', Quoting::kFieldStart)},
+        {"excel", heeding_separator_line(options_of(',', '"', Quoting::kFieldStart))},
         {"python", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
         {"pandas", ended_by(options_of(',', '"', Quoting::kFieldStart), Terminator::kAny)},
         {"polars", ended_by(options_of(',', '"', Quoting::kAnywhere), Terminator::kLf)},
@@ -88,6 +95,14 @@ const Dialect& checked(const Dialect& dialect) {
     return dialect;
 }
 
+DialectOptions settled_options(const Dialect& dialect) {
+    DialectOptions options;
+    options.dialect = dialect;
+    options.sniff_delimiter = options.sniff_terminator = false;
+    options.preamble.separator_line = SeparatorLine::kData;
+    return options;
+}
+
 std::optional<DialectOptions> dialect_preset(std::string_view name) {
     const auto* row = std::ranges::find(presets(), name, &Preset::name);
     return row == presets().end() ? std::nullopt : std::optional(row->wanted);
@@ -102,6 +117,10 @@ std::vector<std::string_view> dialect_presets() {
 std::size_t bom_size(std::span<const std::uint8_t> head) {
     constexpr std::array<std::uint8_t, 3> kBom = {0xEF, 0xBB, 0xBF};
     return head.size() >= kBom.size() && std::equal(kBom.begin(), kBom.end(), head.begin()) ? kBom.size() : 0;
+}
+
+Lead lead_of(std::span<const std::uint8_t> head, const Dialect& dialect) {
+    return dialect.preamble > 0 ? Lead{dialect.preamble, true} : Lead{bom_size(head), false};
 }
 
 }  // namespace cleave

@@ -85,8 +85,9 @@ DialectDoubt doubt_of_quotes(const SniffedDialect& sniffed, const Head& head) {
     const Dialect& dialect = sniffed.dialect;
     const bool may_be_escaped = has_escaped_quote(dialect, head);
     const bool may_be_plain = dialect.delimiter == '\t' && head.has(*dialect.quote);
+    const DelimiterReason reason = sniffed.delimiter_reason;
     const bool is_sniffed =
-        sniffed.delimiter_reason != DelimiterReason::kGiven && sniffed.delimiter_reason != DelimiterReason::kName;
+        reason != DelimiterReason::kGiven && reason != DelimiterReason::kLine && reason != DelimiterReason::kName;
     if (!may_be_escaped && !may_be_plain && !is_sniffed) return DialectDoubt::kNone;
     const DelimiterFit fit = is_sniffed ? sniffed.fit : fit_of(dialect, head);
     if (unexplained_quotes(fit) == 0) return DialectDoubt::kNone;

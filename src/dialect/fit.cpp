@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "dialect/state_machine.h"
 
@@ -132,10 +133,9 @@ Terminator terminator_of(Dialect dialect, Head head) {
     return has_return && !has_feed ? Terminator::kCr : Terminator::kLf;
 }
 
-TerminatorFit terminator_fit_of(Dialect dialect, const Head& head) {
+TerminatorFit terminator_fit_of(const Dialect& dialect, const Head& head) {
     TerminatorFit fit;
-    fit.terminator = dialect.terminator = terminator_of(dialect, head);
-    const bool counts_returns = fit.terminator == Terminator::kLf && head.has('\r');
+    const bool counts_returns = dialect.terminator == Terminator::kLf && head.has('\r');
     read(dialect, dialect.quoting, head, [&](const Step& step) {
         if (step.ends_record() && !fit.first) {
             std::size_t begin = step.offset;
@@ -149,6 +149,30 @@ TerminatorFit terminator_fit_of(Dialect dialect, const Head& head) {
         return counts_returns || !fit.first;
     });
     return fit;
+}
+
+std::uint64_t lines_like_preamble(const Dialect& dialect, const DelimiterFit& fit, const Head& head) {
+    constexpr std::size_t kLeastFields = 3;
+    constexpr std::uint64_t kMostLines = 100;
+    if (fit.fields < kLeastFields || fit.agreeing < 2) return 0;
+    // Of most inputs the first line tells, without a state machine.
+    const auto line_end =
+        std::ranges::find_if(head.bytes, [](std::uint8_t byte) { return byte == '\n' || byte == '\r'; });
+    const auto delimiters = std::count(head.bytes.begin(), line_end, dialect.delimiter);
+    if (std::cmp_greater_equal(delimiters, fit.fields / 2)) return 0;
+    std::size_t fields = 1;
+    std::uint64_t lines = 0;
+    bool is_known = false;  // whether the records like most of the others have begun
+    read(dialect, Quoting::kFieldStart, head, [&](const Step& step) {
+        if (step.transition.next == State::kFieldStart) ++fields;
+        if (step.byte == '\n' && is_quoted(step.transition.next)) return false;
+        if (!step.ends_record()) return true;
+        is_known = fields == fit.fields;
+        if (fields > fit.fields / 2 || ++lines > kMostLines) return false;
+        fields = 1;
+        return true;
+    });
+    return is_known ? lines : 0;
 }
 
 double agreement_of(const DelimiterFit& fit) {

@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// The first bytes of an input, without its byte order mark.
+// The first bytes of an input, without its lead.
 struct Head {
     std::span<const std::uint8_t> bytes;
     bool is_all = false;  // the input ends here
@@ -22,18 +22,22 @@ struct Head {
 // Terminator::kLf the CRs right before an LF belong to it, not to the last field. The dialect must have no fault.
 DelimiterFit fit_of(const Dialect& dialect, const Head& head);
 
-// What ends the records of the head, read by the rest of the dialect.
+// What ends the records of the head, read by the rest of the dialect: kCr if CRs stand outside quotes, and no LF does;
+// otherwise kLf. Does not read a head without CRs.
+Terminator terminator_of(Dialect dialect, Head head);
+
+// Where terminators stand in the head.
 struct TerminatorFit {
-    Terminator terminator = Terminator::kLf;  // kCr if CRs stand outside quotes, and no LF does
-    std::optional<std::size_t> first;         // the offset of the first terminator outside quotes: of its CR for CRLF
+    std::optional<std::size_t> first;  // the offset of the first terminator outside quotes: of its CR for CRLF
     // Under kLf: CRs outside quotes that no LF follows. A CR that the head ends with is one only if the input ends too.
     LoneReturns lone_returns;
 };
 
-TerminatorFit terminator_fit_of(Dialect dialect, const Head& head);
+TerminatorFit terminator_fit_of(const Dialect& dialect, const Head& head);
 
-// The same as terminator_fit_of().terminator. Does not read a head without CRs.
-Terminator terminator_of(Dialect dialect, Head head);
+// How many lines at the start of the head look like a preamble: its first records, if they have at most half of the
+// fields that most records have. 0 if some of them do not end with their lines. `fit` is that of the dialect.
+std::uint64_t lines_like_preamble(const Dialect& dialect, const DelimiterFit& fit, const Head& head);
 
 // The share of records, empty ones left out, that have the most frequent number of fields; 0 if that number is not
 // above 1.

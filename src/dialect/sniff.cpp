@@ -6,9 +6,12 @@
 #include "dialect/contract.h"
 #include "dialect/doubt.h"
 #include "dialect/fit.h"
+#include "dialect/preamble.h"
 
 namespace cleave {
 namespace {
+
+using Bytes = std::span<const std::uint8_t>;
 
 // How a delimiter splits records: all of them as the header, or most of them, or fewer.
 int split_rank(const DelimiterFit& fit) {
@@ -36,6 +39,7 @@ std::optional<Dialect> dialect_by_name(const Dialect& wanted, std::string_view n
     }
     Dialect plain;
     plain.terminator = wanted.terminator;
+    plain.preamble = wanted.preamble;
     if ((name.ends_with(".jsonl") || name.ends_with(".ndjson")) && wanted == plain) {
         dialect = dialect_preset("jsonl").value().dialect;
         dialect.terminator = wanted.terminator;
@@ -67,32 +71,77 @@ void settle_delimiter(SniffedDialect& sniffed, const Head& head, bool sniffs_ter
     sniffed.delimiter_reason = split_rank(*best) > 0 ? DelimiterReason::kFit : reason;
 }
 
-}  // namespace
+// Settles the terminator where it is open; the head begins at byte `begin`. Returns false if CR seems to end the lines
+// of the preamble, and an LF ends a record.
+bool settle_terminator(SniffedDialect& sniffed, const Preamble& preamble, const Head& head, std::size_t begin) {
+    Terminator& terminator = sniffed.dialect.terminator;
+    terminator = preamble.has_feed() ? Terminator::kLf : terminator_of(sniffed.dialect, head);
+    const TerminatorFit fit = terminator_fit_of(sniffed.dialect, head);
+    if (preamble.size > 0 && terminator != preamble.terminator) {
+        if (fit.first) return false;
+        terminator = preamble.terminator;
+    }
+    if (fit.first) sniffed.terminator_offset = *fit.first + begin;
+    if (preamble.first_end) sniffed.terminator_offset = preamble.first_end;
+    sniffed.lone_returns = fit.lone_returns;
+    if (sniffed.lone_returns.first) *sniffed.lone_returns.first += begin;
+    return true;
+}
 
-SniffedDialect settle_dialect(const DialectOptions& wanted, std::span<const std::uint8_t> bytes,
-                              std::string_view name) {
-    const std::size_t bom = bom_size(bytes);
-    const Head head = {bytes.first(std::min(bytes.size(), kSniffSize)).subspan(bom), bytes.size() < kSniffSize};
+// Settles what stands behind the preamble. Nothing if settle_terminator() returns false.
+std::optional<SniffedDialect> settle_behind(const DialectOptions& wanted, const std::optional<Dialect>& named,
+                                            const Preamble& preamble, Bytes bytes, bool is_all) {
+    const bool has_preamble = preamble.size > 0;
+    const auto end = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), preamble.size + kSniffSize));
+    const std::size_t begin = has_preamble ? std::min<std::uint64_t>(preamble.size, end) : bom_size(bytes.first(end));
+    const Head head = {bytes.first(end).subspan(begin), is_all && end == bytes.size()};
+
     SniffedDialect sniffed;
     sniffed.dialect = wanted.dialect;
-    if (wanted.sniff_delimiter) {
-        if (const auto dialect = dialect_by_name(wanted.dialect, name)) {
-            sniffed.dialect = *dialect;
-            sniffed.delimiter_reason = DelimiterReason::kName;
-        } else {
-            settle_delimiter(sniffed, head, wanted.sniff_terminator);
-        }
+    if (wanted.sniff_terminator) sniffed.dialect.terminator = Terminator::kLf;
+    const bool heeds_line = wanted.sniff_delimiter || wanted.preamble.separator_line == SeparatorLine::kDelimiter;
+    if (preamble.delimiter && heeds_line) {
+        sniffed.dialect.delimiter = *preamble.delimiter;
+        sniffed.delimiter_reason = DelimiterReason::kLine;
+    } else if (named) {
+        sniffed.dialect = *named;
+        sniffed.delimiter_reason = DelimiterReason::kName;
+    } else if (wanted.sniff_delimiter) {
+        settle_delimiter(sniffed, head, wanted.sniff_terminator && !preamble.has_feed());
     }
+    sniffed.dialect.preamble = preamble.size;
     checked(sniffed.dialect);
-    if (wanted.sniff_terminator) {
-        const TerminatorFit fit = terminator_fit_of(sniffed.dialect, head);
-        sniffed.dialect.terminator = fit.terminator;
-        if (fit.first) sniffed.terminator_offset = *fit.first + bom;
-        sniffed.lone_returns = fit.lone_returns;
-        if (sniffed.lone_returns.first) *sniffed.lone_returns.first += bom;
-    }
+    if (wanted.sniff_terminator && !settle_terminator(sniffed, preamble, head, begin)) return std::nullopt;
     sniffed.doubt = doubt_of(sniffed, head);
+    if (!has_preamble && sniffed.delimiter_reason == DelimiterReason::kFit)
+        sniffed.lines_like_preamble = lines_like_preamble(sniffed.dialect, sniffed.fit, head);
     return sniffed;
+}
+
+}  // namespace
+
+SniffedDialect settle_dialect(const DialectOptions& wanted, Bytes head, std::string_view name) {
+    const auto sniffed = settle_within(wanted, head, head.size() < kSniffSize, name);
+    if (!sniffed) throw_long_preamble(head.size());
+    return *sniffed;
+}
+
+std::optional<SniffedDialect> settle_within(const DialectOptions& wanted, Bytes head, bool is_all,
+                                            std::string_view name) {
+    const auto named = wanted.sniff_delimiter ? dialect_by_name(wanted.dialect, name) : std::nullopt;
+    DialectOptions open = wanted;
+    if (named && named->header == HeaderRecord::kNone) {  // a line of JSON names no delimiter
+        open.dialect = *named;
+        open.preamble.separator_line = SeparatorLine::kData;
+    }
+    auto preamble = find_preamble(open, head, is_all);
+    if (!preamble) return std::nullopt;
+    if (auto sniffed = settle_behind(open, named, *preamble, head, is_all)) return sniffed;
+    DialectOptions by_feed = open;
+    by_feed.sniff_terminator = false;
+    by_feed.dialect.terminator = Terminator::kLf;
+    preamble = find_preamble(by_feed, head, is_all);
+    return preamble ? settle_behind(open, named, *preamble, head, is_all) : std::nullopt;
 }
 
 }  // namespace cleave

@@ -56,15 +56,13 @@ void BatchCheck::meet(std::uint64_t offset, std::span<const std::uint8_t> before
     met_.erase(found);
 }
 
-BatchTrail::BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> head)
+BatchTrail::BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> before)
     : check_(check), offset_(offset) {
     if (!check.is_needed_) return;
-    if (head.size() == offset) {
-        keep(head);
-    } else {
-        before_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kReach, offset)));
-        read_bytes(check.input_.blob(), offset - before_.size(), before_);
-    }
+    const auto reach = static_cast<std::size_t>(std::min<std::uint64_t>(kReach, offset));
+    before_.resize(reach - std::min(reach, before.size()));
+    if (!before_.empty()) read_bytes(check.input_.blob(), offset - reach, before_);
+    keep(before);
     check.meet(offset, before_);
 }
 

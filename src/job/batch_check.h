@@ -58,9 +58,9 @@ private:
 // The batches of a range, in order. For one thread at a time.
 class BatchTrail {
 public:
-    // The first batch begins at `offset`. `head` are the first bytes of the input, as they were read before. Throws as
+    // The first batch begins at `offset`. `before` are the bytes before it, if they were read already. Throws as
     // read_bytes(), InputChangedError.
-    BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> head);
+    BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> before);
 
     // The batch that follows, which was compared. To be called before anything of it leaves the process. Throws
     // InputChangedError, and as Input::throw_if_changed().

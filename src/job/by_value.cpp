@@ -46,9 +46,11 @@ ByValue::ByValue(Input& input, const Dialect& dialect, const Policy& policy, con
         changed.finish();
         Execution quiet = execution;
         quiet.meter = nullptr;
-        // A value that the rules put first may look like a byte order mark.
+        // A value that the rules put first may look like a byte order mark. A preamble is not written.
         const auto first = staging->has_mark() ? FirstBytes::kMarked : FirstBytes::kData;
-        index.emplace(changed.blob(), dialect, quiet, input.cancellation(), LastRecord::kKept, first);
+        Dialect written = dialect;
+        written.preamble = 0;
+        index.emplace(changed.blob(), written, quiet, input.cancellation(), LastRecord::kKept, first);
     } else {
         index.emplace(index_records(input, dialect, execution));
         found(index->findings());
@@ -77,6 +79,10 @@ void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, con
         if (!first.bytes.empty()) worker.write_unchanged(worker.read(first.bytes, first.place, true));
         header_size = worker.written().size();
         written.write_at(0, worker.written());
+    } else if (const Lead lead = index.lead(); lead.is_preamble) {
+        header_size = lead.size;
+        std::vector<std::uint8_t> buffer;
+        written.write_at(0, index.blob().lend(0, static_cast<std::size_t>(lead.size), buffer));
     }
     const ValuePlan::Rewriting rewriting{stage, written, header_size};
     plan_.emplace(index, policy, columns, &rewriting);

@@ -188,15 +188,15 @@ struct ColumnStream::State {
     std::vector<std::string> names;
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
-    std::shared_ptr<ColumnPool> pool;      // of columns that were released
-    BlobRange range{};                     // of the records, in a blob
-    Place emitted;                         // where the next record to be emitted begins
-    std::optional<GuessedReads> guessed;   // while no guess was wrong
-    std::optional<RecordRuns> runs;        // else
-    std::vector<std::uint8_t> head_bytes;  // of the input, with rules
-    std::optional<BatchCheck> check;       // likewise
-    std::optional<BatchTrail> trail;       // likewise; of what was emitted
-    std::optional<StreamClaim> claim;      // of a stream
+    std::shared_ptr<ColumnPool> pool;       // of columns that were released
+    BlobRange range{};                      // of the records, in a blob
+    Place emitted;                          // where the next record to be emitted begins
+    std::optional<GuessedReads> guessed;    // while no guess was wrong
+    std::optional<RecordRuns> runs;         // else
+    std::vector<std::uint8_t> read_before;  // with rules: see BatchTrail
+    std::optional<BatchCheck> check;        // likewise
+    std::optional<BatchTrail> trail;        // likewise; of what was emitted
+    std::optional<StreamClaim> claim;       // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
@@ -244,7 +244,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
     pool = std::make_shared<ColumnPool>(columns.size(), batches * kKeptOfPage * options.page_size);
 
-    emitted = {head.bytes.size(), head.records};
+    emitted = {head.size, head.records};
     if (input->is_stream()) {
         runs.emplace(*input, emitted, dialect, kernel, run_options());
         return;
@@ -261,6 +261,8 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         range = {begin, wanted_range.size};
     }
     if (has_rules) {
+        const auto before = head.before(emitted.offset);
+        read_before.assign(before.begin(), before.end());
         runs.emplace(*input, range, emitted.record, dialect, kernel, run_options());
     } else {
         guessed.emplace(*input, range, dialect, kernel, run_options());
@@ -284,7 +286,6 @@ void ColumnStream::State::take_rules(const InputHead& head, const std::vector<st
     stage.emplace(rules, dialect, head.sample, options.has_header, options.keys.get());
     staged_fields = wanted.size();
     check.emplace(*input, BatchCheck::Reads::kFile);
-    head_bytes = head.bytes;
 }
 
 RunOptions ColumnStream::State::run_options() const {
@@ -411,7 +412,7 @@ bool ColumnStream::State::run_guessed() {
 void ColumnStream::State::run() {
     std::exception_ptr thrown;
     try {
-        if (check) trail.emplace(*check, emitted.offset, head_bytes);
+        if (check) trail.emplace(*check, emitted.offset, read_before);
         if (guessed && !run_guessed()) {
             guessed.reset();
             const BlobRange rest{emitted.offset, range.offset + range.size - emitted.offset};

@@ -202,6 +202,7 @@ private:
         if (staging_ && !pieces_.empty())
             facts.size = std::max(facts.size, pieces_.back().start + pieces_.back().length);
         facts.header_size = report_.header_size;
+        if (staging_) facts.dialect.preamble = 0;  // it is in no piece
         facts.piece_compression = output_.compression;
         facts.are_names_beneath = names_in_manifest_.are_beneath();
         if (policy_.by && policy_.by->drops_columns) facts.dropped_columns = policy_.by->columns.text;

@@ -51,7 +51,7 @@ GuessedPages::GuessedPages(Input& input, BlobRange range, const Dialect& dialect
     : blob_(input.bytes()),
       guessed_(blob_, range, dialect, shape.run_size),
       ahead_(input.blob(), range.offset, range.offset + range.size),
-      walker_(dialect, kernel, 0),
+      walker_(dialect, kernel),
       end_(range.offset + range.size),
       runs_of_page_(shape.size / shape.run_size) {}
 

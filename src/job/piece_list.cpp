@@ -38,6 +38,16 @@ HeaderMode mode_of(const Json& header) {
     return *mode;
 }
 
+// Nothing if it is not known.
+std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
+    const Json* const json = manifest.find("dialect");
+    std::optional<Dialect> dialect = json == nullptr ? std::nullopt : dialect_of_json(*json);
+    if (!dialect) return dialect;
+    if (list.header == HeaderMode::kDrop) dialect->preamble = 0;
+    if (dialect->preamble > list.header_size.value_or(0)) refuse("its header is shorter than its preamble");
+    return dialect;
+}
+
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // Pieces by value take their records from all over the input. Where the manifest does not say where pieces start, they
@@ -117,8 +127,13 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     const std::uint64_t version = version_of(*json);
     PieceList list;
     if (version == 2 && !leads_to_stream(manifest)) list.folder = folder_of(manifest);
-    list.header = mode_of(member(*json, "header"));
-    if (const Json* dialect = json->find("dialect")) list.dialect = dialect_of_json(*dialect);
+    const Json& header = member(*json, "header");
+    list.header = mode_of(header);
+    if (const Json* length = header.find("length")) {
+        list.header_size = length->natural();
+        if (!list.header_size) refuse("the length of its header is no number");
+    }
+    list.dialect = dialect_of(*json, list);
     require_columns(*json);
     const Json::Array* pieces = member(*json, "pieces").array();
     if (pieces == nullptr) refuse("its 'pieces' are no list");

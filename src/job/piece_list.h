@@ -1,6 +1,7 @@
 // The pieces that are to be joined again: from a manifest, or as they are given.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,10 @@ struct PieceList {
     std::vector<ListedPiece> pieces;  // in order
     std::string folder;               // of the pieces that a manifest alone names; empty is the current one
     HeaderMode header = HeaderMode::kRepeat;
-    std::optional<Dialect> dialect;  // that the manifest names
+    // What a manifest says of the pieces: how they are read, and how long the header is that begins all of them or the
+    // first one, in bytes. The dialect has no preamble where no piece has one.
+    std::optional<Dialect> dialect;
+    std::optional<std::uint64_t> header_size;
 };
 
 // Reads a manifest of `cleave split`. With `paths`, the pieces are these files, whatever their folders are called: each

@@ -27,7 +27,8 @@ void PieceReports::tell(Finished finished) {
     auto& [piece, file] = finished;
     if (starts_follow_) piece.start = report_.header_size + written_;
     written_ += piece.length;
-    file.result.size = header_size_in(job_.policy.header, piece.number, report_.header_size) + piece.length;
+    const HeaderMode header = header_mode(job_.policy.header, report_.sniffed.dialect);
+    file.result.size = header_size_in(header, piece.number, report_.header_size) + piece.length;
     if (job_.execution.meter != nullptr) ++job_.execution.meter->pieces;
     if (values_of_) file.result.values = values_of_(piece.number);
     if (!job_.output.manifest.empty()) manifest_.add(piece, PieceFile{names_.of(file.name), file.result});

@@ -136,6 +136,7 @@ Json dialect_json(const Dialect& dialect) {
     json["terminator"] = name_of(dialect.terminator);
     if (dialect.header == HeaderRecord::kFirst) json["header_record"] = "first";
     if (dialect.header == HeaderRecord::kNone) json["header_record"] = "none";
+    if (dialect.preamble > 0) json["preamble"] = dialect.preamble;
     return json;
 }
 
@@ -159,6 +160,11 @@ std::optional<Dialect> dialect_of_json(const Json& json) {
     if (const Json* header = json.find("header_record")) {
         if (*header != Json("first") && *header != Json("none")) return std::nullopt;
         dialect.header = *header == Json("first") ? HeaderRecord::kFirst : HeaderRecord::kNone;
+    }
+    if (const Json* preamble = json.find("preamble")) {
+        const auto size = preamble->natural();
+        if (!size || *size > kMaxPreambleSize) return std::nullopt;
+        dialect.preamble = *size;
     }
     return dialect_fault(dialect) ? std::nullopt : std::optional(dialect);
 }

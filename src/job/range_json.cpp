@@ -192,6 +192,8 @@ private:
     }
 
     std::uint64_t size() const { return summary_.end - summary_.begin; }
+    // Whether the first record that is no preamble starts in the range or after it.
+    bool starts_data() const { return summary_.begin <= summary_.dialect.preamble; }
 
     std::uint64_t offset(const Json& json, bool may_be_before) const {
         if (json == Json()) return kNoOffset;
@@ -210,9 +212,9 @@ private:
         row.header = is_exact ? row.first : offset(at(values, 5), false);
         if (values.size() > 6) row.header_records = reader_.natural(values[6], row.records);
         if ((row.records > 0) != (row.last != kNoOffset)) reader_.fail("a state has records and no last one");
-        const bool starts_input = summary_.begin == 0 && row.records == 1;
-        if (summary_.begin == 0 && size() > 0 && row.records == 0) reader_.fail("no record starts with the input");
-        if (row.records > 0 && row.first == kNoOffset && !starts_input)
+        const bool has_start = starts_data() && summary_.end > summary_.dialect.preamble;
+        if (has_start && row.records == 0) reader_.fail("no record starts with the input");
+        if (row.records > 0 && row.first == kNoOffset && !(has_start && row.records == 1))
             reader_.fail("a state has records and no first one");
         if (row.first != kNoOffset && (row.records == 0 || row.first > row.last))
             reader_.fail("the first record start of a state is behind its last one");
@@ -226,7 +228,7 @@ private:
         row.parted = offset(at(values, 1), true);
         if (row.differ) {
             if (values.size() > 2) row.records = reader_.natural(values[2], own.records);
-            if (summary_.begin == 0 && row.records == 0) reader_.fail("the rules differ before the first record");
+            if (starts_data() && row.records == 0) reader_.fail("the rules differ before the first record");
         } else {
             row.exit = reader_.state(letter);
             if (!may_pair(own.exit, row.exit)) reader_.fail("its 'rules' lead to an impossible pair");
@@ -347,6 +349,7 @@ RangePlan parse_plan_text(std::string_view text) {
     plan.header = *mode;
     plan.header_size = reader.natural(reader.member(header, "length"), findings.size);
     findings.header_records = reader.natural(reader.member(header, "records"), findings.records);
+    if (plan.dialect.preamble > 0) findings.preamble_records = std::min<std::uint64_t>(findings.records, 1);
     findings.open_quote = reader.place(reader.member("open_quote"), findings);
     findings.divergence = reader.place(reader.member("divergence"), findings);
     for (const Json& cut : reader.list(reader.member("cuts"), 0, SIZE_MAX)) {

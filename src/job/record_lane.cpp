@@ -97,7 +97,7 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
     const Borrowed worker(*this);
     worker->append(head.prefix());
     if (head.has_header && !head.record().empty()) {
-        worker->write_unchanged(worker->read(head.record(), {head.record_begin, head.records - 1}, true));
+        worker->write_unchanged(worker->read(head.record(), head.sample_place, true));
     }
     header_.assign(worker->written().begin(), worker->written().end());
     counts_ = worker->counts();
@@ -109,7 +109,7 @@ RecordLane::RecordLane(Input& input, const InputHead& head, const Stage& stage, 
 
 RecordLane::~RecordLane() = default;
 
-BlobRange RecordLane::body() const { return {head_.bytes.size(), input_.blob().size() - head_.bytes.size()}; }
+BlobRange RecordLane::body() const { return {head_.size, input_.blob().size() - head_.size}; }
 
 const RecordIndex& RecordLane::index() {
     if (!index_) index_ = std::make_unique<RecordIndex>(index_records(input_, stage_.dialect(), execution_));
@@ -223,7 +223,7 @@ void RecordLane::Slot::work() {
 
 void RecordLane::Slot::find_guessed() {
     RecordLane& lane = pass_.lane;
-    if (!walker_) walker_ = std::make_unique<Walker>(lane.stage_.dialect(), lane.kernel_, 0);
+    if (!walker_) walker_ = std::make_unique<Walker>(lane.stage_.dialect(), lane.kernel_);
     pass_.ahead->wait_for(pass_.guessed->reach(number_));
     const BlobRange found = pass_.guessed->find(number_, *walker_);
     run_.place = {found.offset, 0};
@@ -348,7 +348,7 @@ Place RecordLane::pass_over(BlobRange range, std::uint64_t record, unsigned thre
     Place at{range.offset, record};
     const std::uint64_t end = range.offset + range.size;
     const RunOptions options = run_options();
-    BatchTrail trail(check_, at.offset, head_.bytes);
+    BatchTrail trail(check_, at.offset, head_.before(at.offset));
     Copies copies(memory_);
     unsigned doubts = 0;
     while (at.offset < end) {
@@ -406,8 +406,8 @@ void RecordLane::write_all(const Take& take) {
         pass_over(body(), head_.records, execution_.threads, consumer, execution_.meter);
         return;
     }
-    Place at{head_.bytes.size(), head_.records};
-    BatchTrail trail(check_, at.offset, head_.bytes);
+    Place at{head_.size, head_.records};
+    BatchTrail trail(check_, at.offset, head_.before(at.offset));
     Copies copies(memory_);
     RunOptions options = run_options();
     options.meter = execution_.meter;

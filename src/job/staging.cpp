@@ -106,6 +106,7 @@ Findings Staging::cut_in_order(PieceSink& sink) {
     Findings findings;
     findings.size = feed.size();
     findings.header_records = head_.records;
+    findings.preamble_records = preamble_records();
     findings.records = head_.records + lane_.counts().records;
     cutter.finish(findings);
     return findings;
@@ -127,6 +128,7 @@ Findings Staging::write_records(const Write& write) {
     put(lane_.header());
     lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { put(bytes); });
     findings.header_records = head_.records;
+    findings.preamble_records = preamble_records();
     findings.records = head_.records + lane_.counts().records;
     return findings;
 }
@@ -149,6 +151,7 @@ Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
         findings.records = lane_.records();
     }
     findings.header_records = head_.records;
+    findings.preamble_records = preamble_records();
     return findings;
 }
 

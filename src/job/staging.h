@@ -31,6 +31,7 @@ public:
     std::uint64_t header_size() const { return head_.has_header ? lane_.header().size() : 0; }
     // Whether the input begins with a byte order mark.
     bool has_mark() const { return bom_size(head_.bytes) > 0; }
+    // Before the records that are data; without a header a preamble counts.
     std::uint64_t header_records() const { return head_.records; }
     StageCounts counts() const { return lane_.counts(); }
 
@@ -70,6 +71,7 @@ public:
 private:
     BlobRange write_mark(BlobRange run, const Write& write);
     StagedPiece piece_together(std::uint64_t number);
+    std::uint64_t preamble_records() const { return stage_.dialect().preamble > 0 ? 1 : 0; }
 
     const Policy& policy_;
     Policy even_;  // without Policy::together

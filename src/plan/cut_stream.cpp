@@ -29,10 +29,11 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execu
     const Policy policy = of_dialect(wanted, dialect);
     input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);
-    HeaderFinder header(dialect, walker.bom());
+    HeaderFinder header(dialect, walker.lead());
     StreamCutter cutter(policy, sink, input.is_stream() ? 0 : input.blob().size());
+    const bool has_header = policy.header != HeaderMode::kNone;
     const auto cut = [&](std::span<const std::uint8_t> bytes) {
-        cutter.set_header_records(header.records());
+        cutter.set_header_records(has_header ? header.records() : walker.lead().records());
         cutter.feed(bytes, walker.walk(bytes));
     };
     // Empty records belong to the header if a record that is not empty follows. They wait until that is known.
@@ -44,7 +45,7 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execu
     SequentialReader reader(input, execution.meter);
     for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         header.feed(bytes);
-        if (header.is_found() || policy.header == HeaderMode::kNone) {
+        if (header.is_found() || !has_header) {
             if (!waiting.empty()) cut_waiting();
             cut(bytes);
         } else {

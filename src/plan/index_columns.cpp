@@ -10,9 +10,9 @@ namespace cleave {
 
 FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
     const std::uint64_t records = index.findings().header_records;
-    if (records == 0) return {};
+    if (records == index.findings().preamble_records) return {};
     const Boundary at = locator.start_of(records - 1);
-    const std::uint64_t begin = std::max(at.offset, index.bom());
+    const std::uint64_t begin = std::max(at.offset, index.lead().size);
     const std::uint64_t end = locator.start_of(records).offset;
     if (end < begin) throw InputChangedError();
     if (end - begin > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {begin, at.record});
@@ -23,7 +23,7 @@ FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
 
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
     const Findings& findings = index.findings();
-    if (findings.header_records == 0) return {};
+    if (findings.header_records == findings.preamble_records) return {};
     const FirstRecord record = first_record_of(index, locator);
     const bool is_empty = std::ranges::all_of(record.bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
     if (has_header && is_empty && findings.records == findings.header_records) return {};

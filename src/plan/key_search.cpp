@@ -27,7 +27,7 @@ KeySearch::KeySearch(const RecordIndex& index, Locator& locator, const KeyField&
 
 // The fields of the records in [offset, end), which begins with a record; a byte order mark is no part of it.
 RecordBlock KeySearch::read(std::uint64_t offset, std::uint64_t end, std::uint64_t record, bool at_end) {
-    const std::uint64_t begin = std::max(offset, std::min(index_.bom(), end));
+    const std::uint64_t begin = std::max(offset, std::min(index_.lead().size, end));
     const auto bytes = bytes_.read(index_.blob(), begin, static_cast<std::size_t>(end - begin));
     return reader_.read(bytes, {begin, record}, at_end);
 }

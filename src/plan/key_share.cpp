@@ -65,7 +65,8 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
         const bool is_last = part_end == to.offset;
         const auto part = bytes.read(index.blob(), at.offset, static_cast<std::size_t>(part_end - at.offset));
         // A byte order mark is no part of a field. It goes with the first record.
-        const std::uint64_t bom = at.offset < index.bom() ? std::min<std::uint64_t>(index.bom(), part.size()) : 0;
+        const std::uint64_t bom =
+            at.offset < index.lead().size ? std::min<std::uint64_t>(index.lead().size, part.size()) : 0;
         RecordBlock block;
         try {
             block = blocks.read(part.subspan(bom), {at.offset + bom, at.record}, is_last);

@@ -26,8 +26,8 @@ struct Limits {
 // Throws HeaderSizeError if a header that is to be repeated does not fit a piece.
 inline void check_header_size(const Policy& policy, std::uint64_t header_size,
                               const std::optional<Findings>& findings = std::nullopt) {
-    const bool is_repeated = policy.header == HeaderMode::kRepeat;
-    if (is_repeated && policy.size && header_size > *policy.size) throw HeaderSizeError(header_size, findings);
+    const std::uint64_t repeated = header_size_in(policy.header, 2, header_size);
+    if (policy.size && repeated > *policy.size) throw HeaderSizeError(header_size, findings);
 }
 
 // Throws PieceCountError. `things` is "pieces" or "buckets".

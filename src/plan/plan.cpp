@@ -33,10 +33,11 @@ public:
         : locator_(index),
           policy_(of_dialect(policy, index.dialect())),
           end_(index.end()),
-          body_(locator_.start_of(has_header() ? index.findings().header_records : 0)) {
+          body_(locator_.start_of(index.findings().records_before_data(has_header()))) {
         if (policy.together) runs_.emplace(index, locator_, *policy.together, has_header());
     }
 
+    const Policy& policy() const { return policy_; }  // of the dialect
     Boundary body() const { return body_; }
 
     // The end of piece `number` of a policy whose pieces have independent ends. `from` is the end of an earlier one.
@@ -166,17 +167,18 @@ HeaderMode header_mode(HeaderMode mode, const Dialect& dialect) {
 
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size) {
     switch (mode) {
-        case HeaderMode::kRepeat: return header_size;
+        case HeaderMode::kRepeat:
+        case HeaderMode::kNone: return header_size;  // the preamble alone
         case HeaderMode::kFirst: return piece_number == 1 ? header_size : 0;
-        case HeaderMode::kDrop:
-        case HeaderMode::kNone: break;
+        case HeaderMode::kDrop: break;
     }
     return 0;
 }
 
 std::uint64_t header_size(const RecordIndex& index, const Policy& policy) {
-    const std::uint64_t size = Cuts(index, checked_for_ranges(policy)).body().offset;
-    check_header_size(policy, size);
+    const Cuts cuts(index, checked_for_ranges(policy));
+    const std::uint64_t size = cuts.body().offset;
+    check_header_size(cuts.policy(), size);
     return size;
 }
 
@@ -189,10 +191,11 @@ Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t n
     return cuts.piece(number, from, cuts.after_share(number, *policy.pieces, from));
 }
 
-std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
+std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted,
                           const std::function<void(const Piece&)>& take) {
     if (!take) throw std::invalid_argument("plan: take is an empty function");
-    Cuts cuts(index, checked_for_ranges(policy));
+    Cuts cuts(index, checked_for_ranges(wanted));
+    const Policy& policy = cuts.policy();
     const std::uint64_t header_size = cuts.body().offset;
     check_header_size(policy, header_size);
     Boundary from = cuts.body();

@@ -41,7 +41,10 @@ void RangeFold::add(const RangeSummary& summary) {
     const std::string range = bytes_text(summary.begin, summary.end);
     if (summary.begin > summary.end || summary.end > size_)
         throw RangesError(range + " are not in an input of " + std::to_string(size_) + " bytes");
-    if (!dialect_) dialect_ = summary.dialect;
+    if (!dialect_) {
+        dialect_ = summary.dialect;
+        records_ = preamble_records();
+    }
     if (*dialect_ != summary.dialect) throw RangesError(range + " were read by another dialect than those before");
     if (summary.begin == summary.end) return;
     const auto overlap = [&](std::uint64_t begin, std::uint64_t end) {
@@ -94,19 +97,26 @@ Findings RangeFold::findings() const {
     findings.size = size_;
     findings.records = records_;
     findings.header_records = header_end().record;
+    findings.preamble_records = preamble_records();
     findings.divergence = divergence_;
     if (dialect_ && is_quoted(RangeMachine(*dialect_).exact(state_))) findings.open_quote = Place{open_, records_ - 1};
     return findings;
 }
 
+std::uint64_t RangeFold::preamble_records() const { return dialect_ && dialect_->preamble > 0 && size_ > 0 ? 1 : 0; }
+
+Boundary RangeFold::preamble_end() const {
+    return {dialect_ ? std::min(dialect_->preamble, size_) : 0, preamble_records()};
+}
+
 // If all records are empty, the first one is the header.
 Boundary RangeFold::header_end() const {
-    if (dialect_ && dialect_->header == HeaderRecord::kNone) return {0, 0};
+    if (dialect_ && dialect_->header == HeaderRecord::kNone) return preamble_end();
     if (header_.offset != kNoOffset) return header_;
-    if (records_ == 0) return {0, 0};
+    if (records_ == preamble_records()) return preamble_end();
     const bool has_content = !is_empty_so_far(state_);
     if (has_content) return {size_, records_};
-    return second_ == kNoOffset ? Boundary{size_, 1} : Boundary{second_, 1};
+    return {second_ == kNoOffset ? size_ : second_, preamble_records() + 1};
 }
 
 RangeCut RangeFold::cut_at(std::uint64_t offset, std::uint64_t record) {
@@ -123,10 +133,12 @@ std::uint64_t RangeFold::records_in(const Known& range) const {
 
 RangeCut RangeFold::start_of(std::uint64_t record) const {
     if (record >= records_) return cut_at(size_, records_);
+    if (record < preamble_records()) return cut_at(0, record);
     const Known& range = *std::prev(std::ranges::upper_bound(ranges_, record, {}, &Known::records_before));
     const std::uint64_t number = record - range.records_before;
-    if (range.begin == 0 && number == 0) return cut_at(0, record);
-    if (number == (range.begin == 0 ? 1U : 0U)) return cut_at(range.first, record);
+    const bool is_first = range.state == RangeState::kStart;
+    if (is_first && number == 0) return cut_at(preamble_end().offset, record);
+    if (number == (is_first ? 1U : 0U)) return cut_at(range.first, record);
     if (number == records_in(range) - 1) return cut_at(range.last, record);
     return {RangeCut::Search::kNth, range.state, range.begin, range.end, range.records_before, number};
 }
@@ -135,9 +147,11 @@ RangeCut RangeFold::at_or_after(std::uint64_t offset) const {
     const auto range = std::ranges::find_if(std::ranges::lower_bound(ranges_, offset + 1, {}, &Known::end),
                                             ranges_.end(), [&](const Known& each) { return each.last >= offset; });
     if (range == ranges_.end()) return cut_at(size_, records_);
-    if (range->begin == 0 && offset == 0) return cut_at(0, 0);
+    const bool is_first = range->state == RangeState::kStart;
+    const Boundary first = preamble_end();
+    if (is_first && offset <= first.offset) return cut_at(first.offset, first.record);
     if (range->first != kNoOffset && range->first >= offset)
-        return cut_at(range->first, range->records_before + (range->begin == 0 ? 1 : 0));
+        return cut_at(range->first, range->records_before + (is_first ? 1 : 0));
     if (range->last == offset) return cut_at(range->last, range->records_before + records_in(*range) - 1);
     return {RangeCut::Search::kAtOrAfter, range->state, range->begin, range->end, range->records_before, offset};
 }
@@ -151,7 +165,7 @@ RangePlan RangeFold::plan(const Policy& wanted) const {
     if (dialect_) plan.dialect = *dialect_;
     plan.input.size = size_;
     plan.header = policy.header;
-    const Boundary body = policy.header == HeaderMode::kNone ? Boundary{} : header_end();
+    const Boundary body = policy.header == HeaderMode::kNone ? preamble_end() : header_end();
     plan.header_size = body.offset;
     const std::uint64_t records = records_ - body.record;
     if (policy.pieces) check_piece_count("pieces", *policy.pieces, records);
@@ -183,10 +197,11 @@ namespace {
 class CutFinder {
 public:
     CutFinder(const Blob& blob, const Dialect& dialect, const Kernel& kernel, const RangeCut& range)
-        : blob_(blob), walker_(dialect, kernel, mark_size(blob, range)) {
-        // If the bytes so far may be a byte order mark, the walker knows.
+        : blob_(blob), walker_(dialect, kernel, lead_of_range(blob, dialect, range)) {
+        // If the bytes so far may be a byte order mark, the walker knows. A preamble is counted already.
         const RangeMachine machine(dialect);
-        walker_.seek(range.begin, range.records, machine.exact(range.state));
+        const std::uint64_t preamble = std::min(walker_.lead().is_preamble ? dialect.preamble : 0, range.end);
+        walker_.seek(std::max(range.begin, preamble), range.records, machine.exact(range.state));
     }
 
     // Cuts in ascending order.
@@ -205,13 +220,13 @@ public:
     }
 
 private:
-    // Of a byte order mark that the range begins within, or with.
-    static std::uint64_t mark_size(const Blob& blob, const RangeCut& range) {
+    // The lead that the range begins within, or with.
+    static Lead lead_of_range(const Blob& blob, const Dialect& dialect, const RangeCut& range) {
         std::vector<std::uint8_t> buffer;
         const bool may_have = range.state >= RangeState::kStart && range.state <= RangeState::kMark2;
         constexpr std::uint64_t kSize = 3;
-        if (!may_have || range.end < kSize) return 0;
-        return bom_size(blob.lend(0, kSize, buffer));
+        if (!may_have || range.end < kSize) return {};
+        return lead_of(blob.lend(0, kSize, buffer), dialect);
     }
 
     void walk_on(const RangeCut& cut) {

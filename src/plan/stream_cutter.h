@@ -23,9 +23,9 @@ class StreamCutter {
 public:
     // Only policies by pieces use `input_size`. `sink` must outlive the cutter.
     StreamCutter(const Policy& policy, PieceSink& sink, std::uint64_t input_size)
-        : policy_(policy), sink_(sink), input_size_(input_size), in_header_(policy.header != HeaderMode::kNone) {}
+        : policy_(policy), sink_(sink), input_size_(input_size) {}
 
-    // How many records the header takes up. To be called before the first feed().
+    // How many records are not data. To be called before the first feed().
     void set_header_records(std::uint64_t count) { header_records_ = count; }
 
     // The next bytes of the stream, and a bit for each at which a record starts.
@@ -183,7 +183,7 @@ private:
     std::uint64_t input_size_;
     std::span<const std::uint8_t> chunk_;
     std::uint64_t base_ = 0;  // where chunk_ begins
-    bool in_header_;
+    bool in_header_ = true;   // or there is none, and nothing was fed yet
     std::uint64_t header_records_ = 0;
     std::uint64_t header_started_ = 0;  // records of the header, the one in progress included
     std::uint64_t header_size_ = 0;

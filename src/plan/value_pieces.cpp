@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "plan/limits.h"
 #include "plan/value_plan.h"
 
 namespace cleave {
@@ -17,7 +18,8 @@ Policy checked_by(const Policy& policy) {
 }  // namespace
 
 struct ValuePieces::State {
-    State(const RecordIndex& index, const Policy& wanted) : policy(checked_by(wanted)), plan(index, policy) {
+    State(const RecordIndex& index, const Policy& wanted)
+        : policy(of_dialect(checked_by(wanted), index.dialect())), plan(index, policy) {
         plan.list_parts();
     }
 

@@ -84,7 +84,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     const bool has_limits = policy.records || policy.size;
     Locator locator(index);
     const bool has_header = header_mode(policy.header, index.dialect()) != HeaderMode::kNone;
-    const Boundary body = locator.start_of(has_header ? index.findings().header_records : 0);
+    const Boundary body = locator.start_of(index.findings().records_before_data(has_header));
     header_size_ = rewriting != nullptr ? rewriting->header_size : body.offset;
     first_record_ = body.record;
     check_header_size(policy, header_size_);

@@ -21,7 +21,8 @@ public:
         // The bytes before a block determine the carry at its start.
         const std::uint64_t from = block - std::min(block, kLookBack);
         const auto bytes = input_.blob.lend(from, input_.end_of(number) - from, buffer_);
-        const std::uint64_t bom = from == 0 ? std::min<std::uint64_t>(input_.bom, bytes.size()) : 0;
+        const bool is_marked = from == 0 && !input_.lead.is_preamble;
+        const std::uint64_t bom = is_marked ? std::min<std::uint64_t>(input_.lead.size, bytes.size()) : 0;
         const std::uint64_t begin = std::max(block - from, bom);
         BlockReport report;
         report.summarised = summarise_block(bytes, bom, begin, bytes.size(), input_.dialect, *input_.execution.kernel);

@@ -27,7 +27,7 @@ struct BlockReport {
 struct BlockedInput {
     const Blob& blob;
     std::uint64_t size;  // of the part of the blob that is scanned
-    std::uint64_t bom;   // size of the byte order mark
+    Lead lead;           // blocks that begin within a preamble are walked, whatever their reports say
     const Dialect& dialect;
     const Execution& execution;  // its kernel is set
     const Cancellation* cancellation;

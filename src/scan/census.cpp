@@ -136,23 +136,31 @@ std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
     return roles;
 }
 
-CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t bom,
-                         std::optional<std::uint64_t> fields, std::uint64_t max_listed)
+CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t fields, std::uint64_t max_listed)
+    : CensusTaker(table, begin, {}, fields, max_listed) {}
+
+CensusTaker::CensusTaker(const CensusTable& table, const Lead& lead, std::uint64_t max_listed)
+    : CensusTaker(table, {}, lead, kUnknown, max_listed) {}
+
+CensusTaker::CensusTaker(const CensusTable& table, Boundary begin, const Lead& lead, std::uint64_t fields,
+                         std::uint64_t max_listed)
     : table_(&table),
-      bom_(bom),
-      fields_(fields.value_or(kUnknown)),
+      lead_(lead),
+      fields_(fields),
       max_listed_(max_listed),
       offset_(begin.offset),
-      done_(std::max(begin.offset, bom)),
+      done_(std::max(begin.offset, lead.size)),
       start_{begin.offset, begin.record},
-      finder_(table.dialect(), bom) {}
+      finder_(table.dialect(), lead) {
+    if (lead.is_preamble) start_ = {lead.size, 1};
+}
 
 void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
     while (const std::size_t end = end_of_mark(bytes)) {
         pass(bytes.first(end));
         bytes = bytes.subspan(end);
         const std::uint64_t begin = offset_ - kMark.size();
-        if (begin > 0) count(census_.marks, begin);
+        if (begin > 0 && begin >= lead_.size) count(census_.marks, begin);
     }
     pass(bytes);
 }
@@ -177,8 +185,8 @@ std::size_t CensusTaker::end_of_mark(std::span<const std::uint8_t> bytes) {
 
 void CensusTaker::pass(std::span<const std::uint8_t> bytes) {
     if (fields_ == kUnknown) finder_.feed(bytes);
-    if (offset_ < bom_) {
-        const std::size_t rest = std::min<std::size_t>(bytes.size(), bom_ - offset_);
+    if (offset_ < lead_.size) {
+        const std::size_t rest = std::min<std::size_t>(bytes.size(), lead_.size - offset_);
         offset_ += rest;
         bytes = bytes.subspan(rest);
     }
@@ -282,7 +290,7 @@ void CensusTaker::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     if (fields_ == kUnknown) look_for_header(end);
     ++census_.records;
     if (size > census_.longest.size) census_.longest = {start_, size};
-    if (size == terminator_size + (start_.offset == 0 ? bom_ : 0)) {
+    if (size == terminator_size + (start_.offset == 0 ? lead_.size : 0)) {
         count(census_.empty, start_.offset);
     } else if (fields_here_ != fields_ && fields_ != kUnknown) {
         const Place place{fields_here_ > fields_ ? surplus_ : end - terminator_size, start_.record};
@@ -313,7 +321,7 @@ std::uint64_t CensusTaker::fields() const {
 
 void CensusTaker::finish() {
     take(Kind::kEnd, offset_);
-    if (offset_ == start_.offset) return;
+    if (offset_ <= start_.offset) return;
     census_.terminators.none = 1;
     // After an open quote delimiters are data, so missing fields do not count.
     if (is_quoted(state_of(state_)) && fields_ != kUnknown) fields_here_ = std::max(fields_here_, fields_);

@@ -78,11 +78,12 @@ private:
 // For one thread at a time. Memory: some hundred bytes, and the ragged records that are listed.
 class CensusTaker {
 public:
-    // Starts at `begin`, where a record starts. At the start of the input, `bom` is the size of the byte order mark.
-    // Records should have `fields` fields. Without `fields`, the input begins at `begin`, and records should have as
-    // many as the header. `table` must outlive this. The census lists at most `max_listed` ragged records.
-    CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t bom, std::optional<std::uint64_t> fields,
-                std::uint64_t max_listed);
+    // Starts at `begin`, where a record starts, and expects records of `fields` fields. `table` must outlive this. The
+    // census lists at most `max_listed` ragged records.
+    CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t fields, std::uint64_t max_listed);
+    // The same at the start of an input with this lead. Records should have as many fields as the header. A preamble is
+    // not counted.
+    CensusTaker(const CensusTable& table, const Lead& lead, std::uint64_t max_listed);
 
     void feed(std::span<const std::uint8_t> bytes);
 
@@ -102,6 +103,8 @@ public:
 private:
     static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
+    CensusTaker(const CensusTable& table, Boundary begin, const Lead& lead, std::uint64_t fields,
+                std::uint64_t max_listed);
     void pass(std::span<const std::uint8_t> bytes);
     std::size_t end_of_mark(std::span<const std::uint8_t> bytes);
     void take_step(const std::uint8_t* step, std::uint64_t roles);
@@ -113,7 +116,7 @@ private:
     void count(Tally& tally, std::uint64_t offset) const;
 
     const CensusTable* table_;
-    std::uint64_t bom_;
+    Lead lead_;
     std::uint64_t fields_;
     std::uint64_t max_listed_;
     std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);

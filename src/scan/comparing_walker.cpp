@@ -23,8 +23,8 @@ Dialect by_other_rule(Dialect dialect) {
     return dialect;
 }
 
-ComparingWalker::ComparingWalker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom)
-    : Walker(dialect, kernel, bom), other_(by_other_rule(dialect), kernel, bom), stretch_size_(kMinStretchSize) {}
+ComparingWalker::ComparingWalker(const Dialect& dialect, const Kernel& kernel, const Lead& lead)
+    : Walker(dialect, kernel, lead), other_(by_other_rule(dialect), kernel, lead), stretch_size_(kMinStretchSize) {}
 
 bool ComparingWalker::heeds_suspects() const {
     return compares() || dialect_.quoting == Quoting::kFieldStart || escape_use(dialect_) == EscapeUse::kQuoted;
@@ -107,13 +107,15 @@ void ComparingWalker::find_parting() {
     }
 }
 
-Findings ComparingWalker::findings() const { return {offset(), records(), 0, open_quote(), divergence_}; }
+Findings ComparingWalker::findings() const {
+    return {offset(), records(), 0, offset() > 0 ? lead().records() : 0, open_quote(), divergence_};
+}
 
 ComparingWalker walker_of(Input& input, const Dialect& dialect, const Execution& execution) {
     const Kernel& kernel = checked_kernel(execution);
     const auto head = input.peek(kSniffSize);
     refuse_foreign(head);
-    return {checked(dialect), kernel, bom_size(head)};
+    return {checked(dialect), kernel, lead_of(head, dialect)};
 }
 
 }  // namespace cleave

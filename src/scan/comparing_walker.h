@@ -27,7 +27,7 @@ Dialect by_other_rule(Dialect dialect);
 class ComparingWalker final : public Walker {
 public:
     // As Walker. The records are those of the dialect's own rule.
-    ComparingWalker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom);
+    ComparingWalker(const Dialect& dialect, const Kernel& kernel, const Lead& lead = {});
 
     // Whether the rules are in different states, but have not cut differently yet. Then seek() must not be called.
     bool apart() const { return apart_; }

@@ -58,8 +58,8 @@ public:
         if (size_ == 0) return examination;
         std::vector<std::uint8_t> buffer;
         const Bytes start = blob_.lend(0, std::min<std::uint64_t>(size_, Examination::kMaxHeadSize), buffer);
-        CensusTaker head(table_, {}, bom_size(start), std::nullopt, max_listed_);
-        run(head, {}, body_);
+        CensusTaker head(table_, index_.lead(), max_listed_);
+        run(head, {0, examination.findings.preamble_records}, body_);
         examination.fields = head.fields();
         examination.header = head.header();
         examination.head = head_of(start, examination.header);
@@ -79,7 +79,7 @@ private:
         Dialect dialect = table_.dialect();
         dialect.header = HeaderRecord::kFirstNotEmpty;
         std::vector<std::uint8_t> buffer;
-        HeaderFinder finder(dialect, bom_size(blob_.lend(0, std::min<std::uint64_t>(size_, kSniffSize), buffer)));
+        HeaderFinder finder(dialect, index_.lead());
         for (std::uint64_t offset = 0; offset < size_ && !finder.is_found(); offset += kSliceSize) {
             finder.feed(blob_.lend(offset, std::min<std::uint64_t>(kSliceSize, size_ - offset), buffer));
         }
@@ -96,7 +96,7 @@ private:
             const Boundary begin = locator.at_or_after(std::max<std::uint64_t>(i * chunk_size, body_.offset));
             const Boundary end = locator.at_or_after((i + 1) * chunk_size);
             if (begin.record >= end.record) return;
-            CensusTaker taker(table_, begin, 0, fields, max_listed_);
+            CensusTaker taker(table_, begin, fields, max_listed_);
             run(taker, begin, end);
             chunks[i] = std::move(taker).census();
         });
@@ -146,7 +146,7 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
     const Bytes peeked = start_of(input.peek(kSniffSize));
     const std::vector<std::uint8_t> start(peeked.begin(), peeked.end());
     const CensusTable table(dialect);
-    CensusTaker taker(table, {}, walker.bom(), std::nullopt, max_listed);
+    CensusTaker taker(table, walker.lead(), max_listed);
     PassingExcerpts passing;
     PassingExcerpts::Slot open_quote;
     PassingExcerpts::Slot divergence;

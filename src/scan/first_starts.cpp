@@ -36,12 +36,12 @@ void FirstStarts::summarise(const BlockedInput& input, std::size_t first, std::s
     KernelSummariser::summarise(input, first, out);
 }
 
-// The block at the start of the input is left out: a byte order mark may stand there.
+// The block at the start of the input is left out, and so are those that begin within the lead.
 void FirstStarts::reported(const BlockedInput& input, std::size_t number, std::span<const std::uint8_t> bytes,
                            const BlockReport& report) {
     Block& block = blocks_[number];
     block = Block{};
-    if (input.begin_of(number) <= input.bom) return;
+    if (input.begin_of(number) <= input.lead.size) return;
     std::unique_ptr<Walker> walker = take_walker(input);
     for (std::size_t inside = 0; inside < 2; ++inside) {
         Carry before = report.summarised.before;
@@ -63,7 +63,7 @@ std::unique_ptr<Walker> FirstStarts::take_walker(const BlockedInput& input) {
             return walker;
         }
     }
-    return std::make_unique<Walker>(input.dialect, *input.execution.kernel, input.bom);
+    return std::make_unique<Walker>(input.dialect, *input.execution.kernel, input.lead);
 }
 
 std::optional<std::uint32_t> FirstStarts::find(std::size_t number, State state) const noexcept {

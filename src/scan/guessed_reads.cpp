@@ -24,7 +24,7 @@ GuessedReads::GuessedReads(Input& input, BlobRange range, const Dialect& dialect
       size_(options.size),
       begin_(range.offset),
       end_(range.offset + range.size),
-      walker_(dialect, kernel, 0),
+      walker_(dialect, kernel),
       carried_(MemoryManager::or_default(options.memory)) {}
 
 bool GuessedReads::next(RecordRun& run) {

@@ -1,14 +1,21 @@
 #include "scan/header_finder.h"
 
+#include <algorithm>
+
 namespace cleave {
 
-HeaderFinder::HeaderFinder(const Dialect& dialect, std::uint64_t bom) : dialect_(dialect), bom_(bom) {}
+HeaderFinder::HeaderFinder(const Dialect& dialect, const Lead& lead) : dialect_(dialect), lead_(lead) {}
 
 void HeaderFinder::feed(std::span<const std::uint8_t> bytes) {
     if (is_found_) return;
+    if (lead_.is_preamble && offset_ < lead_.size) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), lead_.size - offset_));
+        offset_ += size;
+        bytes = bytes.subspan(size);
+    }
     for (const std::uint8_t byte : bytes) {
         const bool is_line_break = byte == '\n' || byte == '\r';
-        if (dialect_.header == HeaderRecord::kFirst || (offset_ >= bom_ && !is_line_break)) {
+        if (dialect_.header == HeaderRecord::kFirst || (offset_ >= lead_.size && !is_line_break)) {
             is_found_ = true;
             return;
         }
@@ -29,9 +36,10 @@ bool HeaderFinder::ends_record(std::uint8_t line_break) const {
 }
 
 std::uint64_t HeaderFinder::records() const {
-    if (dialect_.header == HeaderRecord::kNone) return 0;
-    if (is_found_) return ended_ + 1;
-    return offset_ > 0 ? 1 : 0;
+    const std::uint64_t preamble = offset_ > 0 ? lead_.records() : 0;
+    if (dialect_.header == HeaderRecord::kNone) return preamble;
+    if (is_found_) return preamble + ended_ + 1;
+    return preamble + (offset_ > (lead_.is_preamble ? lead_.size : 0) ? 1 : 0);
 }
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // Finds the header of an input that is read in order: doc/design.md, "What a record is". Knows no quotes: before the
-// header there are only line breaks.
+// header there are only a lead and line breaks.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,31 @@ namespace cleave {
 // For one thread at a time. Stops looking at the first byte that decides, so it costs nothing beyond that byte.
 class HeaderFinder {
 public:
-    // At the start of an input that begins with `bom` bytes of byte order mark.
-    HeaderFinder(const Dialect& dialect, std::uint64_t bom);
+    // At the start of an input.
+    HeaderFinder(const Dialect& dialect, const Lead& lead);
 
     // Takes the next bytes of the input.
     void feed(std::span<const std::uint8_t> bytes);
 
     // Whether the byte that decides was fed: the first one under HeaderRecord::kFirst, else the first one other than
-    // CR, LF and a byte order mark. If no byte decides, all records are empty, and the first record is the header.
+    // CR and LF; in both cases behind a preamble, and in the latter behind a byte order mark. If no byte decides, all
+    // records are empty, and the first one behind the preamble is the header.
     bool is_found() const { return is_found_; }
 
     // Once the header is found: the offset of the byte that decided. The header ends at the first boundary after it.
     std::uint64_t content() const { return offset_; }
 
-    // Once the header is found, or the input has ended: how many records the header takes up; none under
-    // HeaderRecord::kNone.
+    // Once the header is found, or the input has ended: how many records the header takes up, the preamble included;
+    // the preamble alone under HeaderRecord::kNone.
     std::uint64_t records() const;
 
 private:
     bool ends_record(std::uint8_t line_break) const;
 
     Dialect dialect_;
-    std::uint64_t bom_;
+    Lead lead_;
     std::uint64_t offset_ = 0;      // of the next byte, or of the byte that decided
-    std::uint64_t ended_ = 0;       // empty records so far
+    std::uint64_t ended_ = 0;       // empty records so far, behind a preamble
     bool is_after_return_ = false;  // the last byte was a CR
     bool is_found_ = false;
 };

@@ -38,7 +38,6 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
                          const Cancellation* cancellation, LastRecord last, FirstBytes first)
     : blob_(std::move(blob)),
       size_(blob_->size()),
-      bom_(0),
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
       block_size_(execution.block_size),
@@ -48,7 +47,7 @@ RecordIndex::RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialec
     if (first != FirstBytes::kData) {
         std::vector<std::uint8_t> buffer;
         const auto head = blob_->lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer);
-        bom_ = bom_size(head);
+        lead_ = lead_of(head, dialect_);
         if (first == FirstBytes::kExamined) refuse_foreign(head);
     }
     std::vector<BlockReport> blocks(block_count());
@@ -64,18 +63,18 @@ void RecordIndex::summarise(std::size_t first, std::span<BlockReport> out, const
     if (out.empty()) return;
     Execution with_kernel = execution;
     with_kernel.kernel = kernel_;
-    const BlockedInput input{*blob_, size_, bom_, dialect_, with_kernel, cancellation};
+    const BlockedInput input{*blob_, size_, lead_, dialect_, with_kernel, cancellation};
     KernelSummariser by_kernel;
     BlockSummariser& summariser = execution.summariser != nullptr ? *execution.summariser : by_kernel;
     summariser.summarise(input, first, out);
-    if (first == 0 && bom_ > 0) ++out[0].summarised.summary.records[0];  // a record starts at the byte order mark
+    if (first == 0 && lead_.size > 0) ++out[0].summarised.summary.records[0];  // a record starts at the lead
 }
 
 // Carries the true state from block to block. After a walk that state may differ from what the next block has read off
 // the bytes before it, for example after a quote that is data.
 void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancellation* cancellation) {
     std::vector<std::uint8_t> buffer;
-    ComparingWalker walker(dialect_, *kernel_, bom_);
+    ComparingWalker walker(dialect_, *kernel_, lead_);
     entries_.clear();
     entries_.reserve(blocks.size());
     std::uint64_t records = 0;
@@ -89,7 +88,8 @@ void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancella
         const State state = walked.value_or(local);
         entries_.push_back({records, 0, static_cast<std::uint8_t>(state)});
         const bool suspect = block.summary.suspect[inside] != 0 && walker.heeds_suspects();
-        if (block.well_known && state == local && !suspect && !walker.apart()) {
+        const bool is_led = lead_.is_preamble && block_begin(i) < lead_.size;
+        if (block.well_known && state == local && !suspect && !walker.apart() && !is_led) {
             records += block.summary.records[inside];
             inside ^= block.summary.flips;
             walked.reset();
@@ -97,18 +97,19 @@ void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancella
         }
         if (cancellation != nullptr) cancellation->throw_if_requested();
         if (!walker.apart()) walker.seek(i * block_size_, records, state);
-        pass_by(walker, this->block(i, buffer), blocks[i].rescan);
+        pass_by(walker, this->block(i, buffer), is_led ? Rescan{} : blocks[i].rescan);
         records = walker.records();
         walked = walker.state();
         inside = is_quoted(*walked) ? 1 : 0;
     }
-    findings_ = Findings{size_, records, find_header(), std::nullopt, walker.findings().divergence};
+    findings_ = Findings{size_, records, find_header(), 0, std::nullopt, walker.findings().divergence};
+    if (size_ > 0) findings_.preamble_records = lead_.records();
     if (inside != 0) findings_.open_quote = find_open_quote();
 }
 
 // How many records the header takes up.
 std::uint64_t RecordIndex::find_header() const {
-    HeaderFinder header(dialect_, bom_);
+    HeaderFinder header(dialect_, lead_);
     std::vector<std::uint8_t> buffer;
     for (std::size_t i = 0; i < block_count() && !header.is_found(); ++i) header.feed(block(i, buffer));
     return header.records();
@@ -118,7 +119,7 @@ std::uint64_t RecordIndex::find_header() const {
 bool RecordIndex::is_last_record_complete() const {
     if (entries_.empty()) return true;
     const std::size_t last = entries_.size() - 1;
-    Walker walker(dialect_, *kernel_, bom_);
+    Walker walker(dialect_, *kernel_, lead_);
     walker.seek(last * block_size_, entries_[last].records_before, static_cast<State>(entries_[last].state));
     std::vector<std::uint8_t> buffer;
     walker.pass(block(last, buffer));
@@ -153,7 +154,7 @@ std::span<const std::uint8_t> RecordIndex::block(std::size_t number, std::vector
 std::optional<Place> RecordIndex::find_open_quote() const {
     const auto after = std::ranges::lower_bound(entries_, findings_.records, {}, &Entry::records_before);
     auto number = static_cast<std::size_t>(after - entries_.begin()) - 1;
-    Walker walker(dialect_, *kernel_, bom_);
+    Walker walker(dialect_, *kernel_, lead_);
     walker.seek(number * block_size_, entries_[number].records_before, static_cast<State>(entries_[number].state));
     std::vector<std::uint8_t> buffer;
     for (; number < entries_.size(); ++number) walker.pass(block(number, buffer));

@@ -193,6 +193,8 @@ std::uint64_t dialect_digest(const Dialect& dialect) {
     bytes[6] = dialect.quote && dialect.quoting == Quoting::kAnywhere ? 1 : 0;
     bytes[7] = dialect.terminator == Terminator::kLf ? 0 : dialect.terminator == Terminator::kCr ? 1 : 2;
     bytes[8] = dialect.header == HeaderRecord::kFirstNotEmpty ? 0 : dialect.header == HeaderRecord::kFirst ? 1 : 2;
+    static_assert(kMaxPreambleSize <= std::uint64_t{1} << 56);
+    for (std::size_t i = 0; i < 7; ++i) bytes[9 + i] = static_cast<std::uint8_t>(dialect.preamble >> (8 * i));
     return XXH3_64bits(bytes.data(), bytes.size());
 }
 

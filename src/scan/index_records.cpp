@@ -25,7 +25,6 @@ constexpr std::size_t kPartSize = std::size_t{64} << 10;
 RecordIndex::RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution)
     : blob_(std::shared_ptr<const void>(), &blob),
       size_(blob.size()),
-      bom_(0),
       dialect_(checked(dialect)),
       kernel_(&checked_kernel(execution)),
       block_size_(static_cast<std::size_t>(file.view().head().step)),
@@ -37,8 +36,9 @@ RecordIndex::RecordIndex(const IndexFile& file, const Blob& blob, const Dialect&
     const IndexHead& head = view.head();
     if (head.size != size_ || head.dialect_digest != dialect_digest(dialect)) throw InputChangedError();
     std::vector<std::uint8_t> buffer;
-    bom_ = bom_size(blob.lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer));
-    findings_ = {head.size, head.records, head.header_records, std::nullopt, head.divergence};
+    lead_ =
+        lead_of(blob.lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(size_, kSniffSize)), buffer), dialect_);
+    findings_ = {head.size, head.records, head.header_records, lead_.records(), std::nullopt, head.divergence};
     entries_.reserve(block_count());
     for (std::size_t i = 0; i < block_count(); ++i) {
         const Boundary boundary = view.entry(i);
@@ -59,7 +59,7 @@ bool RecordIndex::has_same_records(const RecordIndex& other) const {
 
 std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancellation, const FirstStarts* known) const {
     std::vector<Boundary> boundaries(entries_.size());
-    Walker walker(dialect_, *kernel_, bom_);
+    Walker walker(dialect_, *kernel_, lead_);
     std::vector<std::uint8_t> buffer;
     // The block's bytes are lent in parts: most walks are short.
     const auto walk = [&](std::size_t i) {

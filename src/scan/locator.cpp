@@ -50,7 +50,9 @@ std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
 }  // namespace
 
 Locator::Locator(const RecordIndex& index)
-    : index_(&index), walker_(std::make_unique<Walker>(index.dialect_, *index.kernel_, index.bom_)), block_(kNoBlock) {}
+    : index_(&index),
+      walker_(std::make_unique<Walker>(index.dialect_, *index.kernel_, index.lead_)),
+      block_(kNoBlock) {}
 
 Locator::~Locator() = default;
 
@@ -98,11 +100,11 @@ void Locator::visit(std::uint64_t offset) {
 // Skips bytes of the current block if `offset`, which lies in it, is far ahead of the walk.
 void Locator::approach(std::uint64_t offset) {
     const std::uint64_t walked = walker_->offset();
-    if (is_whole_ || offset < walked + kMargin + kLeastSkip || walked < index_->bom_) return;
+    if (is_whole_ || offset < walked + kMargin + kLeastSkip || walked < index_->lead_.size) return;
     const std::uint64_t end = offset - kMargin;
     const std::uint64_t from = walked - std::min(walked, kLookBack);
     const auto bytes = index_->blob_->lend(from, static_cast<std::size_t>(end - from), buffer_);
-    const std::uint64_t bom = from < index_->bom_ ? index_->bom_ - from : 0;
+    const std::uint64_t bom = from < index_->lead_.size ? index_->lead_.size - from : 0;
     const SummarisedBlock block =
         summarise_block(bytes, bom, walked - from, bytes.size(), index_->dialect_, *index_->kernel_);
     auto at_end = local_carry(bytes, bom, bytes.size(), index_->dialect_);

@@ -44,7 +44,7 @@ RangeMachine::Step RangeMachine::step(const StateMachine& machine, RangeState st
     const Transition transition = machine.step(exact(machine, state), byte);
     Step step{range_state(settled(transition.next)), transition.starts_record, transition.opens_quote};
     const bool finds_header = dialect_.header == HeaderRecord::kFirstNotEmpty;
-    if (state == RangeState::kStart && byte == kMark[0]) {
+    if (state == RangeState::kStart && byte == kMark[0] && dialect_.preamble == 0) {
         step.next = RangeState::kMark1;
     } else if (state == RangeState::kMark1 && byte == kMark[1]) {
         step.next = RangeState::kMark2;
@@ -91,12 +91,17 @@ void RangeMachine::find_reachable() {
 // Whether a reader can be in the state past that many bytes.
 bool RangeMachine::can_enter(RangeState state, std::uint64_t begin) const {
     switch (state) {
-        case RangeState::kStart: return begin == 0;
-        case RangeState::kMark1: return begin == 1;
-        case RangeState::kMark2: return begin == 2;
-        case RangeState::kEmptyAfterMark: return begin == kMark.size() && reachable_[static_cast<std::size_t>(state)];
-        default: return begin > 0 && reachable_[static_cast<std::size_t>(state)];
+        case RangeState::kStart: return begin <= dialect_.preamble;
+        case RangeState::kMark1: return begin == 1 && is_reachable(state);
+        case RangeState::kMark2: return begin == 2 && is_reachable(state);
+        case RangeState::kEmptyAfterMark: return begin == kMark.size() && is_reachable(state);
+        default: return begin > dialect_.preamble && is_reachable(state);
     }
+}
+
+// How many of the first bytes are of the preamble.
+std::uint64_t RangeMachine::preamble_size_in(std::span<const std::uint8_t> bytes, std::uint64_t begin) const {
+    return std::min<std::uint64_t>(bytes.size(), dialect_.preamble - std::min(begin, dialect_.preamble));
 }
 
 RangeSummary RangeMachine::summarise(std::span<const std::uint8_t> bytes, std::uint64_t begin) const {
@@ -118,8 +123,9 @@ RangeRow RangeMachine::follow(RangeState from, std::span<const std::uint8_t> byt
     RangeRow row;
     row.exit = from;
     row.open = kBeforeRange;
-    std::uint64_t offset = begin;
-    for (const std::uint8_t byte : bytes) {
+    const std::uint64_t skipped = preamble_size_in(bytes, begin);
+    std::uint64_t offset = begin + skipped;
+    for (const std::uint8_t byte : bytes.subspan(skipped)) {
         const Step step = this->step(own_, row.exit, byte);
         if (step.starts_record) {
             if (row.first == kNoOffset && row.exit != RangeState::kStart) row.first = offset;
@@ -143,8 +149,9 @@ RulesRow RangeMachine::compare(RangeState own, RangeState other, std::span<const
     RulesRow row;
     row.parted = agree(exact(own), exact_by_other(other)) ? kNoOffset : kBeforeRange;
     std::uint64_t records = 0;
-    std::uint64_t offset = begin;
-    for (const std::uint8_t byte : bytes) {
+    const std::uint64_t skipped = preamble_size_in(bytes, begin);
+    std::uint64_t offset = begin + skipped;
+    for (const std::uint8_t byte : bytes.subspan(skipped)) {
         const Step by_own = step(own_, own, byte);
         const Step by_other = step(other_, other, byte);
         if (by_own.starts_record != by_other.starts_record) {

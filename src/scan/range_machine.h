@@ -56,6 +56,8 @@ private:
 
     static State exact(const StateMachine& machine, RangeState state);
     Step step(const StateMachine& machine, RangeState state, std::uint8_t byte) const;
+    bool is_reachable(RangeState state) const { return reachable_[static_cast<std::size_t>(state)]; }
+    std::uint64_t preamble_size_in(std::span<const std::uint8_t> bytes, std::uint64_t begin) const;
     bool can_enter(RangeState state, std::uint64_t begin) const;
     void find_reachable();
     RangeRow follow(RangeState from, std::span<const std::uint8_t> bytes, std::uint64_t begin) const;

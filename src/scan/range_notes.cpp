@@ -24,7 +24,7 @@ void RangeNotes::reported(const BlockedInput& input, std::size_t number, std::sp
     if (!quote || std::memchr(bytes.data(), *quote, bytes.size()) == nullptr) return;
     Carry before = block.before;
     before.inside = 1;
-    Walker walker(input.dialect, *input.execution.kernel, 0);
+    Walker walker(input.dialect, *input.execution.kernel);
     walker.seek(input.begin_of(number), 0, state_of(before, input.dialect.escape_scope));
     walker.pass(bytes);
     if (walker.open_end() != 0) open_quotes_[number] = walker.open_end() - 1;

@@ -27,7 +27,7 @@ RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, cons
                        const Kernel& kernel, const RunOptions& options)
     : input_(input),
       options_(options),
-      walker_(dialect, kernel, 0),
+      walker_(dialect, kernel),
       end_(range.offset + range.size),
       begin_{range.offset, record},
       read_(range.offset),

@@ -32,7 +32,7 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
     before.inside = inside ? 1 : 0;
     if (summarised.summary.suspect[before.inside] == 0) return rescan;
 
-    if (!walker_) walker_.emplace(dialect_, *kernel_, 0);
+    if (!walker_) walker_.emplace(dialect_, *kernel_);
     ComparingWalker& walker = *walker_;
     walker.compare_from(0, 0, state_of(before, dialect_.escape_scope));
     std::size_t done = 0;

@@ -1,6 +1,9 @@
 // Scans an input: a blob by an index, a stream in one pass.
+#include <optional>
+
 #include "cleave/compression.h"
 #include "cleave/scan.h"
+#include "dialect/preamble.h"
 #include "io/sequential_reader.h"
 #include "scan/comparing_walker.h"
 #include "scan/header_finder.h"
@@ -16,7 +19,7 @@ Findings scan_blob(Input& input, const Dialect& dialect, const Execution& execut
 Findings scan_stream(Input& input, const Dialect& dialect, const Execution& execution) {
     input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);
-    HeaderFinder header(dialect, walker.bom());
+    HeaderFinder header(dialect, walker.lead());
     SequentialReader reader(input, execution.meter);
     for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
         walker.pass(bytes);
@@ -30,14 +33,23 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Execution& exec
 
 }  // namespace
 
+// Looks at more and more of the input until its preamble ends. Most inputs have none.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
-    const auto head = input.peek(kSniffSize);
-    const SniffedDialect sniffed = settle_dialect(wanted, head, without_compression_suffix(input.path()));
-    if (!input.is_snapshot() || input.blob().size() > kSniffSize) return sniffed;
+    std::optional<SniffedDialect> sniffed;
+    std::size_t size = 0;
+    for (std::size_t needed = kSniffSize; size < needed;) {
+        size = needed;
+        const auto head = input.peek(size);
+        const bool is_all = head.size() < size;
+        sniffed = settle_within(wanted, head, is_all, without_compression_suffix(input.path()));
+        if (!sniffed && size >= kMaxPreambleSize) throw_long_preamble(size);
+        if (!is_all) needed = sniffed ? static_cast<std::size_t>(sniffed->dialect.preamble) + kSniffSize : 2 * size;
+    }
+    if (!input.is_snapshot() || input.blob().size() > kSniffSize) return *sniffed;
     // An incomplete record says little about the dialect. Each call leaves out bytes, so the recursion ends.
-    const std::uint64_t size = input.blob().size();
-    index_records(input, sniffed.dialect, Execution{});
-    return input.blob().size() == size ? sniffed : settle_dialect(wanted, input);
+    const std::uint64_t whole = input.blob().size();
+    index_records(input, sniffed->dialect, Execution{});
+    return input.blob().size() == whole ? *sniffed : settle_dialect(wanted, input);
 }
 
 Findings scan(Input& input, const Dialect& dialect, const Execution& execution) {

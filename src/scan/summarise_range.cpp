@@ -37,8 +37,8 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kExactSize = 256;                     // bytes taken from every state
-constexpr std::size_t kLeastExactSize = 4;                  // past a byte order mark, wherever the range begins
+constexpr std::size_t kExactSize = 256;     // bytes taken from every state
+constexpr std::size_t kLeastExactSize = 4;  // past a preamble or a byte order mark, wherever the range begins
 constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // where the walks that go on have mostly met
 constexpr std::size_t kPartSize = std::size_t{64} << 10;
 constexpr std::size_t kFirstBatch = 16;  // blocks; at least 4 for each thread
@@ -78,7 +78,7 @@ public:
           kernel_(*execution.kernel),
           cancellation_(cancellation),
           machine_(dialect),
-          comparing_(dialect, kernel_, 0) {}
+          comparing_(dialect, kernel_) {}
 
     RangeSummary run();
 
@@ -128,7 +128,8 @@ std::uint64_t RangeScan::segment_end(std::uint64_t begin) const {
 RangeSummary RangeScan::run() {
     const std::uint64_t size = blob_.size();
     const std::size_t block_size = execution_.block_size;
-    exact_end_ = std::min<std::uint64_t>(size, std::clamp(block_size, kLeastExactSize, kExactSize));
+    const std::uint64_t preamble = dialect_.preamble - std::min(begin_, dialect_.preamble);
+    exact_end_ = std::min<std::uint64_t>(size, preamble + std::clamp(block_size, kLeastExactSize, kExactSize));
     walked_end_ = std::min<std::uint64_t>(size, std::max<std::uint64_t>(exact_end_, std::min(block_size, kWalkedSize)));
     sum_ = machine_.summarise(lend(0, exact_end_), begin_);
     if (exact_end_ < walked_end_) take({exact_end_, walked_end_, nullptr, std::nullopt});
@@ -161,7 +162,7 @@ void RangeScan::take_blocks() {
         reported_end_ = next + 1;
         take(block(next++));
     }
-    const BlockedInput input{blob_, size, 0, dialect_, execution_, cancellation_};
+    const BlockedInput input{blob_, size, {}, dialect_, execution_, cancellation_};
     std::size_t batch = std::max<std::size_t>(kFirstBatch, std::size_t{4} * execution_.threads);
     for (; next < blocks_.size(); batch *= 2) {
         const bool both_ways = walks_both_ways();
@@ -333,7 +334,7 @@ void RangeScan::add_empty_row(const Segment& segment, RangeState state, RangeSum
     if (content == bytes.end()) {
         row.exit = rules.exit = empty_state(static_cast<State>(row.exit));
     } else {
-        Walker walker(dialect_, kernel_, 0);
+        Walker walker(dialect_, kernel_);
         walker.seek(segment.begin, 0, exact);
         const auto empty = static_cast<std::size_t>(content - bytes.begin()) + 1;
         walker.pass(bytes.first(empty));
@@ -350,7 +351,7 @@ void RangeScan::add_empty_row(const Segment& segment, RangeState state, RangeSum
 std::uint64_t RangeScan::find_first(std::uint64_t offset) {
     const auto sought = decode(offset);
     if (!sought) return offset;
-    Walker walker(dialect_, kernel_, 0);
+    Walker walker(dialect_, kernel_);
     walker.seek(sought->begin, 0, sought->state);
     const auto start = FirstStarts::first_start(walker, lend(sought->begin, segment_end(sought->begin)));
     if (!start) throw InputChangedError();
@@ -360,7 +361,7 @@ std::uint64_t RangeScan::find_first(std::uint64_t offset) {
 std::uint64_t RangeScan::find_last(std::uint64_t offset) {
     const auto sought = decode(offset);
     if (!sought) return offset;
-    Walker walker(dialect_, kernel_, 0);
+    Walker walker(dialect_, kernel_);
     walker.seek(sought->begin, 0, sought->state);
     const auto last = Walker::last_of(walker.walk(lend(sought->begin, segment_end(sought->begin))));
     if (!last) throw InputChangedError();
@@ -370,7 +371,7 @@ std::uint64_t RangeScan::find_last(std::uint64_t offset) {
 std::uint64_t RangeScan::find_open(std::uint64_t offset) {
     const auto sought = decode(offset);
     if (!sought) return offset;
-    Walker walker(dialect_, kernel_, 0);
+    Walker walker(dialect_, kernel_);
     walker.seek(sought->begin, 0, sought->state);
     walker.pass(lend(sought->begin, segment_end(sought->begin)));
     if (walker.open_end() == 0) throw InputChangedError();

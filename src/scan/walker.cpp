@@ -16,8 +16,8 @@ constexpr std::size_t kSliceSize = 256 * kStepSize;
 
 }  // namespace
 
-Walker::Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom)
-    : dialect_(dialect), kernel_(&kernel), markup_(markup_of(dialect)), machine_(dialect), bom_(bom) {
+Walker::Walker(const Dialect& dialect, const Kernel& kernel, const Lead& lead)
+    : dialect_(dialect), kernel_(&kernel), markup_(markup_of(dialect)), machine_(dialect), lead_(lead) {
     seek(0, 0, State::kRecordStart);
 }
 
@@ -70,10 +70,9 @@ void Walker::read(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
     }
 }
 
-// Lets the kernel mark record starts until it stops; returns how many bytes it took. The kernel knows no byte order
-// mark.
+// Lets the kernel mark record starts until it stops; returns how many bytes it took. The kernel knows no lead.
 std::size_t Walker::mark(Rules rules, std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
-    if (position_.offset < bom_) return 0;
+    if (position_.offset < lead_.size) return 0;
     return kernel_->mark[static_cast<std::size_t>(rules)][markup_.variant](
         markup_, bytes.data(), std::min(bytes.size(), kSliceSize), position_, starts);
 }
@@ -93,10 +92,13 @@ std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
     return starts;
 }
 
-// The machine's transition, except for the bytes of the byte order mark: they belong to the first record, whose first
-// field starts after them.
+// The machine's transition, except for the bytes of the lead. A byte order mark belongs to the first record, whose
+// first field starts after it. A preamble is the first record, and ends it, whatever its last byte is.
 Transition Walker::transition_at(std::uint64_t offset, State state, std::uint8_t byte) const {
-    if (offset < bom_) return {State::kFieldStart, offset == 0, false};
+    if (offset < lead_.size) {
+        const bool ends_record = lead_.is_preamble && offset + 1 == lead_.size;
+        return {ends_record ? State::kRecordStart : State::kFieldStart, offset == 0, false};
+    }
     return machine_.step(state, byte);
 }
 

@@ -23,8 +23,8 @@ namespace cleave {
 // For one thread at a time. Memory: 6 KiB, and an eighth of a byte for each byte of the longest walk().
 class Walker {
 public:
-    // At the start of an input that begins with `bom` bytes of byte order mark. `kernel` must outlive the walker.
-    Walker(const Dialect& dialect, const Kernel& kernel, std::uint64_t bom);
+    // At the start of an input with this lead, or of bytes from within an input. `kernel` must outlive the walker.
+    Walker(const Dialect& dialect, const Kernel& kernel, const Lead& lead = {});
     virtual ~Walker() = default;
 
     void seek(std::uint64_t offset, std::uint64_t records, State state);
@@ -39,7 +39,7 @@ public:
     std::uint64_t offset() const { return position_.offset; }
     std::uint64_t records() const { return position_.records; }  // that start before offset()
     State state() const;
-    std::uint64_t bom() const { return bom_; }
+    const Lead& lead() const { return lead_; }
     // The quote that is open after the last byte. Right only if the walk has passed that quote.
     std::optional<Place> open_quote() const;
 
@@ -63,7 +63,7 @@ private:
     const Kernel* kernel_;
     Markup markup_;
     StateMachine machine_;
-    std::uint64_t bom_;
+    Lead lead_;
     Position position_{};
     std::vector<std::uint64_t> starts_;
 };

@@ -309,7 +309,7 @@ RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t si
 // Whether the first record of the bytes is longer than is allowed.
 bool StageWorker::State::begins_too_long(std::span<const std::uint8_t> bytes) const {
     if (bytes.size() <= program.max_record) return false;
-    Walker walker(program.dialect, *kernel, 0);
+    Walker walker(program.dialect, *kernel);
     const auto words = walker.walk(bytes.first(static_cast<std::size_t>(program.max_record) + 1));
     std::uint64_t records = 0;
     for (const std::uint64_t word : words) records += static_cast<unsigned>(std::popcount(word));

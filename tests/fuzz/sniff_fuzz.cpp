@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "choices.h"
+#include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "inputs.h"
 #include "reference.h"
@@ -19,7 +20,22 @@ DialectOptions make_wish(Choices& choices) {
     wanted.dialect = choices.dialect();
     wanted.sniff_delimiter = !choices.one_in(4);
     wanted.sniff_terminator = !choices.one_in(4);
+    wanted.preamble.separator_line = SeparatorLine::kData;
     return wanted;
+}
+
+// A preamble ends with a line, wherever the head ends.
+void expect_preamble(DialectOptions wanted, const std::string& head, bool head_is_all, Choices& choices) {
+    wanted.preamble.separator_line = static_cast<SeparatorLine>(choices.below(3));
+    wanted.preamble.lines = choices.below(4);
+    if (choices.one_in(2)) wanted.preamble.comment = choices.text(2);
+    try {
+        const std::uint64_t size = settle_dialect(wanted, bytes_of(head), "in.csv").dialect.preamble;
+        ASSERT_LE(size, head.size());
+        EXPECT_TRUE(size == 0 || size == head.size() || head[size - 1] == '\n' || head[size - 1] == '\r');
+    } catch (const InputError&) {
+        EXPECT_FALSE(head_is_all);
+    }
 }
 
 // The rule of man/cleave.1, "Terminators", by the reference: CR if it stands outside quotes, and no LF does. CRs at the
@@ -63,6 +79,7 @@ void fuzz(Choices choices) {
     const auto head = bytes_of(text);
     const SniffedDialect sniffed = settle_dialect(wanted, head, name);
     expect_settled(sniffed, wanted, text, !fills_head);
+    expect_preamble(wanted, text, !fills_head, choices);
     const std::string followed = fills_head ? text + after : text;
     EXPECT_TRUE(same(settle_dialect(wanted, bytes_of(followed), name), sniffed));
 
