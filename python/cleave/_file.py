@@ -289,16 +289,25 @@ def _path_of(source: Any) -> bytes | None:
 
 
 def _settings(
-    dialect: str | None, options: dict[str, str | bytes | None], header: bool, lenient: bool, threads: int | None
+    dialect: str | None,
+    options: dict[str, str | bytes | None],
+    header: bool,
+    lenient: bool,
+    threads: int | None,
+    *,
+    skip_lines: int = 0,
+    preamble: int = 0,
 ) -> _native.Settings:
     settings = _native.Settings(None if dialect is None else _arguments.text("dialect", dialect))
     for option, value in options.items():
         if isinstance(value, str):
-            settings.set(option, value.encode("latin-1"))
+            settings.set(option, value.encode("utf-8" if option == "comment" else "latin-1"))
         elif value is not None:
             if not isinstance(value, bytes):
                 raise TypeError(f"{option}: a str or bytes, and not {type(value).__name__}")
             settings.set(option, value)
+    settings.skip_lines = _arguments.number("skip_lines", skip_lines)
+    settings.preamble = _arguments.number("preamble", preamble)
     settings.has_header = bool(header)
     settings.accepts_open_quote = bool(lenient)
     if threads is None:
@@ -320,6 +329,8 @@ def open(  # noqa: A001
     escape_scope: str | None = None,
     quoting: str | None = None,
     terminator: str | None = None,
+    skip_lines: int = 0,
+    comment: str | bytes | None = None,
     header: bool = True,
     lenient: bool = False,
     threads: int | None = None,
@@ -338,6 +349,9 @@ def open(  # noqa: A001
     escape_scope: ``"everywhere"`` or ``"quoted"``.
     quoting: ``"field-start"``, the default, or ``"anywhere"``.
     terminator: ``"lf"``, ``"cr"``, ``"any"`` or ``"auto"``, the default.
+    skip_lines: how many lines stand before the header, whatever is in them. A first line ``sep=;`` is passed over in
+        any case, except in JSON Lines, and names the delimiter unless one is given.
+    comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
     lenient: a quote that is never closed is no error: what follows it is one record.
     threads: how many threads work; the cores that the process may use by default. Results do not depend on it.
@@ -349,8 +363,9 @@ def open(  # noqa: A001
         "escape_scope": escape_scope,
         "quoting": quoting,
         "terminator": terminator,
+        "comment": comment,
     }
-    settings = _settings(dialect, options, header, lenient, threads)
+    settings = _settings(dialect, options, header, lenient, threads, skip_lines=skip_lines)
     if isinstance(source, (str, os.PathLike)):
         return File(_native.File.of_path(os.fsencode(source), settings), None, header, lenient)
     if isinstance(source, io.BytesIO):

@@ -67,13 +67,16 @@ class Cut:
 
 
 
-def scan(buffer: Buffer, start: int = 0, *, threads: int = 1, **dialect: Any) -> Summary:
+def scan(buffer: Buffer, start: int = 0, *, threads: int = 1, preamble: int = 0, **dialect: Any) -> Summary:
     """Summarises bytes ``[start, start + len(buffer))`` of an input, which are all of the buffer.
 
     What stands before and after them need not be known. ``a + b`` is the summary of two ranges of which the second
     follows the first. The dialect is given as to ``open``, with delimiter and terminator.
+
+    preamble: how many bytes of the input stand before its header and are not data, as ``File.dialect.preamble`` says;
+        the same for all ranges.
     """
-    settings = _settings(dialect.pop("dialect", None), dialect, True, False, threads)
+    settings = _settings(dialect.pop("dialect", None), dialect, True, False, threads, preamble=preamble)
     return Summary(_native.scan(buffer, _arguments.number("start", start), settings))
 
 

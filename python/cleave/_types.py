@@ -39,6 +39,8 @@ class Dialect(NamedTuple):
     """``"lf"`` (CRLF too), ``"cr"`` or ``"any"``."""
     header: str
     """Which record is the header: ``"first-not-empty"``, ``"first"`` or ``"none"``."""
+    preamble: int
+    """Bytes before the header, or before the records without one, which are not data."""
     quotes_unexplained: bool
     """Whether no delimiter explains the quotes in the first 64 KiB: then it is better given."""
 

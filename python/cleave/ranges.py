@@ -207,6 +207,7 @@ class Format:
 
     options: Mapping[str, Any]  # of the dialect, as cleave.open takes them
     has_header: bool = True
+    preamble: int = 0  # bytes of the input before its header; pages are without them
 
     @staticmethod
     def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
@@ -215,6 +216,8 @@ class Format:
         if "delimiter" not in given and "dialect" not in given and path.lower().endswith((".tsv", ".tab")):
             given["delimiter"] = "\t"
         found = cleave.open(head, header=has_header, **given).dialect
+        for name in ("skip_lines", "comment"):
+            given.pop(name, None)
         # quote and escape as bytes; b"" means that there is no such byte. What only a preset can say stays with it.
         settled = {
             "delimiter": found.delimiter,
@@ -224,7 +227,7 @@ class Format:
             "terminator": found.terminator,
             "escape_scope": found.escape_scope,
         }
-        return Format({**given, **settled}, has_header)
+        return Format({**given, **settled}, has_header, found.preamble)
 
     def open(self, data: bytes | bytearray, header: bool = True, lenient: bool = False) -> cleave.File:
         """Bytes of this format. The engine runs several tasks at a time, so each one works with one thread."""
@@ -271,7 +274,7 @@ class Piece:
 
     source: Source
     format: Format
-    header: bytes  # with what stands before it; made up, if the input has none
+    header: bytes  # with the empty records before it; made up, if the input has none
     begin: Any  # cuts of a plan; None is the end of the input
     end: Any
     number: int
@@ -401,7 +404,7 @@ def scan_range(part: Range) -> Any:
     with part.source.open() as reader:
         for start in range(part.begin, part.end, part.page_size):
             data = reader.read(start, min(part.page_size, part.end - start))
-            summary = cleave.scan(data, start, **part.format.options)
+            summary = cleave.scan(data, start, preamble=part.format.preamble, **part.format.options)
             total = summary if total is None else total + summary
     return total
 
@@ -450,7 +453,7 @@ def plan(
     found = cleave.plan(summaries, n=pieces, input_size=source.size, header=header)
     with source.open() as reader:
         if header:
-            first = reader.read(0, found.header_size)
+            first = reader.read(form.preamble, found.header_size - form.preamble)
             line_break = _first_line_break(first)
         else:
             first, line_break = _made_up_header(reader, form)
@@ -475,10 +478,10 @@ def _made_up_header(reader: Reader, form: Format) -> tuple[bytes, bytes]:
     """A header for an input without one, of as many columns as the first record has, and the first line break."""
     size = HEAD_SIZE
     while True:
-        size = min(size, reader.size)
-        head = reader.read(0, size)
+        size = min(size, reader.size - form.preamble)
+        head = reader.read(form.preamble, size)
         file = form.open(head, header=False, lenient=True)
-        if size == reader.size or file.records > 1:
+        if size == reader.size - form.preamble or file.records > 1:
             break
         size *= 4
     line_break = _first_line_break(head)

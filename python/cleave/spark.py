@@ -137,6 +137,8 @@ def _check_header(plan: ranges.Plan) -> None:
     if not plan.pieces:
         return
     form, header = plan.pieces[0].format, plan.pieces[0].header
+    if form.preamble > 0:
+        raise InputError(f"the first {form.preamble} bytes are before the header, and Spark reads them as records")
     if (plan.line_break == b"\r") != (form.options["terminator"] == "cr"):
         raise InputError(f"the first line break, {plan.line_break!r}, is not how lines end")
     if form.has_header:

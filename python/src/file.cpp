@@ -120,8 +120,8 @@ void File::run(const Work& work, Length length) {
 }
 
 std::uint64_t File::header_records() const {
-    if (!settings_.has_header || !index_) return settings_.has_header ? 1 : 0;
-    return index_->findings().header_records;
+    if (index_) return index_->findings().records_before_data(settings_.has_header);
+    return (sniffed_.dialect.preamble > 0 ? 1 : 0) + (settings_.has_header ? 1 : 0);
 }
 
 void File::need_blob() {

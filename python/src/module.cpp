@@ -89,7 +89,10 @@ void set(Settings& settings, const std::string& option, const std::string& value
     Dialect& dialect = settings.dialect.dialect;
     if (option == "delimiter") {
         settings.dialect.sniff_delimiter = value == "auto";
-        if (value != "auto") dialect.delimiter = *byte_of("delimiter", value, false);
+        if (value == "auto") return;
+        dialect.delimiter = *byte_of("delimiter", value, false);
+        SeparatorLine& line = settings.dialect.preamble.separator_line;
+        if (line == SeparatorLine::kDelimiter) line = SeparatorLine::kPreamble;
     } else if (option == "quote") {
         dialect.quote = byte_of("quote", value, true);
     } else if (option == "escape") {
@@ -102,6 +105,10 @@ void set(Settings& settings, const std::string& option, const std::string& value
     } else if (option == "terminator") {
         settings.dialect.sniff_terminator = value == "auto";
         if (value != "auto") dialect.terminator = value_of(kTerminators, "terminator", value);
+    } else if (option == "comment") {
+        if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
+            throw std::invalid_argument("comment: a prefix without line breaks");
+        settings.dialect.preamble.comment = value;
     } else {
         throw std::invalid_argument("no option " + option);
     }
@@ -123,6 +130,7 @@ nb::dict dialect_dict(const SniffedDialect& sniffed) {
     dict["quoting"] = name_in(kQuotings, dialect.quoting);
     dict["terminator"] = name_in(kTerminators, dialect.terminator);
     dict["header"] = name_in(kHeaders, dialect.header);
+    dict["preamble"] = dialect.preamble;
     dict["quotes_unexplained"] = sniffed.doubt == DialectDoubt::kQuotesUnexplained;
     return dict;
 }
@@ -136,7 +144,7 @@ nb::object place_object(const std::optional<Place>& place, std::uint64_t header_
 
 nb::dict examination_dict(const Examination& examination, bool has_header) {
     const Census& census = examination.census;
-    const std::uint64_t header_records = has_header ? examination.findings.header_records : 0;
+    const std::uint64_t header_records = examination.findings.records_before_data(has_header);
     const auto place = [&](const std::optional<Place>& at) { return place_object(at, header_records); };
     nb::list ragged;
     for (const RaggedRecord& record : census.ragged.listed) {
@@ -305,6 +313,12 @@ NB_MODULE(_native, module) {
             },
             "option"_a, "value"_a)
         .def_rw("has_header", &Settings::has_header)
+        .def_prop_rw(
+            "skip_lines", [](const Settings& self) { return self.dialect.preamble.lines; },
+            [](Settings& self, std::uint64_t value) { self.dialect.preamble.lines = value; })
+        .def_prop_rw(
+            "preamble", [](const Settings& self) { return self.dialect.dialect.preamble; },
+            [](Settings& self, std::uint64_t value) { self.dialect.dialect.preamble = value; })
         .def_rw("accepts_open_quote", &Settings::accepts_open_quote)
         .def_rw("threads", &Settings::threads);
 
@@ -340,7 +354,7 @@ NB_MODULE(_native, module) {
             "records",
             [](File& self, bool has_header) {
                 const Findings& findings = self.findings();
-                return findings.records - (has_header ? findings.header_records : 0);
+                return findings.records - findings.records_before_data(has_header);
             },
             "has_header"_a)
         .def("header_size", &File::header_size)

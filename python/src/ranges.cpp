@@ -62,12 +62,19 @@ Dialect complete_dialect(const Settings& settings) {
     if (settings.dialect.sniff_delimiter || settings.dialect.sniff_terminator) {
         throw std::invalid_argument("a range shows neither delimiter nor terminator: give both");
     }
+    if (settings.dialect.preamble.lines > 0 || !settings.dialect.preamble.comment.empty()) {
+        throw std::invalid_argument("a range does not show where the lines before the header end: give preamble");
+    }
     return settings.dialect.dialect;
 }
 
 RangeSummary scan(nb::handle object, std::uint64_t start, const Settings& settings) {
     const Dialect dialect = complete_dialect(settings);
     const Buffer buffer(object);
+    if (start == 0 && dialect.preamble == 0 &&
+        settle_dialect(settings.dialect, buffer.bytes(), "").dialect.preamble > 0) {
+        throw std::invalid_argument("the input begins with a line that names its delimiter: give preamble");
+    }
     Execution execution;
     execution.threads = settings.threads;
     const nb::gil_scoped_release unlocked;
@@ -87,7 +94,7 @@ RangePlan plan(const std::vector<const RangeSummary*>& summaries, std::uint64_t 
     }
     RangePlan plan = fold.plan(policy);
     if (plan.findings.open_quote && !lenient) {
-        const std::uint64_t header_records = has_header ? plan.findings.header_records : 0;
+        const std::uint64_t header_records = plan.findings.records_before_data(has_header);
         throw PlacedError{OpenQuoteError(*plan.findings.open_quote), true, header_records};
     }
     plan.input.name = "-";
@@ -115,7 +122,7 @@ std::pair<std::uint64_t, std::uint64_t> find(const Cut& cut, nb::callable read) 
         const nb::gil_scoped_release unlocked;
         return find_cuts(blob, plan.dialect, plan.cuts, execution).front();
     }();
-    const std::uint64_t header = plan.header == HeaderMode::kNone ? 0 : plan.findings.header_records;
+    const std::uint64_t header = plan.findings.records_before_data(plan.header != HeaderMode::kNone);
     return {found.offset, found.record - header + 1};
 }
 
@@ -159,7 +166,7 @@ void add_ranges(nb::module_& module) {
         .def_prop_ro("records",
                      [](const RangePlan& self) {
                          const bool has_header = self.header != HeaderMode::kNone;
-                         return self.findings.records - (has_header ? self.findings.header_records : 0);
+                         return self.findings.records - self.findings.records_before_data(has_header);
                      })
         .def_prop_ro("cuts", &cuts_of);
 
