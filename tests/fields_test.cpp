@@ -239,7 +239,7 @@ TEST_P(FieldsTest, CopiesWhatItReadsAndReadsWhatItCopies) {
                     const auto found =
                         outcome_of(dialect, [&] { return copying.read_copy(source.data(), copy, {}, true); });
                     ASSERT_EQ(found, wanted) << "seed " << seed << ", " << back << ", " << describe(dialect);
-                    if (reading == Reading::kByDialect) ASSERT_TRUE(std::ranges::equal(copy, source));
+                    ASSERT_TRUE(reading == Reading::kUnambiguous || std::ranges::equal(copy, source));
                 }
             }
         }

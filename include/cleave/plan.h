@@ -166,7 +166,7 @@ std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::u
 // are not those of the index, and std::invalid_argument for a bad policy or an empty `take`. For Policy::together also,
 // before the first piece, RuleError, and InputError for a header that is too long; later InputError for a record
 // without the field.
-std::uint64_t plan_pieces(const RecordIndex& index, const Policy& policy,
+std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted,
                           const std::function<void(const Piece&)>& take);
 
 // The size of the header, as plan_pieces returns it. Throws as plan_pieces.

@@ -214,7 +214,7 @@ private:
         if ((row.records > 0) != (row.last != kNoOffset)) reader_.fail("a state has records and no last one");
         const bool has_start = starts_data() && summary_.end > summary_.dialect.preamble;
         if (has_start && row.records == 0) reader_.fail("no record starts with the input");
-        if (row.records > 0 && row.first == kNoOffset && !(has_start && row.records == 1))
+        if (row.records > 0 && row.first == kNoOffset && (!has_start || row.records != 1))
             reader_.fail("a state has records and no first one");
         if (row.first != kNoOffset && (row.records == 0 || row.first > row.last))
             reader_.fail("the first record start of a state is behind its last one");

@@ -22,8 +22,8 @@ namespace cleave {
 class StreamCutter {
 public:
     // Only policies by pieces use `input_size`. `sink` must outlive the cutter.
-    StreamCutter(const Policy& policy, PieceSink& sink, std::uint64_t input_size)
-        : policy_(policy), sink_(sink), input_size_(input_size) {}
+    StreamCutter(Policy policy, PieceSink& sink, std::uint64_t input_size)
+        : policy_(std::move(policy)), sink_(sink), input_size_(input_size) {}
 
     // How many records are not data. To be called before the first feed().
     void set_header_records(std::uint64_t count) { header_records_ = count; }
