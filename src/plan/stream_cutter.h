@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/bits.h"
 #include "cleave/plan.h"
