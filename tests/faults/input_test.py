@@ -453,7 +453,7 @@ class Tests:
             system(mkfs, "-q", image + ".whole")
             with mounted(disk, "-o", "loop", image + ".whole"):
                 with open(os.path.join(disk, "in.csv"), "wb") as file:
-                    file.write(b"h\n" + b"1,2,3,4\n" * (5 * MIB))
+                    file.write(b"a,b,c,d\n" + b"1,2,3,4\n" * (5 * MIB))
             for words in (["count"], ["check"], ["offsets", "-l", "1"], ["cat", "-n", "3/3"],
                           ["split", "-C", "1M"], ["split", "-n", "5"]):
                 for limits in ([], too_little_to_map):
