@@ -199,9 +199,13 @@ private:
         return record.ends.size() == 1 && record.content_end == record.begin;
     }
     void find_faulty_records(const std::vector<ReferenceRecord>& records) {
-        for (const ReferenceRecord& record : records) {
-            if (reading_.input_fault) return;
-            if (record.ends.size() != stage_.columns && !is_blank(record)) reading_.input_fault = record.begin;
+        for (std::size_t r = 0; r < records.size(); ++r) {
+            // A malformed byte comes after the records before its own.
+            const std::size_t end = r + 1 < records.size() ? records[r + 1].begin : text_.size() + 1;
+            if (reading_.input_fault && *reading_.input_fault < end) return;
+            if (records[r].ends.size() == stage_.columns || is_blank(records[r])) continue;
+            reading_.input_fault = records[r].begin;
+            return;
         }
         for (std::size_t r = 0; r < records.size() && !reading_.input_fault; ++r) {
             const std::size_t next = r + 1 < records.size() ? records[r + 1].begin : text_.size();
