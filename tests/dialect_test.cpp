@@ -428,7 +428,8 @@ TEST(Preamble, OfALineNamesTheDelimiter) {
     DialectOptions wanted;
     wanted.sniff_delimiter = false;
     EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", wanted).dialect.delimiter, ',');
-    EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", wanted).dialect.preamble, 6U);
+    EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", wanted).dialect.preamble, 0U) << "the options say otherwise";
+    EXPECT_EQ(sniff("sep=,\na,b|c,d\n", "in.csv", wanted).dialect.preamble, 6U);
     const DialectOptions excel = dialect_preset("excel").value();
     EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", excel).dialect.delimiter, '|');
     const DialectOptions pandas = dialect_preset("pandas").value();

@@ -60,7 +60,7 @@ std::optional<std::string> dialect_fault(const Dialect& dialect);
 // What a first line such as "sep=;" is, which tells spreadsheets the delimiter. It may be in quotes.
 enum class SeparatorLine : std::uint8_t {
     kData,       // a line like any other
-    kPreamble,   // part of the preamble; it names the delimiter if that is sniffed
+    kPreamble,   // part of the preamble; it names the delimiter if that is sniffed, and is data if another one is given
     kDelimiter,  // part of the preamble; it names the delimiter, even if the dialect has one
 };
 

@@ -350,7 +350,7 @@ def open(  # noqa: A001
     quoting: ``"field-start"``, the default, or ``"anywhere"``.
     terminator: ``"lf"``, ``"cr"``, ``"any"`` or ``"auto"``, the default.
     skip_lines: how many lines stand before the header, whatever is in them. A first line ``sep=;`` is passed over in
-        any case, except in JSON Lines, and names the delimiter unless one is given.
+        any case and names the delimiter, except in JSON Lines and where another delimiter is given.
     comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
     lenient: a quote that is never closed is no error: what follows it is one record.

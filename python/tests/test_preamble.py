@@ -34,14 +34,18 @@ def test_columns() -> None:
 def test_a_line_that_names_the_delimiter() -> None:
     f = cleave.open(b"sep=;\na;b\n1;2\n")
     assert (f.dialect.delimiter, f.header, f.records) == (b";", ["a", "b"], 1)
-    assert cleave.open(b"sep=;\na,b\n", delimiter=",").header == ["a", "b"]
+    assert cleave.open(b"sep=,\na,b\n", delimiter=",").header == ["a", "b"]
+    assert cleave.open(b"sep=;\na,b\n", delimiter=",").header == ["sep=;"]
     assert cleave.open(b"sep=;\na,b\n", dialect="python").header == ["sep=;"]
 
 
+def scan(data: bytes, offset: int) -> cleave.Summary:
+    return cleave.scan(data, offset, delimiter=",", terminator="lf", preamble=BEFORE)
+
+
 def test_ranges() -> None:
-    dialect = {"delimiter": ",", "terminator": "lf", "preamble": BEFORE}
     for cut in range(len(TEXT) + 1):
-        summary = cleave.scan(TEXT[:cut], **dialect) + cleave.scan(TEXT[cut:], cut, **dialect)
+        summary = scan(TEXT[:cut], 0) + scan(TEXT[cut:], cut)
         plan = cleave.plan([summary], input_size=len(TEXT), n=2)
         assert (plan.header_size, plan.records) == (BEFORE + 5, 2)
         assert plan.cuts[1].find(lambda offset, size: TEXT[offset : offset + size]) == (BEFORE + 9, 2)

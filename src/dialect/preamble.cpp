@@ -109,8 +109,11 @@ std::optional<Preamble> find_by(Terminator terminator, const DialectOptions& wan
     std::optional<std::uint64_t> end = wanted.dialect.preamble;
     if (end == 0U) {
         const std::size_t mark = bom_size(head);
-        if (options.separator_line != SeparatorLine::kData)
+        if (options.separator_line != SeparatorLine::kData) {
             preamble.delimiter = separator_of(head.subspan(mark), wanted.dialect, is_all);
+            const bool is_given = !wanted.sniff_delimiter && options.separator_line == SeparatorLine::kPreamble;
+            if (is_given && preamble.delimiter != wanted.dialect.delimiter) preamble.delimiter.reset();
+        }
         const std::uint64_t counted = std::max<std::uint64_t>(options.lines, preamble.delimiter ? 1 : 0);
         const bool passes_empty = wanted.dialect.header == HeaderRecord::kFirstNotEmpty;
         end = end_of_lines({head, mark, terminator, is_all}, counted, options.comment, passes_empty, is_all);
