@@ -6,7 +6,7 @@
 The change is what differs from the commit in .ci/base, the newest one that has landed. If that file cannot be trusted,
 the change is the whole tree. steps.tsv maps paths to steps; a path that it does not know calls for all of them.
 
-What a step prints is read line by line (see tests/verdicts.py, GoogleTest, pytest), and CTest's own report for tests:
+What a step prints is read line by line (GoogleTest, pytest, tests/tools/verdicts.py), and CTest's own report for tests:
   passed        counted
   failed        named at the end; the gate fails. Nothing that failed is tried again.
   skipped       named in skips.tsv, otherwise the gate fails. It does not count as passed.
@@ -222,8 +222,8 @@ def find_base():
 
 
 def changed_paths(base):
-    """As in tests/dependencies.py."""
-    sys.path.insert(0, os.path.join(ROOT, "tests"))
+    """As in tests/tools/dependencies.py."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
     import dependencies
     return dependencies.changed_since(base)
 

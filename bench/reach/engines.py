@@ -3,7 +3,7 @@
 
   engines.py [--engines spark,dask] [--size 300M] [--workers N] [--rounds 3] [--data FOLDER] [--json FILE]
 
-Runs in a Python with the package and what is in tests/reach/requirements.txt; Spark needs Java, too. It reaches no
+Runs in a Python with the package and the requirements of tests/system/reach; Spark needs Java, too. It reaches no
 network. To run it elsewhere, carry that environment's site-packages folder (pyspark 491 MB, pyarrow 170 MB, pandas and
 numpy 130 MB, the rest is small but for moto and sympy, which it does not need), a JRE and this file, and set PYTHONPATH
 and JAVA_HOME.

@@ -1,5 +1,5 @@
 """What the readers of engines do before and beside the engines: patterns of paths, and places in errors. With the real
-engines: tests/reach.
+engines: tests/system/reach.
 """
 
 from __future__ import annotations

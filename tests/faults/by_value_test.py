@@ -25,7 +25,7 @@ from harness import (HERE, KEY, Failure, Job, Place, Skip, contents, difference,
 from planted import FILE, KEY as KEY_WORDS, PIPE, WORDS, Site, Table, need_code
 from secrets_test import FAULTS, end, midway
 
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "byvalue"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "references", "byvalue"))
 from cases import Case  # noqa: E402
 from expect import Expected  # noqa: E402
 from fields import make_dialect  # noqa: E402

@@ -22,8 +22,8 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tools"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "references", "stages"))
 import pieces as stage_pieces  # noqa: E402
 from fields import make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
@@ -150,7 +150,7 @@ RULE_WORDS = ["-d", ",", "--header", "repeat", "--select", "#2,#1", "--key", "k=
 
 
 class Redacted(Job):
-    """The same under rules. What must come of it says the oracle of tests/stages."""
+    """The same under rules. What must come of it says the oracle of tests/references/stages."""
 
     def __init__(self, data, option="-C", value=64 << 10, stem="p"):
         self.data, self.stem = data, stem

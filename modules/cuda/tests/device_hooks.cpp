@@ -1,4 +1,4 @@
-// What the conformance suite of memory managers needs of a GPU: see tests/memory/device_hooks.h.
+// What the conformance suite of memory managers needs of a GPU: see tests/system/memory/device_hooks.h.
 //
 //   memory_conformance /PATH/cleave_cuda.so:cuda --device=/PATH/cuda_device_hooks.so
 #include "device_hooks.h"

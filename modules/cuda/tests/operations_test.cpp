@@ -1,4 +1,5 @@
-// Operations of src/stage on a device beside the same operations on the CPU, which tests/operations_test.cpp judges.
+// Operations of src/stage on a device beside the same operations on the CPU, which the unit test of stage/operations
+// judges.
 #include "cuda/operation_rows.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The parser of parse_kernel.h against the reference of tests/field_reference.h: every dialect that a device reads,
-// texts of every kind, tiles in every order.
+// The parser of parse_kernel.h against field_reference.h: every dialect that a device reads, texts of every kind, tiles
+// in every order.
 #include "cuda/parse.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,244 @@
+"""What `cleave split --by` must write, by a plain reading of the rules."""
+import copy
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "stages"))
+import compare  # noqa: E402
+from fields import BOM, read_record  # noqa: E402
+from language import Columns, RuleError, parse_select, places_of_list  # noqa: E402
+from oracle import redact  # noqa: E402
+
+from loosely import Reader, split_header  # noqa: E402
+import names  # noqa: E402
+
+DEFAULT_MAX_KEYS = 10000
+
+
+class Refused(Exception):
+    """The run must end with one of these exit statuses."""
+
+    def __init__(self, *codes):
+        super().__init__(str(codes))
+        self.codes = set(codes)
+
+
+class Piece:
+    """name: without folder and suffixes. key: the values, None for a bucket. number: from 1 among those of its key.
+    first: the number of its first record."""
+
+    def __init__(self, name, key, number, records, content, first=0):
+        self.name, self.key, self.number, self.records, self.content = name, key, number, records, content
+        self.first = first
+
+
+class Body:
+    """What is written, and by what. header: bytes. records: bytes of each. keys: a tuple of values for each."""
+
+    def __init__(self, header, records, keys, columns):
+        self.header, self.records, self.keys, self.columns = header, records, keys, columns
+
+
+def needs_spool(case):
+    """Whether a temporary file would have a column that is in no output."""
+    return case.has_rules and case.source in ("pipe", "gzip") and case.buckets is not None and case.drops
+
+
+class Expected:
+    """codes: exit statuses that are right. pieces: of exit 0, in the order of their first records, or of buckets; None
+    where the rules leave open what is written. result: of the oracle of tests/references/stages, or None."""
+
+    def __init__(self, case):
+        self.result, self.pieces, self.codes = None, None, {0}
+        try:
+            body = self.read_strictly(case) if case.has_stages else self.read_loosely(case)
+            if body is not None:
+                self.pieces = cut(case, body)
+        except Refused as refused:
+            self.codes = refused.codes
+        if 3 in self.codes:
+            self.codes |= usage_faults(case)
+        if needs_spool(case) and not case.spool:
+            self.pieces, self.codes = None, {2} | self.codes & {1}
+
+    def read_strictly(self, case):
+        uncut = copy.copy(case)
+        uncut.count = uncut.size = uncut.total = None
+        staged = compare.Expected(uncut, True)
+        self.result = staged.result
+        if case.total is not None:
+            raise Refused(2, *staged.codes - {0})
+        if staged.codes != {0}:
+            if not can_name_keys(case, staged.result):
+                staged.codes.add(2)
+            if 0 in staged.codes:   # of a file that is faulty, but perhaps not looked at
+                self.codes = staged.codes
+                return None
+            raise Refused(*staged.codes)
+        if not case.data:
+            self.codes = {0, 2}   # Without a record there are no columns.
+            return None
+        return self.body_of(case, staged.result)
+
+    def body_of(self, case, result):
+        columns = result.bound.columns
+        places = key_places(case, columns, result.bound.order)
+        header, records = result.header, result.records
+        keys = [key_of(record, case, places, number) for number, record in enumerate(records)]
+        if case.drops:
+            header, records = without(case, result, places)
+        return Body(header, records, keys, column_names(case, columns, result.bound.order, places))
+
+    def read_loosely(self, case):
+        reader = Reader(case.data, case.dialect, case.is_anywhere).read()
+        before, header = split_header(reader.records, case.header_mode != "none")
+        if case.total is not None:
+            raise Refused(2, *({3} if reader.is_open and not case.lenient else ()))
+        if not reader.records:
+            self.codes = {0, 2}   # as above
+            return None
+        body = reader.records[before:]
+        first = header or next((record for record in body if not record.is_blank), body[0])
+        columns = Columns(first.values if header is not None else None, len(first.values))
+        order = list(range(columns.count))
+        is_open = reader.is_open and not case.lenient
+        try:
+            places = key_places(case, columns, order)
+        except Refused:
+            raise Refused(2, *({3} if is_open else ())) from None
+        if is_open:
+            raise Refused(3)
+        if reader.escapes_end:
+            self.codes = {0, 3}
+            return None
+        keys = []
+        for record in body:
+            if not record.is_empty and not case.lenient and max(places) >= len(record.values):
+                raise Refused(3)
+            keys.append(tuple(record.values[place] if place < len(record.values) else b"" for place in places))
+        at = reader.records[before - 1].end if before else 0
+        return Body(case.data[:at], [case.data[record.start:record.end] for record in body], keys,
+                    column_names(case, columns, order, places))
+
+
+def usage_faults(case):
+    """{2} where there may be a fault that is found before or after that of the records: the rules do not say which."""
+    return {2} if case.size is not None or case.max_keys is not None or case.hive else set()
+
+
+def can_name_keys(case, result):
+    """Whether the columns of the key are there, and another one if they are left out."""
+    if result.bound is None:   # the fault came first
+        return False
+    try:
+        places = key_places(case, result.bound.columns, result.bound.order)
+    except Refused:
+        return False
+    return not case.drops or len(places) < len(result.bound.order)
+
+
+def key_places(case, columns, order):
+    """Where the columns of --by are among those that are written. Raises Refused."""
+    try:
+        items = parse_select(case.by)
+        if any(item.negated or (item.kind == "word" and b"*" in item.text) for item in items):
+            raise RuleError("--by names columns")
+        places = places_of_list(items, columns)
+    except RuleError:
+        raise Refused(2) from None
+    if any(place not in order for place in places) or len(set(places)) < len(places):
+        raise Refused(2)
+    return [order.index(place) for place in places]
+
+
+def key_of(written, case, places, number):
+    """The values of a record that is written. Only the first bytes of a file are a byte order mark."""
+    has_mark = number == 0 and case.header_mode == "none" and case.data.startswith(BOM)
+    fields = read_record(written, 0, case.dialect).fields if has_mark else read_record(b" " + written, 1, case.dialect).fields
+    return tuple(fields[place].value if place < len(fields) else b"" for place in places)
+
+
+def column_names(case, columns, order, places):
+    """For the folders of --hive."""
+    if not case.hive:
+        return None
+    if columns.names is None:
+        raise Refused(2)
+    found = [columns.names[order[place]] for place in places]
+    if any(name == b"" for name in found):
+        raise Refused(2)
+    return found
+
+
+def without(case, result, places):
+    """Header and records without the columns of the key."""
+    items = b",".join(b"!#%d" % (place + 1) for place in places)
+    # A value that comes first now may look like a byte order mark, which stands only at the very start.
+    before = b""
+    if result.output.startswith(BOM) and not case.data.startswith(BOM):
+        before = b"\r" if case.dialect.terminator == "cr" else b"\n"
+    again = redact(before + result.output, case.dialect, case.header_mode, select=items, escape_given=True)
+    if again.refusal is not None:
+        raise Refused(again.refusal.code)
+    if not before:
+        return again.header, again.records
+    if case.header_mode == "none":
+        return again.header, again.records[1:]
+    return again.header[len(before):], again.records
+
+
+def groups_of(body):
+    """{key: the numbers of its records}, in the order of first records."""
+    groups = {}
+    for number, key in enumerate(body.keys):
+        groups.setdefault(key, []).append(number)
+    return groups
+
+
+def cut(case, body):
+    groups = groups_of(body)
+    mode = case.header_mode
+    if case.size is not None and mode == "repeat" and len(body.header) > case.size:
+        raise Refused(2)
+    if case.buckets is not None:
+        buckets = [[] for _ in range(case.buckets)]
+        for key, record in zip(body.keys, body.records):
+            buckets[names.hash_of(key) % case.buckets].append(record)
+        return [Piece(b"", None, number, len(records), headed(body.header, mode, number == 1) + b"".join(records))
+                for number, records in enumerate(buckets, 1)]
+    if len(groups) > (DEFAULT_MAX_KEYS if case.max_keys is None else case.max_keys):
+        raise Refused(2)
+    keys = list(groups)
+    try:
+        found = names.folders_of(keys, body.columns) if case.hive else names.names_of(keys)
+    except names.NoName:
+        raise Refused(2) from None
+    result = []
+    for key, name in zip(keys, found):
+        for number, run in enumerate(runs(case, body, groups[key], is_first=not result), 1):
+            content = headed(body.header, mode, not result) + b"".join(body.records[at] for at in run)
+            result.append(Piece(name, key, number, len(run), content, run[0]))
+    return sorted(result, key=lambda piece: piece.first)
+
+
+def headed(header, mode, is_first):
+    return header if mode == "repeat" or (mode == "first" and is_first) else b""
+
+
+def runs(case, body, numbers, is_first):
+    """The records of one key, cut by -l and -C."""
+    if case.count is None and case.size is None:
+        return [numbers]
+    size = len(headed(body.header, case.header_mode, is_first))
+    found, current, total = [], [], size
+    for number in numbers:
+        record = body.records[number]
+        is_full = case.count is not None and len(current) == case.count
+        is_too_large = case.size is not None and current and total + len(record) > case.size
+        if is_full or is_too_large:
+            found.append(current)
+            current, total = [], size if case.header_mode == "repeat" else 0
+        current.append(number)
+        total += len(record)
+    return found + [current]

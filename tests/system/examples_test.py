@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Run the programs of examples/ on a plain file, a compressed one, a pipe and standard input, and compare what they do
+with what the command does.
+
+  examples_test.py --cleave CLEAVE --examples DIRECTORY
+"""
+import argparse
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+
+DATA = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "data"))
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("not so:", what)
+
+
+def run(*words, stdin=b"", environment=None):
+    return subprocess.run(words, input=stdin, capture_output=True, timeout=120,
+                          env={**os.environ, **(environment or {})})
+
+
+def output(*words, stdin=b""):
+    done = run(*words, stdin=stdin)
+    check(done.returncode == 0 and not done.stderr, "%s succeeds: %d %s" % (words, done.returncode, done.stderr))
+    return done.stdout.decode()
+
+
+class Examples:
+    def __init__(self, cleave, folder, scratch):
+        self.cleave = cleave
+        self.folder = folder
+        self.scratch = scratch
+        self.plain = os.path.join(DATA, "orders.csv")
+        self.packed = os.path.join(scratch, "orders.csv.gz")
+        with open(self.plain, "rb") as file:
+            self.text = file.read()
+        with gzip.open(self.packed, "wb") as file:
+            file.write(self.text)
+
+    def program(self, name):
+        return os.path.join(self.folder, "example_" + name)
+
+    def ways(self):
+        """How the same bytes can be given: a name, the path, standard input."""
+        return [("file", self.plain, b""), ("gzip", self.packed, b""), ("pipe", "/dev/stdin", self.text),
+                ("standard input", "-", self.text)]
+
+    def test_ranges(self):
+        wanted = output(self.cleave, "offsets", "-n", "4", self.plain)
+        check(len(wanted.splitlines()) == 4, "the command prints four rows")
+        for name, path, stdin in self.ways():
+            printed = output(self.program("ranges"), path, "4", stdin=stdin)
+            check(printed == wanted, "ranges of a %s: %r" % (name, printed))
+
+    def test_count(self):
+        wanted = int(output(self.cleave, "count", "--no-header", self.plain))
+        for name, path, stdin in self.ways():
+            printed = output(self.program("count"), path, stdin=stdin)
+            check(printed == "%d\n" % wanted, "count of a %s: %r" % (name, printed))
+
+    def test_split(self):
+        for number, (name, path, stdin) in enumerate(self.ways()):
+            template = os.path.join(self.scratch, "%s%d.{i}.csv")
+            unmapped = output(self.program("split_unmapped"), path, "3", template % ("unmapped", number), stdin=stdin)
+            check(unmapped == "3 pieces\n", "pieces of a %s without a mapping: %r" % (name, unmapped))
+            wanted = output(self.cleave, "split", "-n", "3", "-o", template % ("want", number), "--print", self.plain)
+            printed = output(self.program("split"), path, "3", template % ("got", number), stdin=stdin)
+            check(printed == wanted.replace("want", "got"), "names of a %s: %r" % (name, printed))
+            for piece in wanted.splitlines():
+                for other in ("got", "unmapped"):
+                    with open(piece, "rb") as a, open(piece.replace("want", other), "rb") as b:
+                        check(a.read() == b.read(), "%s of a %s, %s" % (piece, name, other))
+
+    def test_mapping(self):
+        """One of the programs maps the file, the other does not."""
+        if run("sh", "-c", "strace -e trace=none true").returncode != 0:
+            print("skipped: strace cannot be used here, so what is mapped is not looked at")
+            return
+        for name, wanted in [("split", True), ("split_unmapped", False)]:
+            done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, "2",
+                       os.path.join(self.scratch, name + "{i}.csv"),
+                       environment={"ASAN_OPTIONS": "detect_leaks=0"})  # looks for leaks by ptrace, as strace does
+            check(done.returncode == 0, "%s runs under strace: %s" % (name, done.stderr))
+            check((self.plain in done.stderr.decode()) == wanted, "%s maps the file: %s" % (name, wanted))
+
+    def test_failures(self):
+        wide = os.path.join(DATA, "utf16.csv")
+        unclosed = os.path.join(DATA, "unclosed.csv")
+        missing = os.path.join(self.scratch, "missing.csv")
+        for path, part in [(wide, "UTF-16"), (unclosed, "quote"), (missing, "No such file")]:
+            for name, more in [("ranges", ["4"]), ("count", []),
+                               ("split", ["4", os.path.join(self.scratch, "never{i}.csv")]),
+                               ("split_unmapped", ["4", os.path.join(self.scratch, "never{i}.csv")])]:
+                done = run(self.program(name), path, *more)
+                check(done.returncode == 1 and part in done.stderr.decode() and not done.stdout,
+                      "%s of %s fails: %d %s" % (name, path, done.returncode, done.stderr))
+        done = run(self.program("ranges"), self.plain, "0")
+        check(done.returncode == 1 and b"at least 1" in done.stderr, "no ranges for 0 workers: %s" % done.stderr)
+        check(not any(name.startswith("never") for name in os.listdir(self.scratch)), "a failed split leaves nothing")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cleave", required=True, type=os.path.realpath)
+    parser.add_argument("--examples", required=True, type=os.path.realpath)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        examples = Examples(arguments.cleave, arguments.examples, scratch)
+        for test in (examples.test_ranges, examples.test_count, examples.test_split, examples.test_mapping,
+                     examples.test_failures):
+            test()
+    print("4 examples, 4 ways to give them a file: %d failures" % len(failures))
+    sys.exit(1 if failures else 0)
+
+
+main()

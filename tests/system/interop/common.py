@@ -1,0 +1,26 @@
+"""What the tests of this folder share, beside the harness of ../faults."""
+import importlib
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "faults"))
+import harness  # noqa: E402
+
+HEAVY = {"chdb", "pyspark", "ray"}   # too large to install for each change
+
+
+def module(name):
+    """The module of that name."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if name.split(".")[0] in HEAVY:
+            raise harness.Skip("%s is installed by ./dev prove" % name) from None
+        raise harness.Inconclusive("there is no Python module %s: %s" % (name, error), retry=False) from None
+
+
+def named(check, name):
+    """The check under that name, as the harness prints it."""
+    check.__doc__ = name
+    return check

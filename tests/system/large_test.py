@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""A file that does not fit into memory: the command runs in a control group with little of it.
+
+  large_test.py --cleave PROGRAM
+
+Needs root, a control group for memory (version 1 or 2), and a disk. Without the first two it is skipped; where the file
+stays in memory, it could not look. What must come of the split is known from how the input was written.
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
+from harness import TIMEOUT_S, Failure, Skip, Tally, need, need_sight, pieces_of_number, read, record_ends  # noqa: E402
+
+LIMIT = 32 << 20  # bytes
+SIZE = 96 << 20
+PIECES = 7
+HEADER = b"id,text\n"
+
+
+class Group:
+    """A control group whose processes and their files in the page cache take up at most LIMIT bytes."""
+
+    def __init__(self):
+        name = "cleave-test-%d" % os.getpid()
+        for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+            self.path = os.path.join(root, name)
+            try:
+                os.mkdir(self.path)
+                with open(os.path.join(self.path, limit), "w", encoding="ascii") as file:
+                    file.write(str(LIMIT))
+                return
+            except OSError:
+                if os.path.isdir(self.path):
+                    os.rmdir(self.path)
+        raise Skip("no control group for memory can be made")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for _ in range(100):   # what has ended may be there for a moment
+            try:
+                return os.rmdir(self.path)
+            except OSError:
+                time.sleep(0.05)
+
+    def enter(self):
+        with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+
+
+def drop(path):
+    """Takes the file out of the page cache. Returns whether that worked."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        for _ in range(10):  # pages that are on their way to a list of the system stay
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            try:
+                os.preadv(file.fileno(), [bytearray(1)], SIZE // 2, os.RWF_NOWAIT)
+            except BlockingIOError:
+                return True
+            time.sleep(0.1)
+    return False
+
+
+def make_input(path):
+    """Returns where each record ends, the header first."""
+    rows, ends, number = random.Random(1), [len(HEADER)], 0
+    with open(path, "wb") as file:
+        file.write(HEADER)
+        while ends[-1] < SIZE:
+            number += 1
+            row = b'%d,"%s\n""%s"""\n' % (number, b"x" * rows.randrange(2000), b"y" * rows.randrange(100))
+            ends.append(ends[-1] + file.write(row))
+    with open(path, "rb") as file:   # a part of it as the other tests see it
+        start = file.read(ends[99])
+    need(record_ends(start) == ends[:100], "the input has other records than it should")
+    return ends
+
+
+def split(program, path, out, group):
+    """Returns its exit status, its events of pieces, and what it said."""
+    os.makedirs(out, exist_ok=True)
+    command = [program, "split", "-n", str(PIECES), "--json", "-o", os.path.join(out, "{i}.csv"), path]
+    try:
+        run = subprocess.run(command, capture_output=True, check=False, preexec_fn=group.enter, timeout=2 * TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise Failure("it hangs") from None
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    return run.returncode, [event for event in events if event["event"] == "piece"], run.stderr.decode()
+
+
+def expect_pieces(path, ends, out, events):
+    ranges = pieces_of_number(ends, PIECES)
+    names = ["%d.csv" % number for number in range(1, PIECES + 1)]
+    need(sorted(os.listdir(out)) == names, "there are %s" % sorted(os.listdir(out)))
+    with open(path, "rb") as file:
+        for name, (start, end) in zip(names, ranges, strict=True):
+            file.seek(start)
+            need(read(os.path.join(out, name)) == HEADER + file.read(end - start), "%s has other bytes" % name)
+    number_of = {end: number for number, end in enumerate(ends)}   # of the records before
+    wanted = [(start, end - start, number_of[start] + 1, number_of[end] - number_of[start], len(HEADER) + end - start)
+              for start, end in ranges]
+    told = [tuple(event[key] for key in ("start", "length", "first_record", "records", "size")) for event in events]
+    need(told == wanted, "the events name other pieces: %s, not %s" % (told, wanted))
+
+
+def check(program, is_sound):
+    with Group() as group, tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        path, out = os.path.join(directory, "in.csv"), os.path.join(directory, "out")
+        ends = make_input(path)
+        if not is_sound:
+            with open(path, "ab") as file:
+                file.write(b'0,"')
+        need_sight(drop(path), "the file stays in memory")
+        code, events, message = split(program, path, out, group)
+        if is_sound:
+            need(code == 0, "exit %d, %s" % (code, message))
+            expect_pieces(path, ends, out, events)
+            return
+        # A quote that stays open is found at the end. By then a file that is cut as it is read has finished pieces.
+        need(code == 3 and "quote" in message, "exit %d, %s" % (code, message))
+        need(len(events) == PIECES - 1, "the file was not cut as it was read: %d pieces were made" % len(events))
+        need(os.listdir(out) == [], "left behind: %s" % os.listdir(out))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", required=True)
+    program = os.path.abspath(parser.parse_args().cleave)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without removing the group
+    tally = Tally()
+    tally.run("A file that does not fit into memory", lambda: check(program, True))
+    tally.run("A file that does not fit into memory, with a quote that stays open", lambda: check(program, False))
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The command on a terminal: when there is a bar, how wide it is, and that nothing of it stays.
+
+  terminal_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+"""
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
+from harness import TIMEOUT_S, expect_exit, kill_group, main, need, need_sight, Run, wait_until_read  # noqa: E402
+
+ERASE = b"\x1b[K"
+PATIENCE_S = 0.5   # a run that is over sooner has no bar
+MARK = b"<the end>"
+
+
+class Screen:
+    """What a terminal of one line shows, of the few controls that are used. `lines` are those that were ended."""
+
+    def __init__(self):
+        self.lines, self.line, self.column, self.widest = [], "", 0, 0
+
+    def feed(self, data):
+        text = data.decode()
+        while text:
+            if text.startswith("\x1b[K"):
+                self.line, text = self.line[:self.column], text[3:]
+                continue
+            char, text = text[0], text[1:]
+            if char == "\n":
+                self.lines.append(self.line)
+                self.line, self.column = "", 0
+            elif char == "\r":
+                self.column = 0
+            else:
+                need(char >= " ", "an unknown control: %r" % char)
+                self.line = self.line[:self.column] + char + self.line[self.column + 1:]
+                self.column += 1
+                self.widest = max(self.widest, self.column)
+
+
+class Terminal:
+    def __init__(self, width):
+        self.master, self.slave = pty.openpty()
+        self.resize(width)
+        self.output = b""
+
+    def resize(self, width):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+
+    def read_for(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if select.select([self.master], [], [], left)[0]:
+                self.output += os.read(self.master, 1 << 16)
+
+    def read_until(self, condition, what):
+        end = time.monotonic() + TIMEOUT_S
+        while not condition():
+            need(time.monotonic() < end, "%s: not within %d s, but %r" % (what, TIMEOUT_S, self.output[-300:]))
+            self.read_for(0.02)
+
+    def read_all(self):
+        """What was written before has come when a mark has."""
+        os.write(self.slave, MARK)
+        self.read_until(lambda: self.output.endswith(MARK), "the terminal is silent")
+        self.output = self.output[:-len(MARK)]
+
+    def draws(self):
+        """How often a bar was drawn. It may be erased at the end."""
+        return self.output.count(ERASE)
+
+    def close(self):
+        os.close(self.master)
+        os.close(self.slave)
+
+
+def run_slowly(bench, args, terminal, *, rows=b"1,2\n" * 10_000, seconds=0.0, env=None, stdout=subprocess.PIPE,
+               until=lambda: True):
+    """Runs the command on a pipe, standard error on the terminal. Feeds rows during that time, which begins when it has
+    read the first, and on until the condition holds. Returns the run and how often it has got the rows."""
+    env = env or bench.environment(TERM="xterm")
+    process = bench.start(args, env=env, stdin=subprocess.PIPE, stdout=stdout, stderr=terminal.slave)
+    try:
+        began, fed = time.monotonic(), 0
+        while fed < 20 or time.monotonic() - began < seconds or not until():
+            need(time.monotonic() - began < TIMEOUT_S, "no bar, or no other one: %r" % terminal.output[-300:])
+            process.stdin.write(rows)
+            process.stdin.flush()
+            if fed == 0:
+                wait_until_read(process)
+                began = time.monotonic()
+            fed += 1
+            if seconds or not until():
+                terminal.read_for(0.05)
+        process.stdin.close()
+        process.stdin = None
+        code = process.wait(TIMEOUT_S)
+        terminal.read_all()
+        return Run(code, process.stdout.read() if process.stdout else b"", terminal.output), fed
+    finally:
+        kill_group(process)
+
+
+def shown(output):
+    screen = Screen()
+    screen.feed(output)
+    return screen
+
+
+def a_bar_that_goes_away(bench):
+    """On a terminal there is a bar, and nothing of it stays"""
+    terminal = Terminal(80)
+    run, fed = run_slowly(bench, ["count", "-H", "-"], terminal, until=lambda: b"/s" in terminal.output)
+    expect_exit(Run(run.code), 0)
+    need(run.stdout == b"%d\n" % (10_000 * fed), "it counted %r" % run.stdout)
+    need(b"reading" in run.stderr and (b"KB" in run.stderr or b"MB" in run.stderr), "no bar: %r" % run.stderr[:300])
+    screen = shown(run.stderr)
+    need(screen.lines == [] and screen.line == "", "left on the screen: %r %r" % (screen.lines, screen.line))
+    terminal.close()
+
+
+def never_wider_than_the_window(bench):
+    """The bar is never as wide as the window, which may be resized"""
+    for wide, narrow in ((100, 30), (40, 12), (20, 5)):
+        terminal = Terminal(wide)
+        marks = []   # how often it was drawn, and where that ended, when the window became narrow and a little later
+
+        def narrowed():
+            """Drawn twice, made narrow, drawn three times, of which one may have been begun before, and then twice."""
+            if terminal.draws() < 2:
+                return False
+            if not marks:
+                terminal.read_all()
+                marks.append((terminal.draws(), len(terminal.output)))
+                terminal.resize(narrow)
+            elif len(marks) == 1 and terminal.draws() >= marks[0][0] + 3:
+                marks.append((terminal.draws(), terminal.output.rindex(ERASE) + len(ERASE)))
+            return len(marks) == 2 and terminal.draws() >= marks[1][0] + 2
+        run, _ = run_slowly(bench, ["split", "-l", "50000", "-H", "--filter", "cat > /dev/null", "-"], terminal,
+                            until=narrowed)
+        expect_exit(Run(run.code), 0)
+        before, after = run.stderr[:marks[0][1]], run.stderr[marks[1][1]:]
+        need(0 < shown(before).widest < wide, "%d columns in a window of %d" % (shown(before).widest, wide))
+        need(shown(after).widest > 0 or narrow < 10, "there is no bar in a window of %d" % narrow)
+        need(shown(after).widest < narrow, "%d columns in a window of %d" % (shown(after).widest, narrow))
+        terminal.close()
+
+
+def messages_are_whole(bench):
+    """A warning overwrites the bar and is not mixed with it"""
+    terminal = Terminal(80)
+    run, _ = run_slowly(bench, ["count", "-v", "-"], terminal, rows=b'1,a"b\n2,c"d\n' * 5000,
+                        until=lambda: b"reading" in terminal.output)
+    expect_exit(Run(run.code), 0)
+    lines = shown(run.stderr).lines
+    need(len(lines) == 2 and all(line.startswith("cleave: stdin: ") for line in lines), "%r" % lines)
+    need(lines[0].endswith("see --quoting") and lines[1].endswith("/s"), "%r" % lines)
+    terminal.close()
+
+
+def no_bar(bench):
+    """No bar if it is not wanted: quiet, never, a dumb terminal, a short run, output on the same terminal"""
+    dumb, no_kind = bench.environment(TERM="dumb"), bench.environment()
+    no_kind.pop("TERM", None)
+    for args, env, seconds in ((["count", "--quiet", "-"], None, 1.2), (["count", "--progress", "never", "-"], None, 1.2),
+                               (["count", "-"], dumb, 1.2), (["count", "-"], no_kind, 1.2), (["count", "-"], None, 0)):
+        terminal = Terminal(80)
+        began = time.monotonic()
+        run, _ = run_slowly(bench, args, terminal, rows=b"1,2\n", env=env, seconds=seconds)
+        expect_exit(Run(run.code), 0)
+        need_sight(seconds or run.stderr == b"" or time.monotonic() - began < PATIENCE_S, "the short run was a long one")
+        need(run.stderr == b"", "%s: %r" % (args, run.stderr[:200]))
+        terminal.close()
+    terminal = Terminal(80)
+    run, _ = run_slowly(bench, ["offsets", "-l", "100000", "-"], terminal, stdout=terminal.slave, seconds=1.2)
+    expect_exit(Run(run.code), 0)
+    need(ERASE not in run.stderr and b"reading" not in run.stderr, "%r" % run.stderr[:200])
+    terminal.close()
+
+
+def gone_before_an_error(bench):
+    """The bar is gone before an error is told"""
+    terminal = Terminal(80)
+    process = bench.start(["count", "--progress", "always", "-"], env=bench.environment(TERM="xterm"),
+                          stdin=subprocess.PIPE, stderr=terminal.slave)
+    try:
+        process.stdin.write(b'h\n"open\n')
+        process.stdin.flush()
+        terminal.read_until(lambda: b"reading" in terminal.output and terminal.draws() > 0, "no bar")
+        process.stdin.close()
+        process.stdin = None
+        need(process.wait(TIMEOUT_S) == 3, "exit %s" % process.returncode)
+        terminal.read_all()
+    finally:
+        kill_group(process)
+    screen = shown(terminal.output)
+    need(screen.lines == ["cleave: stdin: quote opened at byte 2 (record 1) is never closed; "
+                              "cleave check shows it, --lenient accepts it"] and screen.line == "",
+         "%r %r" % (screen.lines, screen.line))
+    terminal.close()
+
+
+CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole, no_bar, gone_before_an_error]
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, CHECKS))

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Plants one fault after the other in a copy of the tree, and sees whether the gate catches it, by which tests.
+
+  planted_faults.py [--only SUBSTRING] [--list]
+
+The copy is a clone of HEAD in build/planted. For each fault one place in one file is changed, a build is brought up to
+date, and those of its tests are run that should notice, and judged as .ci/gate.py judges them. A fault is caught if the
+test that is named here fails. Closes with the line of verdicts.py.
+"""
+import argparse
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+from gate_test import gate
+from verdicts import Tally, need
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TREE = os.path.join(ROOT, "build", "planted")
+
+
+class Fault(NamedTuple):
+    name: str
+    file: str
+    before: str     # it stands in the file once
+    after: str
+    preset: str
+    tests: str      # a pattern of ctest: those that are run
+    catches: str    # the beginning of what the gate says of the test that must fail
+
+
+FAULTS = [
+    Fault("data race: pieces are listed without the store's lock", "src/write/piece_store.cpp",
+          "    PublishedFile published = file.publish();\n    lock.lock();\n",
+          "    PublishedFile published = file.publish();\n",
+          "tsan", "^(job_test|write_test)$", "write_test: "),
+    Fault("leak: a zstd encoder is not freed", "src/io/encoder.cpp",
+          "{ ::ZSTD_freeCCtx(context); }", "{ static_cast<void>(context); }",
+          "asan", "^(codec_test|write_test)$", "codec_test: "),
+    Fault("off by one in a kernel: the last byte of a step", "src/kernels/step.h",
+          "inline Lane follows(Lane mask, Lane previous) { return (mask << 1) + (previous >> 63); }",
+          "inline Lane follows(Lane mask, Lane previous) { return (mask << 1) + (previous >> 62); }",
+          "release", "^(kernel_test|proof_test)\\.", "kernel_test."),
+    Fault("lost piece: every 200th gets no name", "src/write/piece_store.cpp",
+          "    std::unique_lock lock(mutex_);\n    if (is_kept) {",
+          "    if (piece.number % 200 == 0) return;\n    std::unique_lock lock(mutex_);\n    if (is_kept) {",
+          "release", "^(faults.signals|faults.output)$", "faults.signals: "),
+    Fault("value in a message: the forbidden address itself", "src/stage/worker.cpp",
+          'throw InputError(what + " in column "', 'throw InputError(what + " " + std::string(reinterpret_cast<const char*>(found.data), found.size) + " in column "',
+          "release", "^(cli|faults.secrets)$", "cli: "),
+    Fault("wrong exit status: 3 for an input that has changed", "src/cli/main.cpp",
+          "constexpr int kChanged = 4;", "constexpr int kChanged = 3;",
+          "release", "^(cli|faults.input)$", "faults.input: "),
+    Fault("broken include: the scan knows jobs", "src/scan/walker.cpp",
+          '#include "scan/walker.h"\n', '#include "scan/walker.h"\n\n#include "job/piece_list.h"\n',
+          "release", "^includes$", "includes: "),
+    Fault("wrong option page: an option by another name", "man/cleave.1",
+          "\\fB\\-\\-together\\fR \\fICOLUMN\\fR", "\\fB\\-\\-altogether\\fR \\fICOLUMN\\fR",
+          "release", "^drift\\.pages$", "drift.pages: "),
+    Fault("reordered rename: the manifest is there before the pieces are durable", "src/write/piece_store.cpp",
+          "    if (options_.sync) sync();\n    const auto text_of",
+          "    const auto text_of",
+          "release", "^faults.output$", "faults.output: "),
+]
+
+
+def run(preset, tests):
+    """The Result of these tests of a build that is brought up to date."""
+    step = gate.ctest(preset)
+    (command,) = step.commands("")
+    report = os.path.join(TREE, "build", preset)
+    for path in gate.glob.glob(os.path.join(report, "Testing", "*", "Test.xml")):
+        os.unlink(path)
+    done = subprocess.run([*command, "-R", tests], cwd=TREE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
+    result = gate.read_ctest(report, done.stdout, done.returncode)
+    if not result.passed and not result.failed[0].count(": "):
+        print(done.stdout[-2000:])   # it did not come to the tests
+    return result
+
+
+def plant(fault, notes):
+    path = os.path.join(TREE, fault.file)
+    with open(path, encoding="utf-8") as file:
+        whole = file.read()
+    need(whole.count(fault.before) == 1, "%s has the text %d times" % (fault.file, whole.count(fault.before)))
+    sound = run(fault.preset, fault.tests)
+    need(sound.passed > 0 and not sound.failed, "without the fault: %s" % (sound.failed or "no test"))
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(whole.replace(fault.before, fault.after))
+        found = run(fault.preset, fault.tests)
+    finally:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(whole)
+    notes[:] = found.failed[:3]
+    need(any(name.startswith(fault.catches) for name in found.failed), "not caught by %s" % fault.catches)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a fault's name")
+    parser.add_argument("--list", action="store_true", help="print the names, plant none")
+    arguments = parser.parse_args()
+    faults = [fault for fault in FAULTS if arguments.only in fault.name]
+    if arguments.list:
+        print(*(fault.name for fault in faults), sep="\n")
+        return 0
+    if not os.path.exists(TREE):
+        subprocess.run(["git", "clone", "-q", ROOT, TREE], check=True)
+    subprocess.run(["git", "-C", TREE, "fetch", "-q", "origin", "HEAD"], check=True)
+    subprocess.run(["git", "-C", TREE, "reset", "-q", "--hard", "FETCH_HEAD"], check=True)
+    tally, notes = Tally(), []
+    for fault in sorted(faults, key=lambda fault: fault.preset):
+        tally.run(fault.name, lambda fault=fault: plant(fault, notes), lambda: notes)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
