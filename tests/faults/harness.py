@@ -24,6 +24,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tools"))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "references", "stages"))
+import mounts  # noqa: E402
 import pieces as stage_pieces  # noqa: E402
 from fields import make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
@@ -559,20 +560,9 @@ class Bench:
         lines = read(self.shim_log).splitlines() if os.path.exists(self.shim_log) else []
         return sum(line.startswith(call.encode()) for line in lines)
 
-    @contextlib.contextmanager
-    def mounted(self, *args):
+    def mounted(self, *arguments):
         """A directory with a file system on it: mount's arguments, without the directory."""
-        self.need_root()
-        directory = tempfile.mkdtemp(dir=self.root)
-        done = subprocess.run(["mount", *args, directory], stderr=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            raise Skip("mount: " + " ".join(done.stderr.split())[:200])
-        try:
-            yield directory
-        finally:
-            if subprocess.run(["umount", directory], stderr=subprocess.DEVNULL).returncode != 0:
-                subprocess.run(["umount", "-l", directory])
-            os.rmdir(directory)
+        return mounts.mounted(self.root, *arguments)
 
 
 def work_directory():

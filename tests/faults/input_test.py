@@ -20,7 +20,8 @@ import tempfile
 import threading
 import time
 
-from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, need_tool, read, stop, wait_until
+from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_sight, read, stop, wait_until
+import mounts   # found by the harness
 
 MIB = 1 << 20
 SIZE = 64 * MIB    # of an input that others change
@@ -423,35 +424,11 @@ class Tests:
     # The medium fails.
 
     def medium_fails(self):
-        mkfs = need_tool("mkfs.ext4")
-        if os.geteuid() != 0:
-            raise Skip("only root can do that")
-        memory, disk = self.path("memory"), self.path("disk")
-        image = os.path.join(memory, "image")
-        os.makedirs(memory, exist_ok=True)
-        os.makedirs(disk, exist_ok=True)
-
-        def system(*words):
-            done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                raise Skip("%s: %s" % (words[0], done.stderr.strip()[:200]))
-
-        @contextlib.contextmanager
-        def mounted(directory, *words):
-            system("mount", *words, directory)
-            try:
-                yield
-            finally:
-                for command in (["umount", directory], ["umount", "-l", directory]):
-                    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0:
-                        break
-
         too_little_to_map = [(resource.RLIMIT_AS, (36 * MIB, 36 * MIB))]
-        with mounted(memory, "-t", "tmpfs", "-o", "size=160m", "tmpfs"):
-            with open(image + ".whole", "wb") as file:
-                file.truncate(64 * MIB)
-            system(mkfs, "-q", image + ".whole")
-            with mounted(disk, "-o", "loop", image + ".whole"):
+        with mounts.mounted(self.directory, "-t", "tmpfs", "-o", "size=160m", "tmpfs") as memory, \
+                mounts.image(memory, 64 * MIB, "mkfs.ext4", "-q") as whole:
+            image = os.path.join(memory, "failing")
+            with mounts.mounted(self.directory, "-o", "loop", whole) as disk:
                 with open(os.path.join(disk, "in.csv"), "wb") as file:
                     file.write(b"a,b,c,d\n" + b"1,2,3,4\n" * (5 * MIB))
             for words in (["count"], ["check"], ["offsets", "-l", "1"], ["cat", "-n", "3/3"],
@@ -462,8 +439,8 @@ class Tests:
                             self.need_to_start(limits)
                         except Skip:
                             continue
-                    shutil.copyfile(image + ".whole", image)
-                    with mounted(disk, "-o", "loop", image):
+                    shutil.copyfile(whole, image)
+                    with mounts.mounted(self.directory, "-o", "loop", image) as disk:
                         path = os.path.join(disk, "in.csv")
                         os.stat(path)
                         os.truncate(image, 20 * MIB)

@@ -23,6 +23,7 @@ import time
 from harness import (Job, Place, Skip, bytes_in_pipe, contents, drip, expect_clean, expect_exit, expect_whole, finish,
                      is_hidden, is_marker, kill_group, main, make_input, need, need_sight, read, record_ends, snapshot,
                      under_rules, wait_until, wait_until_read, write)
+import mounts   # found by the harness
 
 LIKELY_ERRORS = [errno.ENOSPC, errno.EIO, errno.EDQUOT]
 
@@ -88,14 +89,10 @@ def inodes_gone(bench):
 
 def late_write_back(bench):
     """The disk under the file system is full: --sync finds out, and there is no manifest"""
-    mkfs = bench.need_tool("mkfs.ext4")
     place = bench.place(size=12 << 20, value=1 << 20)
     with bench.mounted("-t", "tmpfs", "-o", "size=6m", "tmpfs") as below:
-        image = os.path.join(below, "image")
-        with open(image, "wb") as file:
-            file.truncate(64 << 20)
-        subprocess.run([mkfs, "-q", "-O", "^has_journal", image], check=True)
-        with bench.mounted("-o", "loop", image) as place.out:
+        with mounts.image(below, 64 << 20, "mkfs.ext4", "-q", "-O", "^has_journal") as image, \
+                bench.mounted("-o", "loop", image) as place.out:
             run = bench.run(place.command("--sync", "--manifest", place.path("m.json")))
             expect_exit(run, 1)
             need("No space left" in run.message or "Input/output error" in run.message, str(run))
@@ -495,13 +492,10 @@ def other_owner(bench):
 
 def names_without_case(bench):
     """--force where A and a are one name: the manifest does not replace a piece"""
-    mkfs, chattr = bench.need_tool("mkfs.ext4"), bench.need_tool("chattr")
+    chattr = bench.need_tool("chattr")
     place = bench.place()
-    image = os.path.join(place.root, "image")
-    with open(image, "wb") as file:
-        file.truncate(64 << 20)
-    subprocess.run([mkfs, "-q", "-O", "casefold", image], check=True)
-    with bench.mounted("-o", "loop", image) as root:
+    with mounts.image(place.root, 64 << 20, "mkfs.ext4", "-q", "-O", "casefold") as image, \
+            bench.mounted("-o", "loop", image) as root:
         place.out = os.path.join(root, "out")
         os.mkdir(place.out)
         subprocess.run([chattr, "+F", place.out], check=True)

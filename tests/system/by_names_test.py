@@ -9,21 +9,21 @@ mounted. What this machine has no programs for, or will not mount, is skipped.
 import argparse
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from harness import Skip, Tally, need, need_tool, read, write  # noqa: E402
+from harness import Tally, need, read, write  # noqa: E402
+import mounts  # noqa: E402
 
 IMAGE_SIZE = 64 << 20
-# By kind: how it is made, and how the image is mounted on the directory.
+# By kind: how it is made, and how it is mounted.
 KINDS = {
-    "ext4": ("mkfs.ext4 -q -O casefold -E encoding=utf8", "mount -o loop {image} {directory}"),
-    "vfat": ("mkfs.vfat", "mount -o loop,utf8 {image} {directory}"),
-    "ntfs": ("mkfs.ntfs -F -Q -q", "lowntfs-3g -o ignore_case {image} {directory}"),
+    "ext4": ("mkfs.ext4 -q -O casefold -E encoding=utf8", "mount -o loop"),
+    "vfat": ("mkfs.vfat", "mount -o loop,utf8"),
+    "ntfs": ("mkfs.ntfs -F -Q -q", "lowntfs-3g -o ignore_case"),
 }
 HEADER = b"id,value,note\n"
 # Values of which no file system takes two for the same when they are named.
@@ -53,30 +53,15 @@ def make_input(values):
 def mounted(kind, root):
     """A directory on a fresh file system that does not tell upper from lower case."""
     make, mount = KINDS[kind]
-    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    for program in (make.split()[0], mount.split()[0]):
-        need_tool(program)
-    image, directory = os.path.join(root, kind + ".image"), os.path.join(root, kind)
-    with open(image, "wb") as file:
-        file.truncate(IMAGE_SIZE)
-    os.mkdir(directory)
-    for command in (make.split() + [image], mount.format(image=image, directory=directory).split()):
-        done = subprocess.run(command, env=dict(os.environ, PATH=path), stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            os.unlink(image)
-            raise Skip("%s: %s" % (command[0], " ".join(done.stderr.split())[:200]))
-    try:
+    program, *options = mount.split()
+    with mounts.image(root, IMAGE_SIZE, *make.split()) as image, \
+            mounts.mounted(root, *options, image, program=program) as directory:
         folded = os.path.join(directory, "folded")
         os.mkdir(folded)
         if kind == "ext4":
             subprocess.run(["chattr", "+F", folded], check=True, stderr=subprocess.DEVNULL)
         need(takes_for_the_same(folded, "a", "A"), "%s tells a from A" % kind)
         yield folded
-    finally:
-        if subprocess.run(["umount", directory], stderr=subprocess.DEVNULL).returncode != 0:
-            subprocess.run(["umount", "-l", directory])
-        os.unlink(image)
 
 
 def takes_for_the_same(directory, one, other):

@@ -19,7 +19,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from harness import Skip, Tally, need, need_tool  # noqa: E402
+from harness import Tally, need  # noqa: E402
+import mounts  # noqa: E402
 
 BLOCK = 4096
 INPUT_SIZE = 64 << 20
@@ -33,22 +34,9 @@ MODES = ["repeat", "first", "drop", "none"]
 @contextlib.contextmanager
 def mounted(kind, root):
     """The directory of a fresh file system."""
-    mkfs = need_tool("mkfs." + kind)
-    image, directory = os.path.join(root, kind + ".image"), os.path.join(root, kind)
-    with open(image, "wb") as file:
-        file.truncate(IMAGE_SIZES[kind])
-    os.mkdir(directory)
-    for command in ([mkfs, "-q", image], ["mount", "-o", "loop", image, directory]):
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            os.unlink(image)
-            raise Skip("%s: %s" % (os.path.basename(command[0]), " ".join(done.stderr.split())[:200]))
-    try:
+    with mounts.image(root, IMAGE_SIZES[kind], "mkfs." + kind, "-q") as image, \
+            mounts.mounted(root, "-o", "loop", image) as directory:
         yield directory
-    finally:
-        if subprocess.run(["umount", directory], stderr=subprocess.DEVNULL).returncode != 0:
-            subprocess.run(["umount", "-l", directory])
-        os.unlink(image)
 
 
 def make_input():

@@ -11,14 +11,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+from verdicts import Skip, Tally, check  # noqa: E402
+
 DATA = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "data"))
-failures = []
-
-
-def check(holds, what):
-    if not holds:
-        failures.append(what)
-        print("not so:", what)
 
 
 def run(*words, stdin=b"", environment=None):
@@ -53,6 +49,7 @@ class Examples:
                 ("standard input", "-", self.text)]
 
     def test_ranges(self):
+        """Ranges are those of the command, whichever way the bytes come"""
         wanted = output(self.cleave, "offsets", "-n", "4", self.plain)
         check(len(wanted.splitlines()) == 4, "the command prints four rows")
         for name, path, stdin in self.ways():
@@ -60,12 +57,14 @@ class Examples:
             check(printed == wanted, "ranges of a %s: %r" % (name, printed))
 
     def test_count(self):
+        """Counts are those of the command"""
         wanted = int(output(self.cleave, "count", "--no-header", self.plain))
         for name, path, stdin in self.ways():
             printed = output(self.program("count"), path, stdin=stdin)
             check(printed == "%d\n" % wanted, "count of a %s: %r" % (name, printed))
 
     def test_split(self):
+        """Pieces are those of the command"""
         for number, (name, path, stdin) in enumerate(self.ways()):
             template = os.path.join(self.scratch, "%s%d.{i}.csv")
             unmapped = output(self.program("split_unmapped"), path, "3", template % ("unmapped", number), stdin=stdin)
@@ -79,10 +78,9 @@ class Examples:
                         check(a.read() == b.read(), "%s of a %s, %s" % (piece, name, other))
 
     def test_mapping(self):
-        """One of the programs maps the file, the other does not."""
+        """One of the programs that split maps the file, the other does not"""
         if run("sh", "-c", "strace -e trace=none true").returncode != 0:
-            print("skipped: strace cannot be used here, so what is mapped is not looked at")
-            return
+            raise Skip("strace cannot be used here")
         for name, wanted in [("split", True), ("split_unmapped", False)]:
             done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, "2",
                        os.path.join(self.scratch, name + "{i}.csv"),
@@ -91,6 +89,7 @@ class Examples:
             check((self.plain in done.stderr.decode()) == wanted, "%s maps the file: %s" % (name, wanted))
 
     def test_failures(self):
+        """What fails is named, with exit status 1, and leaves nothing"""
         wide = os.path.join(DATA, "utf16.csv")
         unclosed = os.path.join(DATA, "unclosed.csv")
         missing = os.path.join(self.scratch, "missing.csv")
@@ -111,13 +110,14 @@ def main():
     parser.add_argument("--cleave", required=True, type=os.path.realpath)
     parser.add_argument("--examples", required=True, type=os.path.realpath)
     arguments = parser.parse_args()
+    tally = Tally()
     with tempfile.TemporaryDirectory() as scratch:
         examples = Examples(arguments.cleave, arguments.examples, scratch)
         for test in (examples.test_ranges, examples.test_count, examples.test_split, examples.test_mapping,
                      examples.test_failures):
-            test()
-    print("4 examples, 4 ways to give them a file: %d failures" % len(failures))
-    sys.exit(1 if failures else 0)
+            tally.run(test.__doc__, test)
+    return tally.close()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

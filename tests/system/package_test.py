@@ -8,14 +8,13 @@ import argparse
 import glob
 import os
 import re
-import shutil
 import stat
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
-from verdicts import INCONCLUSIVE  # noqa: E402
+from verdicts import Failure, Tally, check, need_tool  # noqa: E402
 
 TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "dpkg-parsechangelog", "dpkg-architecture",
          "file", "pkg-config", "mandoc"]
@@ -38,13 +37,8 @@ def run(*words, may_talk=False, **options):
     """The standard output of a command that succeeds and has nothing to say beside."""
     done = subprocess.run(words, capture_output=True, text=True, **options)
     if done.returncode != 0 or (done.stderr and not may_talk):
-        sys.exit("%s: exit %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+        raise Failure("%s: exit %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
     return done.stdout
-
-
-def check(holds, what):
-    if not holds:
-        sys.exit("not so: " + what)
 
 
 def make_packages(build, packed):
@@ -165,32 +159,43 @@ def check_embedding(folder, cxx):
     check(not others, "the embedded project has the library alone, not " + ", ".join(others[:3]))
 
 
+def packages_are_whole(build, cxx):
+    """The packages hold what they should, the same again; the command works, and programs are built with the library"""
+    for tool in TOOLS:
+        need_tool(tool)
+    with tempfile.TemporaryDirectory() as folder:
+        root = os.path.join(folder, "root")
+        os.mkdir(root)
+        command, library = packages = make_packages(build, os.path.join(folder, "packed"))
+        check_same_again(build, folder, packages)
+        check_control(command, library)
+        check_files(root, unpack(command, root), unpack(library, root), build)
+        offsets = check_command(root)
+        # All kernels are in the archive.
+        kernels = run(os.path.join(root, "usr/bin/cleave"), "--version").split("available:")[1].split()
+        for build_one in (build_by_cmake, build_by_pkg_config):
+            program = build_one(root, folder, cxx)
+            for kernel in kernels:
+                printed = run(program, INPUT, "4", env={**os.environ, "CLEAVE_KERNEL": kernel})
+                check(printed == offsets, "%s, kernel %s: the offsets are those of the command" % (program, kernel))
+
+
+def embedding_gets_the_library(cxx):
+    """A project that adds this one as a folder gets the library alone"""
+    with tempfile.TemporaryDirectory() as folder:
+        check_embedding(folder, cxx)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=os.path.realpath)
     parser.add_argument("--cxx", required=True)
     arguments = parser.parse_args()
-    missing = [tool for tool in TOOLS if not shutil.which(tool)]
-    if missing:
-        print("open packages: there is no " + ", ".join(missing))
-        sys.exit(INCONCLUSIVE)
-    with tempfile.TemporaryDirectory() as folder:
-        root = os.path.join(folder, "root")
-        os.mkdir(root)
-        command, library = packages = make_packages(arguments.build, os.path.join(folder, "packed"))
-        check_same_again(arguments.build, folder, packages)
-        check_control(command, library)
-        check_files(root, unpack(command, root), unpack(library, root), arguments.build)
-        offsets = check_command(root)
-        # All kernels are in the archive.
-        kernels = run(os.path.join(root, "usr/bin/cleave"), "--version").split("available:")[1].split()
-        for build in (build_by_cmake, build_by_pkg_config):
-            program = build(root, folder, arguments.cxx)
-            for kernel in kernels:
-                printed = run(program, INPUT, "4", env={**os.environ, "CLEAVE_KERNEL": kernel})
-                check(printed == offsets, "%s, kernel %s: the offsets are those of the command" % (program, kernel))
-        check_embedding(folder, arguments.cxx)
-    print("two packages, two programs, %d kernels" % len(kernels))
+    tally = Tally()
+    tally.run(packages_are_whole.__doc__, lambda: packages_are_whole(arguments.build, arguments.cxx))
+    tally.run(embedding_gets_the_library.__doc__, lambda: embedding_gets_the_library(arguments.cxx))
+    return tally.close()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -41,6 +41,11 @@ def need(condition, text):
         raise Failure(text)
 
 
+def check(holds, what):
+    """The same, where the text says what should hold."""
+    need(holds, "not so: " + what)
+
+
 def need_sight(condition, text):
     """Raises Inconclusive unless the check has seen enough to judge."""
     if not condition:

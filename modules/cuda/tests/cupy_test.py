@@ -7,7 +7,11 @@ Needs a GPU. Prints "skipped: ..." and exits with 0 where cuPy cannot be importe
 """
 import ctypes
 import gc
+import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tests", "tools"))
+from verdicts import Failure, Tally, check  # noqa: E402
 
 try:
     import cupy
@@ -18,7 +22,6 @@ except ImportError as missing:
 
 CUDA = 2                  # ARROW_DEVICE_CUDA
 ROWS = 100_000
-failures = []
 
 
 class Schema(ctypes.Structure):
@@ -43,12 +46,6 @@ Array._fields_ = [("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("
 class DeviceArray(ctypes.Structure):
     _fields_ = [("array", Array), ("device_id", ctypes.c_int64), ("device_type", ctypes.c_int32),
                 ("sync_event", ctypes.POINTER(ctypes.c_void_p)), ("reserved", ctypes.c_int64 * 3)]
-
-
-def check(holds, what):
-    print("%s %s" % ("ok" if holds else "FAIL", what))
-    if not holds:
-        failures.append(what)
 
 
 def layout(values):
@@ -181,6 +178,7 @@ def people():
 
 
 def cupy_reads(gpu, stream):
+    """cuPy reads a column of ours in place"""
     names, _ = people()
     schema, array = gpu.export(gpu.from_host(names))
     received = Received(schema, array)
@@ -197,6 +195,7 @@ def cupy_reads(gpu, stream):
 
 
 def we_read(gpu, stream):
+    """We read columns of cuPy, and release them once"""
     names, visibilities = people()
     wanted = [redacted(*both) for both in zip(names, visibilities)]
     for skipped in (0, 13):
@@ -216,30 +215,34 @@ def we_read(gpu, stream):
 
 
 def we_refuse(gpu, stream):
+    """A column of another device is refused"""
     one = Given([b"a"], stream)
     one.array.device_id = 7
     try:
         gpu.make("column_import", ctypes.byref(one.schema), ctypes.byref(one.array))
-        check(False, "another device is refused")
     except RuntimeError as error:
         check("on device 7, not 0" in str(error) and not one.is_moved() and one.released == 0,
               "another device is refused: %s" % error)
+    else:
+        raise Failure("another device is taken")
+
+
+def what_was_exported_lives_longer(gpu, stream):
+    """What was exported lives longer than what made it"""
+    schema, array = gpu.export(gpu.from_host([b"x", None]))
+    gpu.close()
+    received = Received(schema, array)
+    check(received.values(stream) == [b"x", None], "its values are there")
+    received.release()
 
 
 def main():
-    for manager in (b"cuda", b"cuda-async", b"cuda-pool"):
-        print("manager %s" % manager.decode())
-        gpu, stream = Gpu(sys.argv[1], manager), cupy.cuda.Stream(non_blocking=True)
-        cupy_reads(gpu, stream)
-        we_read(gpu, stream)
-        we_refuse(gpu, stream)
-        schema, array = gpu.export(gpu.from_host([b"x", None]))
-        gpu.close()
-        received = Received(schema, array)
-        check(received.values(stream) == [b"x", None], "what was exported lives longer than what made it")
-        received.release()
-    print("cupy_test: %d failures" % len(failures))
-    return 1 if failures else 0
+    tally = Tally()
+    for manager in ("cuda", "cuda-async", "cuda-pool"):
+        gpu, stream = Gpu(sys.argv[1], manager.encode()), cupy.cuda.Stream(non_blocking=True)
+        for test in (cupy_reads, we_read, we_refuse, what_was_exported_lives_longer):
+            tally.run("%s: %s" % (manager, test.__doc__), lambda: test(gpu, stream))
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -10,16 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
+from verdicts import Tally, check, need  # noqa: E402
+
 CLEAVE, DOCUMENTED = sys.argv[1:3]
 PLUGINS = sys.argv[2:]
 RULES = ["--redact", "b: mask", "--select", "b,c"]
-failures = []
-
-
-def check(holds, what):
-    if not holds:
-        failures.append(what)
-        print("not so:", what)
 
 
 def cat(path, *words, **environment):
@@ -27,8 +23,8 @@ def cat(path, *words, **environment):
                           stderr=subprocess.PIPE, env={**os.environ, **environment}, text=True, timeout=120)
 
 
-def check_trust(folder, path, wanted):
-    """A plugin that others could have written is not loaded, nor is one of another user. Those of root are."""
+def trust(folder, path, wanted):
+    """A plugin that others could have written is not loaded, nor is one of another user; those of root are"""
     with tempfile.TemporaryDirectory(dir=os.path.dirname(DOCUMENTED)) as trusted:
         plugin = shutil.copy(DOCUMENTED, trusted)
         name = plugin + ":1000000000"
@@ -59,30 +55,40 @@ def check_trust(folder, path, wanted):
               "nobody, a library of root: %d %s" % (done.returncode, done.stderr))
 
 
+def same_output(path, wanted):
+    """A manager changes nothing, whether an option or the variable names it"""
+    for plugin in PLUGINS:
+        done = cat(path, "--memory-manager", plugin)
+        check((done.returncode, done.stdout, done.stderr) == (0, wanted.stdout, ""),
+              "%s changes nothing: %d %s" % (plugin, done.returncode, done.stderr))
+    done = cat(path, CLEAVE_MEMORY_MANAGER=DOCUMENTED + ":1000000000")
+    check((done.returncode, done.stdout) == (0, wanted.stdout), "the variable names it: " + done.stderr)
+
+
+def errors(path):
+    """Too little memory, and settings that are wrong, are errors that name the manager"""
+    done = cat(path, "--memory-manager", DOCUMENTED + ":1000")
+    check(done.returncode == 1 and not done.stdout and
+          done.stderr.startswith("cleave: out of memory: memory manager limited has no "),
+          "1000 bytes are too few: %d %s" % (done.returncode, done.stderr))
+    done = cat(path, "--memory-manager", DOCUMENTED + ":many")
+    check(done.returncode == 1 and not done.stdout and
+          done.stderr.endswith(DOCUMENTED + ": cannot start: 'many' is not a number of bytes\n"),
+          "its settings are wrong: " + done.stderr)
+
+
 def main():
+    tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "in.csv")
         with open(path, "w") as file:
             file.write("a,b,c\n" + "".join('%d,"x ""%d""",z%d\n' % (i, i * i, i) for i in range(20000)))
         wanted = cat(path)
-        check(wanted.returncode == 0 and wanted.stdout.startswith("b,c\n\"***"), "the command works: " + wanted.stderr)
-        for plugin in PLUGINS:
-            done = cat(path, "--memory-manager", plugin)
-            check((done.returncode, done.stdout, done.stderr) == (0, wanted.stdout, ""),
-                  "%s changes nothing: %d %s" % (plugin, done.returncode, done.stderr))
-        done = cat(path, CLEAVE_MEMORY_MANAGER=DOCUMENTED + ":1000000000")
-        check((done.returncode, done.stdout) == (0, wanted.stdout), "the variable names it: " + done.stderr)
-        done = cat(path, "--memory-manager", DOCUMENTED + ":1000")
-        check(done.returncode == 1 and not done.stdout and
-              done.stderr.startswith("cleave: out of memory: memory manager limited has no "),
-              "1000 bytes are too few: %d %s" % (done.returncode, done.stderr))
-        done = cat(path, "--memory-manager", DOCUMENTED + ":many")
-        check(done.returncode == 1 and not done.stdout and
-              done.stderr.endswith(DOCUMENTED + ": cannot start: 'many' is not a number of bytes\n"),
-              "its settings are wrong: " + done.stderr)
-        check_trust(folder, path, wanted)
-    print("%d plugins: %d failures" % (len(PLUGINS), len(failures)))
-    return 1 if failures else 0
+        need(wanted.returncode == 0 and wanted.stdout.startswith("b,c\n\"***"), "without a manager: " + wanted.stderr)
+        tally.run(same_output.__doc__, lambda: same_output(path, wanted))
+        tally.run(errors.__doc__, lambda: errors(path))
+        tally.run(trust.__doc__, lambda: trust(folder, path, wanted))
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -3,8 +3,12 @@
 
   faulty_test.py MEMORY_CONFORMANCE FAULTY_PLUGIN [--sanitized]
 """
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
+from verdicts import Tally, need  # noqa: E402
 
 PROGRAM, PLUGIN = sys.argv[1:3]
 SANITIZED = "--sanitized" in sys.argv
@@ -55,18 +59,20 @@ if not SANITIZED:
     ]
 
 
+def find(fault, check, why):
+    name, *words = fault.split()
+    done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, name), *words, "--only=" + check], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, timeout=300)
+    start = "FAIL " + check
+    need(done.returncode == 1 and any(l.startswith(start) and why in l for l in done.stdout.splitlines()),
+         "it is not found: exit %d\n%s" % (done.returncode, done.stdout))
+
+
 def main():
-    failures = 0
+    tally = Tally()
     for fault, check, why in FOUND:
-        name, *words = fault.split()
-        done = subprocess.run([PROGRAM, "%s:%s" % (PLUGIN, name), *words, "--only=" + check],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=300)
-        start = "FAIL " + check
-        if done.returncode != 1 or not any(l.startswith(start) and why in l for l in done.stdout.splitlines()):
-            failures += 1
-            print("%s was not found by %s: exit %d\n%s" % (fault, check, done.returncode, done.stdout))
-    print("%d faults, %d not found" % (len(FOUND), failures))
-    return 1 if failures or not FOUND else 0
+        tally.run("%s is found by %s" % (fault, check), lambda: find(fault, check, why))
+    return tally.close()
 
 
 if __name__ == "__main__":

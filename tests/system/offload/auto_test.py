@@ -15,16 +15,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
+from verdicts import Tally, check  # noqa: E402
+
 BLOCK = 256                 # bytes of a run for the CPU; a page for the device has 128 of them
 TRIAL = 768 * BLOCK         # what the CPU takes before it is decided
 KEY = "0123456789abcdef0123456789abcdef0123456789"
-failures = []
-
-
-def check(holds, what):
-    if not holds:
-        failures.append(what)
-        print("not so:", what)
 
 
 def make_text(size, last=""):
@@ -89,7 +85,9 @@ NOT_OPENED = "cleave: stage: the CPU goes on, because the device cannot be opene
 BY_CPU = "cleave: stage: the CPU\n"
 
 
-def check_without_profile(site, path):
+def without_profile(site):
+    """A machine that was not measured: the CPU, and it is said"""
+    path = site.write("in.csv", make_text(100000))
     wanted = site.cat(path)
     check(wanted[0] == 0 and wanted[2] == "", "the CPU: %s" % (wanted,))
     check(site.cat(*AUTO, path) == (0, wanted[1], NOT_MEASURED), "not measured: it is said")
@@ -99,8 +97,8 @@ def check_without_profile(site, path):
     check(not os.path.exists(site.cache), "nothing is measured by the way")
 
 
-# An input that is done before anything is decided: the profile is not even read.
-def check_small_input(site):
+def small_input(site):
+    """An input that is done before anything is decided: the profile is not even read"""
     for size in [0, 1000, 60000]:
         path = site.write("small.csv", make_text(size))
         wanted = site.cat(path)
@@ -111,7 +109,8 @@ def check_small_input(site):
     check(pipe[2] == NOT_MEASURED, "a pipe may be long: %s" % pipe[2])
 
 
-def check_calibration(site):
+def calibration(site):
+    """A machine is measured"""
     code, out, errors = site.run("machine", "--calibrate")
     lines = {line[:18].strip(): line[19:] for line in out.splitlines()}
     check(code == 0 and errors == "", "it is measured: %s" % errors)
@@ -121,7 +120,8 @@ def check_calibration(site):
     check(profile["open"] > 0 and profile["stage"] > 0, "both are kept: %s" % profile)
 
 
-def check_output(site):
+def output(site):
+    """The output is that of the CPU, and a device that is slower is given up"""
     site.change_profile(**CHEAP)
     for size, is_slower in [(TRIAL + 3 * 128 * BLOCK, False), (TRIAL + 30 * 128 * BLOCK, True)]:
         text = make_text(size, "1,last,one")
@@ -152,7 +152,8 @@ def pieces_of(site, *words):
     return code, files, errors
 
 
-def check_pieces(site):
+def pieces(site):
+    """Pieces, manifest and report are those of the CPU"""
     path = site.write("in.csv", make_text(3 * TRIAL))
     for policy in [["-n", "2"], ["-l", "9000"], ["-C", "200K"]]:
         wanted = pieces_of(site, *policy, path)
@@ -164,7 +165,8 @@ def check_pieces(site):
                   "pieces %s %s: %s %s" % (policy, words, differing, made[2]))
 
 
-def check_faults(site):
+def faults(site):
+    """Faults of the input are those that the CPU finds"""
     for fault in ["1,2\n", '1,"2"3,4\n', '1,"2,3\n']:
         for before in [100, TRIAL + 70000]:
             text = make_text(before) + fault + make_text(20000)[13:]
@@ -178,7 +180,8 @@ def check_faults(site):
                     check(out.startswith(made[1]), "%r by %s: what is before it" % (fault, device))
 
 
-def check_what_is_said(site):
+def what_is_said(site):
+    """What is said, and when nothing is: slow devices, another driver, no module, a profile that cannot be used"""
     text = make_text(TRIAL + 100000)
     path = site.write("in.csv", text)
     wanted = site.cat(path)
@@ -226,8 +229,8 @@ def check_what_is_said(site):
     os.chmod(site.profile_path(), 0o600)
 
 
-# A module that cannot be used is an error that names it.
-def check_modules(site, simulated, foreign):
+def modules(site, simulated, foreign):
+    """A module that cannot be used is an error that names it"""
     path = site.write("in.csv", make_text(100000))
     wanted = site.cat(path)
     for config, message in [(":no driver", "no driver"), (":no card", "no such card"),
@@ -243,9 +246,9 @@ def check_modules(site, simulated, foreign):
     check(code == 1 and "out of memory" in errors, "a device without memory: %d %s" % (code, errors))
 
 
-# A memory manager whose memory of the device is too small or misaligned is an error that names it, also where the CPU
-# could go on.
-def check_faulty_memory(site, faulty):
+def faulty_memory(site, faulty):
+    """Memory of the device that is too small or misaligned is an error that names its manager, also where the CPU could
+    go on"""
     site.change_profile(**CHEAP)
     path = site.write("in.csv", make_text(TRIAL + 3 * 128 * BLOCK))
     wanted = site.cat(path)
@@ -267,18 +270,15 @@ def main():
     for name in ["--cleave", "--module", "--simulated", "--foreign", "--faulty"]:
         parser.add_argument(name, required=True, type=os.path.abspath)
     arguments = parser.parse_args()
+    tally = Tally()
     with tempfile.TemporaryDirectory(dir=os.path.dirname(arguments.module)) as folder:
         site = Site(os.path.realpath(folder), arguments.cleave, arguments.module)
-        check_without_profile(site, site.write("in.csv", make_text(100000)))
-        check_small_input(site)
-        check_calibration(site)
-        check_output(site)
-        check_pieces(site)
-        check_faults(site)
-        check_what_is_said(site)
-        check_modules(site, arguments.simulated, arguments.foreign)
-        check_faulty_memory(site, arguments.faulty)
-    sys.exit(1 if failures else 0)
+        for test in (without_profile, small_input, calibration, output, pieces, faults, what_is_said):
+            tally.run(test.__doc__, lambda: test(site))
+        tally.run(modules.__doc__, lambda: modules(site, arguments.simulated, arguments.foreign))
+        tally.run(" ".join(faulty_memory.__doc__.split()), lambda: faulty_memory(site, arguments.faulty))
+    return tally.close()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,14 +9,10 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
+from verdicts import Tally, check  # noqa: E402
+
 COUNT = 5000
-failures = []
-
-
-def check(holds, what):
-    if not holds:
-        failures.append(what)
-        print("not so:", what)
 
 
 def lines_of(program, *words):
@@ -25,7 +21,8 @@ def lines_of(program, *words):
     return done.stdout.splitlines() or [""]
 
 
-def check_arrays(program, module):
+def arrays(program, module):
+    """Arrays: one pass over memory of a device, or pages of it"""
     wanted = sum(math.sqrt(math.asin(i / COUNT) * 0.25) for i in range(COUNT))
     size = COUNT * 8
     steps = ["allocate", "arcsin", "multiply", "square_root"]
@@ -36,7 +33,8 @@ def check_arrays(program, module):
         check(sorted(ran) == [step + place for step in steps], "arrays %s: %s" % (words, ran))
 
 
-def check_table(program, module):
+def table(program, module):
+    """A table: what the device cannot do, the processor does"""
     amounts = sorted(((i * 7 % COUNT, -i) for i in range(COUNT)), reverse=True)
     wanted = ["customer %d %g" % (-i, amount * 1.25 * 0.5) for amount, i in amounts[:3]]
     on_host = lines_of(program, "cpu", str(COUNT))
@@ -45,7 +43,8 @@ def check_table(program, module):
     check(on_device == wanted + ["scaled device", "sorted host", "scaled device"], "table on a device: %s" % on_device)
 
 
-def check_errors(program):
+def errors(program, _):
+    """A module that is missing is named"""
     done = subprocess.run([program, "/no/such/module.so", "1"], capture_output=True, text=True, timeout=120)
     check(done.returncode == 1 and "no module" in done.stderr, "a missing module is named: " + done.stderr)
 
@@ -55,11 +54,12 @@ def main():
     parser.add_argument("--examples", required=True)
     parser.add_argument("--module", required=True)
     arguments = parser.parse_args()
-    arrays = os.path.join(arguments.examples, "example_offload_arrays")
-    check_arrays(arrays, arguments.module)
-    check_table(os.path.join(arguments.examples, "example_offload_table"), arguments.module)
-    check_errors(arrays)
-    sys.exit(1 if failures else 0)
+    tally = Tally()
+    for test, name in ((arrays, "arrays"), (table, "table"), (errors, "arrays")):
+        program = os.path.join(arguments.examples, "example_offload_" + name)
+        tally.run(test.__doc__, lambda: test(program, arguments.module))
+    return tally.close()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

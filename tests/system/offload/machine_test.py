@@ -10,14 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
+from verdicts import Tally, check  # noqa: E402
+
 COLD_S = 0.9   # the first opening takes longer
-failures = []
-
-
-def check(holds, what):
-    if not holds:
-        failures.append(what)
-        print("not so:", what)
 
 
 class Machine:
@@ -33,7 +29,8 @@ class Machine:
         return done.returncode, dict(lines), done.stderr
 
 
-def check_profile(machine, module, cache):
+def profile(machine, module, cache):
+    """A device is described, measured, and measured again; what others have put into its profile stays"""
     path = os.path.join(cache, "cleave", "machine-simulated-0.json")
     code, shown, errors = machine.run("--device", module)
     check(code == 0 and not errors, "a device is described: %s" % errors)
@@ -53,12 +50,12 @@ def check_profile(machine, module, cache):
 
     # Rates of functions stay when the machine is measured again.
     with open(path) as file:
-        profile = json.load(file)
-    check(profile["device"] == "simulated-0", "the profile names the device: %s" % profile)
-    profile["functions"] = {"hmac\n": {"host": {"fixed": 0, "per_byte": 1e-9}, "device": {"fixed": 1, "per_byte": 1e-11}}}
-    profile["in"]["fixed"] = 77
+        kept = json.load(file)
+    check(kept["device"] == "simulated-0", "the profile names the device: %s" % kept)
+    kept["functions"] = {"hmac\n": {"host": {"fixed": 0, "per_byte": 1e-9}, "device": {"fixed": 1, "per_byte": 1e-11}}}
+    kept["in"]["fixed"] = 77
     with open(path, "w") as file:
-        json.dump(profile, file)
+        json.dump(kept, file)
     code, shown, _ = machine.run("--device", module)
     wanted = "host 1 GB/s, 0.00 us to begin with; device 100 GB/s, 1.00 s to begin with"
     check(code == 0 and shown.get("function hmac\\x0a") == wanted, "a function: %s" % shown)
@@ -74,7 +71,8 @@ def check_profile(machine, module, cache):
 
 
 # The first opening after the machine was started is much slower than all others. It is not what is measured.
-def check_cold_driver(machine, module, folder):
+def cold_driver(machine, module, folder):
+    """The time to open a device is that of a driver that is warm"""
     marker = os.path.join(folder, "warm")
     for _ in range(5):   # on a busy machine a warm opening may be slow, too
         code, shown, errors = machine.run("--calibrate", "--device", "%s:100000000,%s" % (module, marker))
@@ -89,7 +87,8 @@ def check_cold_driver(machine, module, folder):
     check(code == 0 and os.path.exists(marker), "without --calibrate the device is opened once")
 
 
-def check_errors(machine, module):
+def errors(machine, module):
+    """A device that cannot be used, and a profile that has no place, are errors that name them"""
     for config, message in [("no driver", "device: no driver"), ("no card", "device: no such card"),
                             ("no luck", "device: the module cannot be used: ")]:
         for words in [[], ["--calibrate"]]:
@@ -110,13 +109,15 @@ def main():
     parser.add_argument("--module", required=True)
     arguments = parser.parse_args()
     module = os.path.abspath(arguments.module)
+    tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
         cache = os.path.join(folder, "cache")
         machine = Machine(arguments.cleave, cache)
-        check_profile(machine, module, cache)
-        check_cold_driver(machine, module, folder)
-        check_errors(machine, module)
-    sys.exit(1 if failures else 0)
+        tally.run(profile.__doc__, lambda: profile(machine, module, cache))
+        tally.run(cold_driver.__doc__, lambda: cold_driver(machine, module, folder))
+        tally.run(errors.__doc__, lambda: errors(machine, module))
+    return tally.close()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())
