@@ -105,4 +105,39 @@ private:
 
 FieldReading read_fields(std::string_view text, const Dialect& dialect) { return Reader(text, dialect).read(); }
 
+std::string_view field_of(std::string_view text, const ReferenceRecord& record, std::size_t number) {
+    const std::uint32_t begin = number == 0 ? record.begin : record.ends[number - 1] + 1;
+    const bool is_last = number + 1 == record.ends.size();
+    return text.substr(begin, (is_last ? record.content_end : record.ends[number]) - begin);
+}
+
+std::string value_of(std::string_view field, const Dialect& dialect) {
+    std::string value;
+    bool is_quoted = false;
+    bool is_after_quote = false;
+    for (std::size_t i = 0; i < field.size(); ++i) {
+        const auto byte = static_cast<std::uint8_t>(field[i]);
+        const bool is_anywhere = dialect.quoting == Quoting::kAnywhere;
+        const bool is_outside_escape =
+            dialect.escape_scope == EscapeScope::kEverywhere && (!is_after_quote || is_anywhere);
+        if (dialect.escape == byte && i + 1 < field.size() && (is_quoted || is_outside_escape)) {
+            value += field[++i];
+            is_after_quote = false;
+        } else if (dialect.quote == byte && is_quoted) {
+            is_quoted = false;
+            is_after_quote = true;
+        } else if (dialect.quote == byte && is_after_quote) {
+            value += field[i];
+            is_quoted = true;
+            is_after_quote = false;
+        } else if (dialect.quote == byte && (i == 0 || is_anywhere)) {
+            is_quoted = true;
+        } else {
+            value += field[i];
+            is_after_quote = false;
+        }
+    }
+    return value;
+}
+
 }  // namespace cleave::test

@@ -30,4 +30,10 @@ struct FieldReading {
 // The dialect has no fault.
 FieldReading read_fields(std::string_view text, const Dialect& dialect);
 
+// Field `number` of a record of the text, quotes included. The record has it.
+std::string_view field_of(std::string_view text, const ReferenceRecord& record, std::size_t number);
+
+// What a reader gets of a field: without the quotes and escapes that act, wherever they stand.
+std::string value_of(std::string_view field, const Dialect& dialect);
+
 }  // namespace cleave::test

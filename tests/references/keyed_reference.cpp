@@ -5,39 +5,6 @@
 #include "field_reference.h"
 
 namespace cleave::test {
-namespace {
-
-// What a reader gets of a field: each quote and escape by the letter of doc/design.md, "What a record is".
-std::string value_of(std::string_view field, const Dialect& dialect) {
-    std::string value;
-    bool is_quoted = false;
-    bool is_after_quote = false;
-    for (std::size_t i = 0; i < field.size(); ++i) {
-        const auto byte = static_cast<std::uint8_t>(field[i]);
-        const bool is_anywhere = dialect.quoting == Quoting::kAnywhere;
-        const bool is_outside_escape =
-            dialect.escape_scope == EscapeScope::kEverywhere && (!is_after_quote || is_anywhere);
-        if (dialect.escape == byte && i + 1 < field.size() && (is_quoted || is_outside_escape)) {
-            value += field[++i];
-            is_after_quote = false;
-        } else if (dialect.quote == byte && is_quoted) {
-            is_quoted = false;
-            is_after_quote = true;
-        } else if (dialect.quote == byte && is_after_quote) {
-            value += field[i];
-            is_quoted = true;
-            is_after_quote = false;
-        } else if (dialect.quote == byte && (i == 0 || is_anywhere)) {
-            is_quoted = true;
-        } else {
-            value += field[i];
-            is_after_quote = false;
-        }
-    }
-    return value;
-}
-
-}  // namespace
 
 Keyed read_keys(const std::string& text, const Dialect& dialect, std::size_t column, HeaderMode header) {
     const std::size_t bom = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
@@ -47,11 +14,7 @@ Keyed read_keys(const std::string& text, const Dialect& dialect, std::size_t col
         keyed.begins.push_back(record.begin == 0 ? 0 : record.begin + bom);
         const bool has_field = column < record.ends.size();
         std::string_view field;
-        if (has_field) {
-            const std::uint32_t begin = column == 0 ? record.begin : record.ends[column - 1] + 1;
-            const bool is_last = column + 1 == record.ends.size();
-            field = rest.substr(begin, (is_last ? record.content_end : record.ends[column]) - begin);
-        }
+        if (has_field) field = field_of(rest, record, column);
         keyed.values.push_back(value_of(field, dialect));
         keyed.lacks.push_back(!has_field && record.content_end > record.begin);
     }

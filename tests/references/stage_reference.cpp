@@ -22,18 +22,6 @@ bool is_quoted(std::string_view field, const Dialect& dialect) {
     return !field.empty() && has_role(field[0], dialect.quote);
 }
 
-std::string value_of(std::string_view field, const Dialect& dialect) {
-    const bool quoted = is_quoted(field, dialect);
-    if (quoted) field = field.substr(1, field.size() - 2);
-    std::string value;
-    for (std::size_t i = 0; i < field.size(); ++i) {
-        const bool is_escape = (quoted || escapes_everywhere(dialect)) && has_role(field[i], dialect.escape);
-        if (is_escape || (quoted && has_role(field[i], dialect.quote))) ++i;
-        value += field[i];
-    }
-    return value;
-}
-
 // The first character of a text that is not empty.
 std::string first_character(std::string_view text) {
     // mask_by_code_points() tells how many characters a part has.
@@ -216,9 +204,7 @@ private:
         return column == 0 ? record.begin : record.ends[column - 1] + 1;
     }
     std::string_view field(const ReferenceRecord& record, std::size_t column) const {
-        const std::uint32_t begin = begin_of(record, column);
-        const std::uint32_t end = column + 1 == record.ends.size() ? record.content_end : record.ends[column];
-        return text_.substr(begin, end - begin);
+        return field_of(text_, record, column);
     }
     std::string value(const ReferenceRecord& record, std::size_t column) const {
         return value_of(field(record, column), stage_.dialect);

@@ -22,21 +22,6 @@ namespace {
 // Null is nothing.
 using Values = std::vector<std::optional<std::string>>;
 
-std::string decoded(std::string_view field, const Dialect& dialect) {
-    const auto is = [&](std::size_t i, std::optional<std::uint8_t> role) {
-        return role && static_cast<std::uint8_t>(field[i]) == *role;
-    };
-    const bool is_quoted = !field.empty() && is(0, dialect.quote);
-    const bool escapes_act = is_quoted || dialect.escape_scope == EscapeScope::kEverywhere;
-    if (is_quoted) field = field.substr(1, field.size() - 2);
-    std::string value;
-    for (std::size_t i = 0; i < field.size(); ++i) {
-        if ((escapes_act && is(i, dialect.escape)) || (is_quoted && is(i, dialect.quote))) ++i;
-        value += field[i];
-    }
-    return value;
-}
-
 // Column `number` of the records. Null where a record has no such field.
 Values reference_column(std::string_view text, const std::vector<ReferenceRecord>& records, const Dialect& dialect,
                         std::size_t number, std::size_t fields, bool empty_is_null) {
@@ -47,10 +32,8 @@ Values reference_column(std::string_view text, const std::vector<ReferenceRecord
             values.emplace_back();
             continue;
         }
-        const std::uint32_t begin = number == 0 ? record.begin : record.ends[number - 1] + 1;
-        const std::uint32_t end = number + 1 == record.ends.size() ? record.content_end : record.ends[number];
-        const std::string value = decoded(text.substr(begin, end - begin), dialect);
-        values.push_back(begin == end && empty_is_null ? std::nullopt : std::optional(value));
+        const std::string_view field = field_of(text, record, number);
+        values.push_back(field.empty() && empty_is_null ? std::nullopt : std::optional(value_of(field, dialect)));
     }
     return values;
 }

@@ -28,26 +28,13 @@ namespace {
 using Row = std::vector<std::optional<std::string>>;
 using Rows = std::vector<Row>;
 
-// A value without its quotes. The dialect has no escape.
-std::string decoded(std::string field) {
-    if (field.empty() || field[0] != '"') return field;
-    std::string value;
-    for (std::size_t i = 1; i + 1 < field.size(); ++i) {
-        if (field[i] == '"') ++i;
-        value += field[i];
-    }
-    return value;
-}
-
 Rows reference_rows(const std::string& text, const std::vector<std::size_t>& columns) {
     Rows rows;
     const FieldReading reading = read_fields(text, Dialect());
     for (const ReferenceRecord& record : reading.records) {
         Row& row = rows.emplace_back();
         for (const std::size_t number : columns) {
-            const std::uint32_t begin = number == 0 ? record.begin : record.ends[number - 1] + 1;
-            const std::uint32_t end = number + 1 == record.ends.size() ? record.content_end : record.ends[number];
-            row.emplace_back(decoded(text.substr(begin, end - begin)));
+            row.emplace_back(value_of(field_of(text, record, number), Dialect()));
         }
     }
     rows.erase(rows.begin());

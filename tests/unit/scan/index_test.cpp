@@ -60,7 +60,8 @@ TEST_P(IndexTest, SkipsWithinLongBlocks) {
     constexpr std::size_t kSize = 600'000;
     for (std::uint64_t seed = 0; seed < 2; ++seed) {
         for (const Dialect& dialect : every_dialect_and_rule()) {
-            if (kSanitized && (dialect.escape || dialect.terminator == Terminator::kCr)) continue;
+            const bool is_rare = dialect.escape || dialect.terminator == Terminator::kCr;
+            if (kSanitized && (is_rare || (dialect.quoting == Quoting::kAnywhere) == (seed == 0))) continue;
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
             Random random(seed);
             std::string text = random_csv(random, dialect, kSize, seed == 1 ? 1 : 0);
