@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/random_seed.h"
 #include "cleave/output.h"
 
 namespace cleave {
@@ -148,7 +149,7 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
 }
 
 RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name)
-    : directory_(&directory), name_(std::move(name)) {}
+    : directory_(&directory), name_(std::move(name)), next_number_(random_seed()) {}
 
 // False if the run that had the marker has just ended. A marker that is made here is removed by the destructor. Nobody
 // else may write notes into it.

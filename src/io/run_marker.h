@@ -42,7 +42,7 @@ public:
     // Of the marker, open as long as the run lives.
     int descriptor() const noexcept { return fd_.get(); }
 
-    // A name that no other file of a live run has.
+    // A name that no other file has: neither one of a live run, nor one that an earlier run has left for good.
     std::string next_hidden_name();
 
     // To be called before a file gets the hidden name, and again, with the file's inode, before it exchanges names with
@@ -72,7 +72,7 @@ private:
     bool was_left_ = false;
     bool stays_ = true;  // until the marker is known to be this run's
     bool has_success_ = false;
-    unsigned next_number_ = 0;
+    std::uint64_t next_number_;
 };
 
 // Clears, as far as it may, what killed runs left under hidden names, and their markers. Ignores runs of other users,
