@@ -37,7 +37,7 @@ struct OutputOptions {
     bool replace = false;
     bool resume = false;  // an existing file that equals its piece byte for byte stays. If the run fails, complete
                           // pieces stay, unless the input has changed
-    bool sync = false;    // put everything on stable storage before the run succeeds
+    bool sync = false;    // put each piece on stable storage before it gets its name, and all before the run succeeds
     // The path of a JSON file that describes the input and the pieces, and that appears after all pieces; no such file
     // if empty. If the path leads, also through links, to an open descriptor of this process (/dev/stdout, /dev/fd/N),
     // a pipe or a character device, the manifest is written there after all pieces have their names. A FIFO is opened

@@ -113,11 +113,15 @@ void clear(const Directory& directory, const Notes& notes) {
     }
 }
 
-// Does the clean-up that a killed run of this directory left to do.
-void clear(const Directory& directory, const std::string& marker, int descriptor, const struct stat& status) {
+// Does the clean-up that a killed run of this directory left to do. With `sync`, waits until it is on stable storage:
+// the notes are the only way to a replaced file, and must not be lost before it has its name again. False if the system
+// cannot do that.
+bool clear(const Directory& directory, const std::string& marker, int descriptor, const struct stat& status,
+           bool sync) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
     const std::size_t size = read_at(descriptor, 0, bytes, directory.path_of(marker));
     clear(directory, parse_notes({reinterpret_cast<const char*>(bytes.data()), size}, marker));
+    return !sync || ::syncfs(descriptor) == 0;
 }
 
 // Why a file that was found under the name of a marker is none of this user's; null if it may be one. A link or a
@@ -135,9 +139,9 @@ std::span<const std::uint8_t> as_bytes(std::string_view text) {
 
 }  // namespace
 
-std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id) {
+std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint64_t id, bool sync) {
     for (;;) {
-        auto marker = std::make_unique<RunMarker>(Key(), directory, marker_name(id));
+        auto marker = std::make_unique<RunMarker>(Key(), directory, marker_name(id), sync);
         if (!marker->open()) continue;
         const bool locked = ::flock(marker->descriptor(), LOCK_EX | LOCK_NB) == 0;
         if (!locked && errno == EWOULDBLOCK) {
@@ -148,8 +152,8 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
     }
 }
 
-RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name)
-    : directory_(&directory), name_(std::move(name)), next_number_(random_seed()) {}
+RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, bool sync)
+    : directory_(&directory), name_(std::move(name)), syncs_(sync), next_number_(random_seed()) {}
 
 // False if the run that had the marker has just ended. A marker that is made here is removed by the destructor. Nobody
 // else may write notes into it.
@@ -183,14 +187,20 @@ bool RunMarker::start(bool locked) {
     }
     if (stays_) require_own(status);
     was_left_ = locked && status.st_size > 0;
-    if (was_left_) clear(*directory_, name_, fd_.get(), status);
+    if (was_left_ && !clear(*directory_, name_, fd_.get(), status, syncs_)) throw_errno(directory_->path());
     // A marker that was left never becomes empty: an empty one does not count as left.
     std::string process = std::to_string(::getpid());
     process.resize(kProcessWidth, '\0');
     write_all(fd_.get(), as_bytes(process), directory_->path());
     if (::ftruncate(fd_.get(), kProcessWidth) != 0) throw_errno(directory_->path());
     stays_ = false;
+    sync(directory_->path());
+    if (syncs_) directory_->sync();
     return true;
+}
+
+void RunMarker::sync(const std::string& path) const {
+    if (syncs_ && ::fsync(fd_.get()) != 0) throw_errno(path);
 }
 
 RunMarker::~RunMarker() {
@@ -203,21 +213,23 @@ void RunMarker::note(const std::string& hidden_name, const std::string& name, in
     std::string fields = std::to_string(inode);
     fields.append(1, '\0').append(hidden_name).append(1, '\0').append(name).append(1, '\0');
     write_all(fd_.get(), as_bytes(fields), directory_->path_of(name));
+    sync(directory_->path_of(name));
 }
 
-void RunMarker::note_success(bool sync) {
+void RunMarker::note_success() {
     has_success_ = true;
     write_all(fd_.get(), as_bytes(std::string(kSuccess) + '\0'), directory_->path());
-    if (sync && ::fsync(fd_.get()) != 0) throw_errno(directory_->path());
+    sync(directory_->path());
 }
 
 void RunMarker::note_failure() noexcept {
     if (!has_success_) return;
     // With its NUL. A write this small is whole or fails.
     [[maybe_unused]] const ssize_t size = ::write(fd_.get(), kFailure.data(), kFailure.size() + 1);
+    if (syncs_) ::fsync(fd_.get());
 }
 
-void clear_leftovers(const Directory& directory) {
+void clear_leftovers(const Directory& directory, bool sync) {
     Fd readable(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!readable.is_open()) return;
     const std::unique_ptr<DIR, decltype([](DIR* list) { ::closedir(list); })> list(::fdopendir(readable.get()));
@@ -234,8 +246,7 @@ void clear_leftovers(const Directory& directory) {
         if (status.st_size == 0) continue;  // may be about to be locked by its run
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;
-        clear(directory, name, fd.get(), status);
-        ::unlinkat(directory.descriptor(), name.c_str(), 0);
+        if (clear(directory, name, fd.get(), status, sync)) ::unlinkat(directory.descriptor(), name.c_str(), 0);
     }
 }
 

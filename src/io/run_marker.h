@@ -24,10 +24,13 @@ public:
     // counts as live or killed. Throws std::system_error, and OutputError if what has the marker's name is not a
     // regular file of the caller without other names: what others write must not get a user's files removed, renamed
     // or written to. Such a file stays as it is. `directory` must outlive the marker.
-    static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id);
+    //
+    // With `sync` the marker does its work after a loss of power too: it is on stable storage when this function
+    // returns, and so is what the functions below tell it.
+    static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id, bool sync = false);
 
     // For take() alone.
-    RunMarker(Key key, const Directory& directory, std::string name);
+    RunMarker(Key key, const Directory& directory, std::string name, bool sync);
     RunMarker(const RunMarker&) = delete;
     RunMarker& operator=(const RunMarker&) = delete;
     // Removes the marker, unless leave() was called.
@@ -50,9 +53,8 @@ public:
     // `name`.
     void note(const std::string& hidden_name, const std::string& name, ino_t inode = 0);
 
-    // From here on replaced files must not be put back; with `sync`, not even after a loss of power. Throws
-    // std::system_error.
-    void note_success(bool sync);
+    // From here on replaced files must not be put back. Throws std::system_error.
+    void note_success();
 
     // Revokes note_success(), if the marker can be written to: the run failed after all. Does nothing if note_success()
     // was not called.
@@ -65,6 +67,7 @@ private:
     bool open();
     bool start(bool locked);
     void require_own(const struct stat& status) const;
+    void sync(const std::string& path) const;
 
     const Directory* directory_;
     std::string name_;
@@ -72,11 +75,13 @@ private:
     bool was_left_ = false;
     bool stays_ = true;  // until the marker is known to be this run's
     bool has_success_ = false;
+    bool syncs_;
     std::uint64_t next_number_;
 };
 
 // Clears, as far as it may, what killed runs left under hidden names, and their markers. Ignores runs of other users,
-// and all but the first 16,384 entries of a large directory.
-void clear_leftovers(const Directory& directory);
+// and all but the first 16,384 entries of a large directory. With `sync`, a marker stays until the rest is on stable
+// storage.
+void clear_leftovers(const Directory& directory, bool sync = false);
 
 }  // namespace cleave

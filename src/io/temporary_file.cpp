@@ -44,6 +44,16 @@ std::string Directory::path() const {
     return folder_.size() == 1 ? folder_ : folder_.substr(0, folder_.size() - 1);
 }
 
+Fd Directory::open(const std::string& folder) const {
+    Fd fd(::openat(fd_.get(), std::string("./").append(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.is_open()) throw_errno(path_of(folder));
+    return fd;
+}
+
+void Directory::sync() const {
+    if (::fsync(open("").get()) != 0) throw_errno(path());
+}
+
 std::optional<std::unordered_set<std::string>> names_in(const Directory& directory, std::size_t most) {
     Fd readable(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!readable.is_open()) return std::nullopt;
@@ -107,6 +117,10 @@ std::optional<FileIdentity> TemporaryFile::present(const Cancellation* cancellat
         }
     }
     return identity_of(stat_of(file.get(), path()));
+}
+
+void TemporaryFile::sync() const {
+    if (::fsync(fd_.get()) != 0) throw_errno(path());
 }
 
 PublishedFile TemporaryFile::publish() {

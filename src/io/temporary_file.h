@@ -29,6 +29,11 @@ public:
     std::string path() const;
     std::string path_of(const std::string& name) const { return folder_ + name; }
 
+    // Opens a folder below for reading, or, if `folder` is empty, this one. Throws std::system_error.
+    Fd open(const std::string& folder) const;
+    // Waits until the names in the directory are on stable storage. Throws std::system_error.
+    void sync() const;
+
 private:
     std::string folder_;
     Fd fd_;
@@ -88,6 +93,9 @@ public:
 
     // The identity of the regular file that has the name now, if it consists of the same bytes. Throws Cancelled too.
     std::optional<FileIdentity> present(const Cancellation* cancellation) const;
+
+    // Waits until the bytes and the mode are on stable storage.
+    void sync() const;
 
     // Closes the file and gives it its name, which must be free: EEXIST otherwise.
     PublishedFile publish();

@@ -6,6 +6,7 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <stdexcept>
 #include <string_view>
@@ -36,13 +37,6 @@ void require_unreserved(const std::string& name) {
     constexpr std::string_view kReserved = ".cleave-";
     if (::strncasecmp(name.c_str(), kReserved.data(), kReserved.size()) != 0) return;
     throw std::invalid_argument("'" + name + "': names that begin with '.cleave-' are for the files of a run");
-}
-
-Fd open_folder(const Directory& directory, const std::string& folder) {
-    Fd fd(
-        ::openat(directory.descriptor(), std::string("./").append(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.is_open()) throw_errno(directory.path_of(folder));
-    return fd;
 }
 
 // Whether a link may be replaced. The link itself is replaced, not its target. Links to devices and open descriptors,
@@ -95,7 +89,9 @@ PieceStore::~PieceStore() {
     }
     // The manifest goes first, then the report: they must not exist without all pieces. Files go before their
     // directories.
+    const bool takes_back = !published_.empty();
     while (!published_.empty()) published_.pop_back();
+    if (takes_back && options_.sync) sync();  // the marker could still do it after a loss of power
     marker_.reset();
     for (; !made_directories_.empty(); made_directories_.pop_back()) {
         const auto& [at, path] = made_directories_.back();
@@ -112,11 +108,11 @@ void PieceStore::begin() {
         make_directories(AT_FDCWD, folder_);
         open_directory();
     }
-    marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()));
+    marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()), options_.sync);
     if (!marker_) throw OutputError(directory_->path(), "another run is writing these pieces");
     has_unnamed_files_ = can_name_descriptors(*directory_, marker_->descriptor(), marker_->name());
-    clear_leftovers(*directory_);
-    if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), "");
+    clear_leftovers(*directory_, options_.sync);
+    if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), *directory_, "");
 }
 
 bool PieceStore::check(const std::string& path) {
@@ -163,6 +159,8 @@ void PieceStore::check(SideFile& side) {
         side.directory = &side.own_directory.emplace(folder);
     }
     side.is_present = check_name(*side.directory, side.name);
+    if (!side.is_present || !options_.sync) return;
+    note_device(identity_of(stat_of(side.directory->descriptor(), folder)), *side.directory, "");  // for one that stays
 }
 
 void PieceStore::check_access() const {
@@ -198,7 +196,7 @@ bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts)
     const auto present = find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation());
     if (!judge_present(present, path, designation(piece))) return false;
     const std::scoped_lock lock(mutex_);
-    note_kept(*present);
+    note_kept(*present, name_of(path));
     return true;
 }
 
@@ -238,12 +236,13 @@ TemporaryFile PieceStore::create(const std::string& path) {
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
     const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
     const bool is_kept = is_present && judge_present(present, file.path(), designation(piece));
+    if (options_.sync && !is_kept) file.sync();  // first: a loss of power must not leave the name of half a piece
     std::unique_lock lock(mutex_);
     if (is_kept) {
-        note_kept(*present);
+        note_kept(*present, file.name());
         return;
     }
-    if (options_.sync) note_device(file.identity(), std::string(folder_of(file.name())));
+    if (options_.sync) note_device(file.identity(), *directory_, std::string(folder_of(file.name())));
     if (options_.replace) {
         replace(std::move(file));
         return;
@@ -258,7 +257,7 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
 
 void PieceStore::seal(const std::string& report, const std::string& manifest) {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
-    if (options_.sync) sync();
+    if (options_.sync && !sync()) throw_errno(directory_->path());
     const auto text_of = [&](const SideFile& side) -> const std::string& {
         return is_report(side) ? report : manifest;
     };
@@ -273,20 +272,22 @@ void PieceStore::seal(const std::string& report, const std::string& manifest) {
         }
     }
     // If the run is killed from here on, nothing is put back: only the report and the manifest are missing.
-    if (options_.replace) marker_->note_success(options_.sync);
+    if (options_.replace) marker_->note_success();
     for (auto& [side, file] : files) {
         if (options_.replace) {
             replace(std::move(file));
         } else {
             published_.push_back(file.publish());
         }
-        if (options_.sync) sync(*side);
+        if (options_.sync) side->directory->sync();
     }
 }
 
 void PieceStore::commit() noexcept {
     for (PublishedFile& file : published_) file.keep();
     published_.clear();
+    // The marker could still remove replaced files after a loss of power.
+    if (options_.sync && options_.replace) sync();
     made_directories_.clear();
     marker_.reset();
 }
@@ -354,8 +355,9 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
     return false;
 }
 
-void PieceStore::note_kept(const FileIdentity& file) {
+void PieceStore::note_kept(const FileIdentity& file, const std::string& name) {
     has_kept_ = true;
+    if (options_.sync) note_device(file, *directory_, std::string(folder_of(name)));
     if (options_.replace) own_files_.emplace(file.device, file.inode);
 }
 
@@ -405,15 +407,14 @@ void PieceStore::replace(TemporaryFile file) {
 }
 
 // Keeps a descriptor of the folder, by which sync() reaches the file's device.
-void PieceStore::note_device(const FileIdentity& file, const std::string& folder) {
+void PieceStore::note_device(const FileIdentity& file, const Directory& directory, const std::string& folder) {
     if (devices_.contains(file.device)) return;
-    devices_.emplace(file.device, open_folder(*directory_, folder));
+    devices_.emplace(file.device, directory.open(folder));
 }
 
-void PieceStore::sync() const {
-    for (const auto& [device, fd] : devices_) {
-        if (::syncfs(fd.get()) != 0) throw_errno(directory_->path());
-    }
+// Waits until everything on the devices of the pieces is on stable storage. False if one fails; errno says why.
+bool PieceStore::sync() const noexcept {
+    return std::ranges::all_of(devices_, [](const auto& device) { return ::syncfs(device.second.get()) == 0; });
 }
 
 void PieceStore::write(const SideFile& side, int descriptor, const std::string& text) const {
@@ -429,21 +430,16 @@ std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::s
         const auto present = file.present(input_.cancellation());
         if (judge_present(present, side.path, "the " + std::string(side.what))) return std::nullopt;
     }
-    if (options_.sync && ::fsync(file.descriptor()) != 0) throw_errno(side.path);
+    if (options_.sync) file.sync();
     return file;
 }
 
 // The marker lists hidden files in its own directory only.
 TemporaryFile PieceStore::create(const SideFile& side) {
     const mode_t permissions = input_.identity().permissions;
-    if (side.directory == &*directory_) return create_hidden(side.name, permissions);
     if (auto file = create_unnamed(*side.directory, side.name, permissions)) return std::move(*file);
+    if (side.directory == &*directory_) return create_hidden(side.name, permissions);
     return TemporaryFile::hidden(*side.directory, side.name, marker_->next_hidden_name(), permissions);
-}
-
-void PieceStore::sync(const SideFile& side) {
-    const Fd folder = open_folder(*side.directory, "");
-    if (::fsync(folder.get()) != 0) throw_errno(side.directory->path());
 }
 
 }  // namespace cleave

@@ -7,6 +7,10 @@
 //   commit   remove the files that were replaced, and the marker
 //   else     remove the pieces, put replaced files back, remove the directories that were made, and the marker
 //
+// Under options.sync a loss of power changes nothing of this, because each step is durable before the next one that
+// relies on it: the marker before the first piece; the bytes of a piece before it has its name; the note of a file that
+// is replaced before the exchange; the names of all pieces before the success; that before the manifest.
+//
 // If the process is killed, the marker stays. The next run that finds the marker puts replaced files back and removes
 // hidden files by its notes; a run for the same names also keeps existing files that equal its pieces.
 #pragma once
@@ -120,10 +124,10 @@ private:
     std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name,
                                                 mode_t permissions) const;
     TemporaryFile create_hidden(const std::string& name, mode_t permissions);
-    void note_kept(const FileIdentity& file);
+    void note_kept(const FileIdentity& file, const std::string& name);
     void replace(TemporaryFile file);
-    void note_device(const FileIdentity& file, const std::string& folder);
-    void sync() const;
+    void note_device(const FileIdentity& file, const Directory& directory, const std::string& folder);
+    bool sync() const noexcept;
     // A file beside the pieces: the report or the manifest.
     struct SideFile {
         const char* what;
@@ -142,7 +146,6 @@ private:
     void write(const SideFile& side, int descriptor, const std::string& text) const;
     std::optional<TemporaryFile> make(const SideFile& side, const std::string& text);
     TemporaryFile create(const SideFile& side);
-    static void sync(const SideFile& side);
 
     const Input& input_;
     const PieceNamer& namer_;

@@ -126,7 +126,7 @@ TEST_F(RunMarkerTest, PutsNothingBackAfterSuccess) {
     static_cast<void>(root_.write("a", "old"));
     kill_run([&](RunMarker& marker) {
         replace(marker, "a");
-        marker.note_success(true);
+        marker.note_success();
     });
     EXPECT_NE(RunMarker::take(directory_, kId), nullptr);
     EXPECT_EQ(root_.files(), (Files{{"a", "new"}}));
@@ -136,7 +136,7 @@ TEST_F(RunMarkerTest, PutsBackAfterSuccessThatWasTakenBack) {
     static_cast<void>(root_.write("a", "old"));
     kill_run([&](RunMarker& marker) {
         replace(marker, "a");
-        marker.note_success(false);
+        marker.note_success();
         marker.note_failure();
     });
     EXPECT_NE(RunMarker::take(directory_, kId), nullptr);
