@@ -2,7 +2,7 @@
 //
 //   wait until the clock has passed the time of the file's last change
 //   scan the file; while a MiB is in the cache, walk to its first record start (scan/first_starts.h)
-//   write the bytes to a file without a name; give it the name, in exchange for an older index
+//   write the bytes to a file without a name; sync it; give it the name, in exchange for an older index
 //
 // The wait is for edits that come right after the scan. A file's times move in ticks of some milliseconds. Within the
 // tick of the last change a further change leaves the times as they are, and an index of the bytes before it would look
@@ -91,6 +91,7 @@ void write_index(const Input& input, const IndexContents& contents) {
     TemporaryFile file = store.create(path);
     set_permissions(file);
     write_all(file.descriptor(), bytes, path, input.cancellation());
+    file.sync();  // first: after a loss of power, what has the name would be no index, and could not be replaced
     store.publish(whole, std::move(file), false);
     store.seal("", "");
     store.commit();
