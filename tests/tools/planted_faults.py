@@ -59,9 +59,15 @@ FAULTS = [
           "\\fB\\-\\-together\\fR \\fICOLUMN\\fR", "\\fB\\-\\-altogether\\fR \\fICOLUMN\\fR",
           "release", "^drift\\.pages$", "drift.pages: "),
     Fault("reordered rename: the manifest is there before the pieces are durable", "src/write/piece_store.cpp",
-          "    if (options_.sync) sync();\n    const auto text_of",
+          "    if (options_.sync && !sync()) throw_errno(directory_->path());\n    const auto text_of",
           "    const auto text_of",
           "release", "^faults.output$", "faults.output: "),
+    Fault("lost sync: a piece has its name before its bytes are durable", "src/write/piece_store.cpp",
+          "    if (options_.sync && !is_kept) file.sync();", "    if (options_.sync && !is_kept) static_cast<void>(file);",
+          "release", "^faults.power$", "faults.power: "),
+    Fault("lost sync: a file is replaced before its note is durable", "src/io/run_marker.cpp",
+          "    sync(directory_->path_of(name));\n}\n", "}\n",
+          "release", "^faults.power$", "faults.power: "),
 ]
 
 
