@@ -235,20 +235,27 @@ def changed_paths(base):
 
 # The run.
 
+def run_command(command):
+    """What it printed, its exit status, and the processor seconds that it and what it waited for took."""
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as process:
+        text = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return text, process.returncode, used.ru_utime + used.ru_stime
+
+
 def run_step(name, base):
-    """Its Result, and what it printed."""
-    step, result, texts = STEPS[name], Result(), []
+    """Its Result, what it printed, and its processor seconds."""
+    step, result, texts, seconds = STEPS[name], Result(), [], 0
     for report in glob.glob(os.path.join(step.build, "Testing", "*", "Test.xml")) if step.build else []:
         os.unlink(report)
     for command in step.commands(base):
-        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace")
-        texts.append(done.stdout)
-        if step.build:
-            result.add(read_ctest(step.build, done.stdout, done.returncode))
-        else:
-            result.add(read_output(done.stdout, done.returncode))
-    return result, "".join(texts)
+        text, status, used = run_command(command)
+        texts.append(text)
+        seconds += used
+        result.add(read_ctest(step.build, text, status) if step.build else read_output(text, status))
+    return result, "".join(texts), seconds
 
 
 def run_steps(steps, base):
@@ -270,11 +277,12 @@ def run_steps(steps, base):
                     running[pool.submit(run_step, name, base)] = name
             for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
                 name = running.pop(done)
-                results[name], text = done.result()
-                minutes[name] = (time.monotonic() - minutes[name]) / 60
-                print("%s== %s ends after %.1f min" % (text, name, minutes[name]), flush=True)
-    print("== minutes: " + ", ".join("%s %.1f" % item for item in minutes.items())
-          + "; in all %.1f" % ((time.monotonic() - began) / 60))
+                results[name], text, seconds = done.result()
+                minutes[name] = ((time.monotonic() - minutes[name]) / 60, seconds / 60)
+                print("%s== %s ends after %.1f min" % (text, name, minutes[name][0]), flush=True)
+    print("== minutes, and of them on processors: "
+          + ", ".join("%s %.1f (%.1f)" % (name, *both) for name, both in minutes.items())
+          + "; in all %.1f (%.1f)" % ((time.monotonic() - began) / 60, sum(cpu for _, cpu in minutes.values())))
     return results
 
 
