@@ -140,4 +140,20 @@ std::string value_of(std::string_view field, const Dialect& dialect) {
     return value;
 }
 
+std::vector<std::optional<std::string>> read_column(std::string_view text, const std::vector<ReferenceRecord>& records,
+                                                    const Dialect& dialect, std::size_t number, std::size_t fields,
+                                                    bool empty_is_null) {
+    std::vector<std::optional<std::string>> values;
+    for (const ReferenceRecord& record : records) {
+        const bool is_empty = record.ends.size() == 1 && record.content_end == record.begin;
+        if (number >= record.ends.size() || (is_empty && fields != 1)) {
+            values.emplace_back();
+            continue;
+        }
+        const std::string_view field = field_of(text, record, number);
+        values.push_back(field.empty() && empty_is_null ? std::nullopt : std::optional(value_of(field, dialect)));
+    }
+    return values;
+}
+
 }  // namespace cleave::test

@@ -36,4 +36,10 @@ std::string_view field_of(std::string_view text, const ReferenceRecord& record, 
 // What a reader gets of a field: without the quotes and escapes that act, wherever they stand.
 std::string value_of(std::string_view field, const Dialect& dialect);
 
+// Column `number` of the records: nothing where a record has no such field; for empty records, unless every record has
+// one field, as `fields` says; and with `empty_is_null` for fields without a byte.
+std::vector<std::optional<std::string>> read_column(std::string_view text, const std::vector<ReferenceRecord>& records,
+                                                    const Dialect& dialect, std::size_t number, std::size_t fields,
+                                                    bool empty_is_null);
+
 }  // namespace cleave::test

@@ -22,22 +22,6 @@ namespace {
 // Null is nothing.
 using Values = std::vector<std::optional<std::string>>;
 
-// Column `number` of the records. Null where a record has no such field.
-Values reference_column(std::string_view text, const std::vector<ReferenceRecord>& records, const Dialect& dialect,
-                        std::size_t number, std::size_t fields, bool empty_is_null) {
-    Values values;
-    for (const ReferenceRecord& record : records) {
-        const bool is_empty = record.ends.size() == 1 && record.content_end == record.begin;
-        if (number >= record.ends.size() || (is_empty && fields != 1)) {
-            values.emplace_back();
-            continue;
-        }
-        const std::string_view field = field_of(text, record, number);
-        values.push_back(field.empty() && empty_is_null ? std::nullopt : std::optional(value_of(field, dialect)));
-    }
-    return values;
-}
-
 void append(Values& values, const StringColumn& column, const RecordBlock& block) {
     ASSERT_EQ(column.count(), block.record_count());
     std::size_t nulls = 0;
@@ -91,7 +75,7 @@ protected:
             begin = end;
         }
         for (std::size_t i = 0; i < columns; ++i) {
-            ASSERT_EQ(found[i], reference_column(text, wanted.records, dialect, i, fields, options.empty_is_null))
+            ASSERT_EQ(found[i], read_column(text, wanted.records, dialect, i, fields, options.empty_is_null))
                 << describe(dialect) << ", column " << i << ", runs of " << size << ": " << shown(text);
         }
     }
@@ -157,7 +141,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
             const FieldReading wanted = read_fields(text, dialect);
             if (wanted.fault || bom_size(bytes_of(text)) != 0) continue;
             const std::size_t fields = most_fields(wanted.records) == 1 ? 1 : 0;
-            const Values column = reference_column(text, wanted.records, dialect, 0, fields, false);
+            const Values column = read_column(text, wanted.records, dialect, 0, fields, false);
             directory.write("in.csv", text);
             const Pipe pipe(text, {1 + random.below(50)});
             for (const std::string& path : {directory.path("in.csv"), pipe.path()}) {

@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "census_reference.h"
 #include "cleave/examine.h"
+#include "examine_check.h"
 #include "inputs.h"
 #include "kernels_under_test.h"
 #include "pipe_input.h"
-#include "reference.h"
 #include "scan/excerpt.h"
 #include "temporary_directory.h"
 
@@ -22,11 +21,7 @@ constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 class ExamineCheck {
 public:
     ExamineCheck(std::string text, const Dialect& dialect, std::uint64_t max_listed = kListedRagged)
-        : text_(std::move(text)),
-          dialect_(dialect),
-          max_listed_(max_listed),
-          expected_(count_by_rules(text_, dialect, max_listed)),
-          reading_(read_by_rules(text_, dialect)) {}
+        : text_(std::move(text)), dialect_(dialect), max_listed_(max_listed), judge_(text_, dialect, max_listed) {}
 
     void expect_mapped(const Execution& execution) const {
         SCOPED_TRACE(testing::Message() << "mapped, blocks of " << execution.block_size << ", " << execution.threads
@@ -39,7 +34,7 @@ public:
         }
         Input input = Input::open(directory_->path("in.csv"));
         EXPECT_TRUE(input.is_mapped());
-        expect(examine(input, dialect_, execution, max_listed_));
+        judge_.expect(examine(input, dialect_, execution, max_listed_));
     }
 
     void expect_streamed(const std::vector<std::size_t>& part_sizes) const {
@@ -47,7 +42,7 @@ public:
         Pipe pipe(text_, part_sizes);
         Input input = Input::open(pipe.path());
         ASSERT_FALSE(input.is_mapped());
-        expect(examine(input, dialect_, Execution{}, max_listed_));
+        judge_.expect(examine(input, dialect_, Execution{}, max_listed_));
     }
 
 private:
@@ -55,74 +50,11 @@ private:
         return describe(dialect_) + ", " + (text_.size() > 2000 ? "a long text" : shown(text_));
     }
 
-    void expect(const Examination& examination) const {
-        const RecordIndex index(bytes_of(text_), dialect_, Execution{});
-        EXPECT_EQ(examination.findings.size, text_.size());
-        EXPECT_EQ(examination.findings.records, reading_.starts.size());
-        EXPECT_EQ(examination.findings.header_records, header_records(text_, dialect_));
-        EXPECT_EQ(examination.findings.open_quote, reading_.open_quote());
-        EXPECT_EQ(examination.findings.divergence, index.findings().divergence);
-        EXPECT_EQ(examination.fields, expected_.fields);
-        EXPECT_EQ(examination.header, expected_.header);
-        const std::string head(examination.head.begin(), examination.head.end());
-        const std::string start = text_.substr(0, Examination::kMaxHeadSize);
-        const auto [place, size] = expected_.header;
-        EXPECT_EQ(head, place.offset < start.size() ? start.substr(place.offset, size) : "");
-        expect_census(examination.census);
-        expect_excerpt("open quote", examination.open_quote, examination.findings.open_quote);
-        expect_excerpt("divergence", examination.divergence, examination.findings.divergence);
-        expect_excerpt("stray quote", examination.stray_quote, examination.census.stray_quotes.first);
-        expect_excerpt("ragged", examination.ragged, examination.census.ragged.first);
-    }
-
-    static void expect_tally(const char* name, const Tally& tally, const Tally& expected) {
-        EXPECT_EQ(tally.count, expected.count) << name;
-        ASSERT_EQ(tally.first.has_value(), expected.first.has_value()) << name;
-        if (!tally.first) return;
-        EXPECT_EQ(tally.first->offset, expected.first->offset) << name;
-        EXPECT_EQ(tally.first->record, expected.first->record) << name;
-    }
-
-    void expect_census(const Census& census) const {
-        const Census& expected = expected_.census;
-        EXPECT_EQ(census.records, expected.records);
-        EXPECT_EQ(census.terminators.lf, expected.terminators.lf);
-        EXPECT_EQ(census.terminators.crlf, expected.terminators.crlf);
-        EXPECT_EQ(census.terminators.cr, expected.terminators.cr);
-        EXPECT_EQ(census.terminators.none, expected.terminators.none);
-        EXPECT_EQ(census.data_breaks, expected.data_breaks);
-        EXPECT_EQ(census.quoted_breaks, expected.quoted_breaks);
-        EXPECT_EQ(census.longest.start, expected.longest.start);
-        EXPECT_EQ(census.longest.size, expected.longest.size);
-        expect_tally("empty", census.empty, expected.empty);
-        expect_tally("marks", census.marks, expected.marks);
-        expect_tally("stray quotes", census.stray_quotes, expected.stray_quotes);
-        expect_tally("ragged", census.ragged, expected.ragged);
-        EXPECT_EQ(census.ragged.fields, expected.ragged.fields);
-        EXPECT_EQ(census.ragged.listed.size(), expected.ragged.listed.size());
-        EXPECT_EQ(census.ragged.listed, expected.ragged.listed);
-        EXPECT_EQ(census, expected);
-    }
-
-    void expect_excerpt(const char* name, const std::optional<Excerpt>& excerpt,
-                        const std::optional<Place>& place) const {
-        ASSERT_EQ(excerpt.has_value(), place.has_value()) << name;
-        if (!place) return;
-        const Excerpt expected = excerpt_by_rules(text_, place->offset);
-        // Of the byte order mark, which is the only character of several bytes here, a part may be left out.
-        if (text_.starts_with(kByteOrderMark) && place->offset < 64 && place->offset > 60) return;
-        EXPECT_EQ(shown(excerpt->text), shown(expected.text)) << name;
-        EXPECT_EQ(excerpt->caret, expected.caret) << name;
-        EXPECT_EQ(excerpt->is_cut_before, expected.is_cut_before) << name;
-        EXPECT_EQ(excerpt->is_cut_after, expected.is_cut_after) << name;
-    }
-
     mutable std::optional<TemporaryDirectory> directory_;  // once a file is asked for
     std::string text_;
     Dialect dialect_;
     std::uint64_t max_listed_;
-    CensusReference expected_;
-    Reading reading_;
+    ExaminationCheck judge_;
 };
 
 // The sizes of a stream's parts: first those that peek() gathers, which are read together.

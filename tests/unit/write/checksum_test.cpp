@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "checksum_reference.h"
 #include "inputs.h"
 #include "jobs.h"
 #include "pipe_input.h"
@@ -13,16 +14,6 @@
 
 namespace cleave::test {
 namespace {
-
-// RFC 3720, section 12.1: the polynomial 11EDC6F41, here with its bits the other way round.
-std::uint32_t crc32c_by_bits(std::string_view bytes) {
-    std::uint32_t remainder = 0xFFFFFFFF;
-    for (const char c : bytes) {
-        remainder ^= static_cast<unsigned char>(c);
-        for (int bit = 0; bit < 8; ++bit) remainder = remainder >> 1 ^ ((remainder & 1) != 0 ? 0x82F63B78 : 0);
-    }
-    return ~remainder;
-}
 
 std::uint32_t crc32c(std::string_view bytes) {
     Crc32c sum;
