@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "base/too_long.h"
+#include "scan/header_finder.h"
 
 namespace cleave {
 
 FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
-    const std::uint64_t records = index.findings().header_records;
+    const std::uint64_t records = guiding_records(index);
     if (records == index.findings().preamble_records) return {};
     const Boundary at = locator.start_of(records - 1);
     const std::uint64_t begin = std::max(at.offset, index.lead().size);
@@ -23,13 +24,14 @@ FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
 
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
     const Findings& findings = index.findings();
-    if (findings.header_records == findings.preamble_records) return {};
+    if (guiding_records(index) == findings.preamble_records) return {};
     const FirstRecord record = first_record_of(index, locator);
     const bool is_empty = std::ranges::all_of(record.bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
     if (has_header && is_empty && findings.records == findings.header_records) return {};
     std::vector<std::string> values = field_values(record.bytes, index.dialect());
     InputColumns columns;
     columns.count = values.size();
+    columns.is_header_given = index.dialect().header == HeaderRecord::kNone;
     if (has_header) columns.names = std::move(values);
     return columns;
 }

@@ -21,7 +21,8 @@ struct FirstRecord {
 FirstRecord first_record_of(const RecordIndex& index, Locator& locator);
 
 // By that record, read as the dialect says: only rules refuse what readers may read differently. No columns for an
-// input without bytes, or whose only record is an empty one where the header belongs. Throws as above.
+// input without bytes, or whose only record is an empty one where the header belongs. `is_header_given` is set if the
+// dialect has no header. Throws as above.
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header);
 
 }  // namespace cleave

@@ -20,7 +20,7 @@ ColumnFinder finder_for(const std::vector<ColumnSyntax>& list, const InputColumn
 
 KeyColumn find_key_column(const Together& together, InputColumns columns) {
     columns.is_delimiter_given = together.is_delimiter_given;
-    columns.is_header_given = together.is_header_given;
+    columns.is_header_given = columns.is_header_given || together.is_header_given;
     RuleScanner scanner(together.column);
     const ColumnSyntax syntax = parse_column(scanner);
     if (!scanner.at_end()) scanner.expected("the end after a column");
@@ -32,7 +32,7 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
 
 std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns) {
     columns.is_delimiter_given = by.is_delimiter_given;
-    columns.is_header_given = by.is_header_given;
+    columns.is_header_given = columns.is_header_given || by.is_header_given;
     RuleScanner scanner(by.columns);
     std::vector<ColumnSyntax> list;
     do {

@@ -50,7 +50,7 @@ public:
           index_(index_records(input, dialect, without_meter(execution))),
           blob_(input.blob()),
           size_(index_.end().offset),
-          body_(Locator(index_).start_of(guiding_records())) {}
+          body_(Locator(index_).start_of(guiding_records(index_))) {}
 
     Examination examine() const {
         Examination examination;
@@ -73,19 +73,6 @@ public:
     }
 
 private:
-    // How many records end with the one that says how many fields records should have.
-    std::uint64_t guiding_records() const {
-        if (table_.dialect().header != HeaderRecord::kNone) return index_.findings().header_records;
-        Dialect dialect = table_.dialect();
-        dialect.header = HeaderRecord::kFirstNotEmpty;
-        std::vector<std::uint8_t> buffer;
-        HeaderFinder finder(dialect, index_.lead());
-        for (std::uint64_t offset = 0; offset < size_ && !finder.is_found(); offset += kSliceSize) {
-            finder.feed(blob_.lend(offset, std::min<std::uint64_t>(kSliceSize, size_ - offset), buffer));
-        }
-        return finder.records();
-    }
-
     // Adds the records after it to the census.
     void examine_body(std::uint64_t fields, Census& census) const {
         const std::size_t blocks = (size_ - 1) / execution_.block_size + 1;

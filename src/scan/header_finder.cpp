@@ -1,6 +1,9 @@
 #include "scan/header_finder.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "cleave/scan.h"
 
 namespace cleave {
 
@@ -40,6 +43,20 @@ std::uint64_t HeaderFinder::records() const {
     if (dialect_.header == HeaderRecord::kNone) return preamble;
     if (is_found_) return preamble + ended_ + 1;
     return preamble + (offset_ > (lead_.is_preamble ? lead_.size : 0) ? 1 : 0);
+}
+
+std::uint64_t guiding_records(const RecordIndex& index) {
+    if (index.dialect().header != HeaderRecord::kNone) return index.findings().header_records;
+    constexpr std::size_t kSliceSize = std::size_t{1} << 20;
+    Dialect dialect = index.dialect();
+    dialect.header = HeaderRecord::kFirstNotEmpty;
+    HeaderFinder finder(dialect, index.lead());
+    const std::uint64_t size = index.end().offset;
+    std::vector<std::uint8_t> buffer;
+    for (std::uint64_t offset = 0; offset < size && !finder.is_found(); offset += kSliceSize) {
+        finder.feed(index.blob().lend(offset, std::min<std::uint64_t>(kSliceSize, size - offset), buffer));
+    }
+    return finder.records();
 }
 
 }  // namespace cleave

@@ -9,6 +9,8 @@
 
 namespace cleave {
 
+class RecordIndex;
+
 // For one thread at a time. Stops looking at the first byte that decides, so it costs nothing beyond that byte.
 class HeaderFinder {
 public:
@@ -40,5 +42,10 @@ private:
     bool is_after_return_ = false;  // the last byte was a CR
     bool is_found_ = false;
 };
+
+// How many records end with the one that says which fields records have: the header; under HeaderRecord::kNone the
+// first record that is not empty, or the first one if all are. No more than a preamble if there is no such record.
+// Throws what Blob::lend() throws.
+std::uint64_t guiding_records(const RecordIndex& index);
 
 }  // namespace cleave

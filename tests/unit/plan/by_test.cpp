@@ -244,6 +244,23 @@ TEST(By, TextsWithoutRecords) {
     }
 }
 
+// As that of jsonl. The first record that is not empty has the columns.
+TEST(By, DialectsWithoutAHeaderHaveColumns) {
+    Dialect dialect;
+    dialect.header = HeaderRecord::kNone;
+    for (const std::string text : {"a,x\nb,x\na,y\n", "\na,x\nb,x\na,y\n", "\n", "\xEF\xBB\xBF\n"}) {
+        Policy policy = policy_by({0});
+        policy.by->is_header_given = false;
+        const KeyedRecords all = read_records(text, dialect, {0}, HeaderMode::kNone);
+        const RecordIndex index = index_of(text, dialect, {});
+        ValuePlan plan = plan_of(index, policy);
+        plan.list_parts();
+        expect_plan(text, plan, expected_pieces(text, all, policy), policy, 0);
+    }
+    const std::string text = "\na,x\n";
+    EXPECT_THROW(plan_of(index_of(text, dialect, {}), policy_by({2})), RuleError);
+}
+
 TEST(By, ColumnsAndPoliciesThatAreNone) {
     const std::string text = "a,b\n1,2\n";
     const RecordIndex index = index_of(text, Dialect(), {});

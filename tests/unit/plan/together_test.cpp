@@ -284,6 +284,21 @@ TEST(Together, RefusesColumnsThatAreNotThere) {
     EXPECT_EQ(plan("\n\na,\"b\"c\n1,2\n", "bc"), 1U);  // as the dialect reads it, like all records
 }
 
+// As that of jsonl. The first record that is not empty has the columns.
+TEST(Together, FindsColumnsWhereTheDialectHasNoHeader) {
+    Dialect dialect;
+    dialect.header = HeaderRecord::kNone;
+    const std::string text = "\na,x\nb,x\nc,y\n";
+    Policy policy = of_column(1);
+    policy.together->is_header_given = false;
+    policy.records = 2;
+    expect_plan(text, dialect, 1, policy, Execution{});
+    EXPECT_EQ(plan_of_bytes(text, dialect, Execution{}, policy).pieces.size(), 3U);
+    policy.together->column.text = "#3";
+    EXPECT_THROW(plan_of_bytes(text, dialect, Execution{}, policy), RuleError);
+    EXPECT_EQ(plan_of_bytes("", dialect, Execution{}, policy).pieces.size(), 0U);
+}
+
 TEST(Together, ValuesLieInMemoryOfTheManager) {
     const auto pool = MemoryManager::open("pool");
     Policy policy = of_column(0);
