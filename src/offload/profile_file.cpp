@@ -1,4 +1,4 @@
-// The file of a machine's profile: JSON, with the machine's identity.
+// The file of a machine's profile: where it is, and whether somebody else may have put it there.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,127 +6,22 @@
 
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <system_error>
 #include <utility>
 
-#include "base/json.h"
 #include "cleave/machine_profile.h"
 #include "io/fd.h"
-#include "offload/device.h"
+#include "offload/profile_json.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kVersion = 3;  // of the format, and of what is measured
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostName = 64;
 
-Json json_of(const Rate& rate) {
-    Json json;
-    json["fixed"] = rate.fixed;
-    json["per_byte"] = rate.per_byte;
-    return json;
-}
-
-Json json_of(const MachineProfile& profile) {
-    Json json;
-    json["version"] = kVersion;
-    json["cpu"] = profile.identity.cpu;
-    json["device"] = profile.identity.device;
-    json["driver"] = profile.identity.driver;
-    json["in"] = json_of(profile.in);
-    json["out"] = json_of(profile.out);
-    json["ordinary_in"] = json_of(profile.ordinary_in);
-    json["ordinary_out"] = json_of(profile.ordinary_out);
-    json["open"] = profile.open;
-    json["stage"] = profile.stage;
-    json["launch"] = profile.launch;
-    json["host_copy"] = json_of(profile.host_copy);
-    Json& functions = json["functions"] = Json(Json::Object());
-    for (const auto& [name, rates] : profile.functions) {
-        Json& function = functions[name] = Json(Json::Object());
-        if (rates.host) function["host"] = json_of(*rates.host);
-        if (rates.device) function["device"] = json_of(*rates.device);
-    }
-    return json;
-}
-
-// Reads members, and notes whether all were there and sound.
-class Reader {
-public:
-    bool is_sound() const noexcept { return is_sound_; }
-
-    std::string text(const Json& json, const char* key) {
-        const Json* const member = json.find(key);
-        const std::string* const text = member != nullptr ? member->string() : nullptr;
-        is_sound_ = is_sound_ && text != nullptr;
-        return text != nullptr ? *text : "";
-    }
-
-    double number(const Json& json, const char* key) {
-        const Json* const member = json.find(key);
-        const std::optional<double> number = member != nullptr ? member->number() : std::nullopt;
-        const double value = number.value_or(-1);
-        is_sound_ = is_sound_ && std::isfinite(value) && value >= 0;
-        return value;
-    }
-
-    Rate rate(const Json& json, const char* key) {
-        const Json* const member = json.find(key);
-        is_sound_ = is_sound_ && member != nullptr;
-        if (member == nullptr) return {};
-        return {number(*member, "fixed"), number(*member, "per_byte")};
-    }
-
-    std::map<std::string, FunctionRates> functions(const Json& json) {
-        std::map<std::string, FunctionRates> functions;
-        const Json* const member = json.find("functions");
-        const Json::Object* const object = member != nullptr ? member->object() : nullptr;
-        is_sound_ = is_sound_ && object != nullptr;
-        if (object == nullptr) return functions;
-        for (const auto& [name, rates] : *object) {
-            FunctionRates& function = functions[name];
-            if (rates.find("host") != nullptr) function.host = rate(rates, "host");
-            if (rates.find("device") != nullptr) function.device = rate(rates, "device");
-        }
-        return functions;
-    }
-
-private:
-    bool is_sound_ = true;
-};
-
 ReadProfile unusable(const char* reason) { return {std::nullopt, reason, ""}; }
-
-// `identity` is what the machine is; a device and a driver that are empty are not compared.
-ReadProfile parse(const std::string& text, const MachineIdentity& identity) {
-    const std::optional<Json> json = parse_json(text);
-    if (!json) return unusable("is damaged");
-    const Json* const version = json->find("version");
-    if (version == nullptr || !version->number()) return unusable("is damaged");
-    if (*version != Json(kVersion)) return unusable("is of another version");
-    Reader reader;
-    MachineProfile profile;
-    profile.identity = {reader.text(*json, "cpu"), reader.text(*json, "device"), reader.text(*json, "driver")};
-    profile.in = reader.rate(*json, "in");
-    profile.out = reader.rate(*json, "out");
-    profile.ordinary_in = reader.rate(*json, "ordinary_in");
-    profile.ordinary_out = reader.rate(*json, "ordinary_out");
-    profile.open = reader.number(*json, "open");
-    profile.stage = reader.number(*json, "stage");
-    profile.launch = reader.number(*json, "launch");
-    profile.host_copy = reader.rate(*json, "host_copy");
-    profile.functions = reader.functions(*json);
-    if (!reader.is_sound()) return unusable("is damaged");
-    if (profile.identity.cpu != identity.cpu) return unusable("is of another processor");
-    if (identity.device.empty()) return {std::move(profile), "", ""};
-    if (profile.identity.device != identity.device) return unusable("is of another device");
-    if (profile.identity.driver != identity.driver) return unusable("is of another driver");
-    return {std::move(profile), "", ""};
-}
 
 std::string name_of(const MachineIdentity& identity) {
     std::string name;
@@ -181,7 +76,7 @@ ReadProfile read_file(int folder, const std::string& name, const MachineIdentity
     try {
         const std::string text = read_to_end(file.get(), kMostBytes, name);
         if (text.size() > kMostBytes) return unusable("is damaged");
-        return parse(text, identity);
+        return parse_profile(text, identity);
     } catch (const std::system_error&) {
         return unusable("cannot be read");
     }
@@ -264,7 +159,7 @@ std::string write_profile(const std::string& folder, const MachineProfile& profi
     std::string temporary = name;
     Fd file = make_temporary(directory.get(), temporary, path);
     try {
-        const std::string text = json_of(profile).text() + "\n";
+        const std::string text = profile_text(profile);
         write_all(file.get(), std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), path);
         if (::fsync(file.get()) != 0) throw_errno(path);
         file.close(path);
