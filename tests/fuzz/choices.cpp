@@ -49,6 +49,11 @@ HeaderMode Choices::header_mode() {
     return kModes[below(std::size(kModes))];
 }
 
+HeaderRecord Choices::header_record() {
+    const std::size_t choice = below(8);
+    return choice == 0 ? HeaderRecord::kFirst : choice == 1 ? HeaderRecord::kNone : HeaderRecord::kFirstNotEmpty;
+}
+
 std::string Choices::text(std::size_t size) {
     const auto bytes = left_.first(std::min(size, left_.size()));
     left_ = left_.subspan(bytes.size());

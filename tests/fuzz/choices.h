@@ -28,8 +28,11 @@ public:
     // Without a fault. Sometimes its bytes are unusual ones.
     Dialect dialect();
     HeaderMode header_mode();
+    HeaderRecord header_record();  // mostly the usual one
     // The first `size` bytes that are left, or fewer; all but the last ones of an input may be such.
     std::string text(std::size_t size);
+    // How many bytes of the input have been taken.
+    std::size_t taken() const { return input_.size() - left_.size(); }
 
 private:
     std::span<const std::uint8_t> input_;

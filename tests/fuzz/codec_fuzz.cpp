@@ -7,6 +7,7 @@
 
 #include "choices.h"
 #include "cleave/error.h"
+#include "gzip_members.h"
 #include "inputs.h"
 #include "io/decoder.h"
 #include "io/encoder.h"
@@ -83,14 +84,32 @@ std::string encode(const std::string& text, const CompressionOptions& wanted) {
     return stream;
 }
 
+struct Case {
+    Compression format;
+    std::size_t part;
+    std::size_t room;
+    bool encodes;
+    std::size_t position;
+    std::uint8_t change;
+    std::size_t text_at;
+    std::string text;
+};
+
+Case make_case(Choices& choices) {
+    Case made;
+    made.format = choices.one_in(2) ? Compression::kGzip : Compression::kZstd;
+    made.part = 1 + choices.below(100);
+    made.room = 1 + choices.below(100);
+    made.encodes = choices.one_in(2);
+    made.position = choices.below(300);
+    made.change = choices.byte();
+    made.text_at = choices.taken();
+    made.text = choices.text(kMaxTextSize);
+    return made;
+}
+
 void fuzz(Choices choices) {
-    const Compression format = choices.one_in(2) ? Compression::kGzip : Compression::kZstd;
-    const std::size_t part = 1 + choices.below(100);
-    const std::size_t room = 1 + choices.below(100);
-    const bool encodes = choices.one_in(2);
-    const std::size_t position = choices.below(300);
-    const std::uint8_t change = choices.byte();
-    std::string stream = choices.text(kMaxTextSize);
+    auto [format, part, room, encodes, position, change, text_at, stream] = make_case(choices);
     if (encodes) {
         const std::string text = stream;
         stream = encode(text, {format, 1});
@@ -122,6 +141,15 @@ void fuzz(Choices choices) {
 
 }  // namespace
 }  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+    cleave::test::Choices choices({data, size});
+    const cleave::test::Case made = cleave::test::make_case(choices);
+    const bool is_gzip = made.format == cleave::Compression::kGzip && !made.encodes;
+    return cleave::test::mutate_gzip({data, max_size}, size, seed, is_gzip ? made.text_at : max_size);
+}
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

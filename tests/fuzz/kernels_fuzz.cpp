@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "choices.h"
+#include "csv_mutator.h"
 #include "inputs.h"
 #include "kernel_check.h"
 
@@ -62,13 +63,29 @@ void expect_lanes(const Kernel& kernel, const Dialect& dialect, std::string_view
     }
 }
 
+struct Case {
+    Dialect dialect;
+    Carry before;
+    std::size_t cut;
+    bool is_long;
+    std::size_t text_at;
+    std::string text;
+};
+
+Case make_case(Choices& choices) {
+    Case made;
+    made.dialect = choices.dialect();
+    made.before = any_carry(choices);
+    made.cut = choices.byte();
+    made.is_long = choices.one_in(64);
+    made.text_at = choices.taken();
+    made.text = choices.text(kMaxTextSize);
+    return made;
+}
+
 void fuzz(Choices choices) {
     static const std::vector<const Kernel*> kKernels = available_kernels();
-    const Dialect dialect = choices.dialect();
-    const Carry before = any_carry(choices);
-    const std::size_t cut = choices.byte();
-    const bool is_long = choices.one_in(64);
-    std::string text = choices.text(kMaxTextSize);
+    auto [dialect, before, cut, is_long, text_at, text] = make_case(choices);
     if (is_long) {
         text = repeated(text, kLaneCount * kLaneUnit + text.size());  // enough for the lanes
         for (const Kernel* kernel : kKernels) expect_lanes(*kernel, dialect, text, before);
@@ -83,6 +100,14 @@ void fuzz(Choices choices) {
 
 }  // namespace
 }  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+    cleave::test::Choices choices({data, size});
+    const cleave::test::Case made = cleave::test::make_case(choices);
+    return cleave::test::mutate_csv({data, max_size}, size, seed, made.text_at, made.dialect);
+}
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,6 +7,7 @@
 
 #include "choices.h"
 #include "cleave/range_plan.h"
+#include "csv_mutator.h"
 #include "range_check.h"
 #include "scan/range_machine.h"
 
@@ -34,32 +35,59 @@ void read_json(const std::string& text) {
     }
 }
 
+struct Case {
+    bool is_json;
+    Dialect dialect;
+    std::uint64_t seed;
+    std::vector<std::uint64_t> ends;  // of ranges, as far as there is text
+    bool has_mark;
+    std::size_t text_at;
+    std::string text;
+};
+
+Case make_case(Choices& choices) {
+    Case made;
+    made.is_json = choices.one_in(4);
+    made.dialect = choices.dialect();
+    if (choices.one_in(4)) made.dialect.header = HeaderRecord::kFirst;
+    made.seed = choices.number();
+    made.ends.resize(choices.below(5));
+    for (std::uint64_t& end : made.ends) end = choices.byte();
+    made.has_mark = choices.one_in(4);
+    made.text_at = choices.taken();
+    made.text = (made.has_mark ? "\xEF\xBB\xBF" : "") + choices.text(kMaxTextSize);
+    return made;
+}
+
 void fuzz(Choices choices) {
-    const bool is_json = choices.one_in(4);
-    Dialect dialect = choices.dialect();
-    if (choices.one_in(4)) dialect.header = HeaderRecord::kFirst;
-    Random random(choices.number());
-    std::vector<std::uint64_t> ends(choices.below(5));
-    for (std::uint64_t& end : ends) end = choices.byte();
-    std::string text = choices.one_in(4) ? "\xEF\xBB\xBF" : "";
-    text += choices.text(kMaxTextSize);
-    for (std::uint64_t& end : ends) end = std::min<std::uint64_t>(end, text.size());
-    ends.push_back(text.size());
-    std::ranges::sort(ends);
-    if (is_json) {
+    Case made = make_case(choices);
+    const std::string& text = made.text;
+    for (std::uint64_t& end : made.ends) end = std::min<std::uint64_t>(end, text.size());
+    made.ends.push_back(text.size());
+    std::ranges::sort(made.ends);
+    if (made.is_json) {
         // A summary with some of it replaced.
-        const auto bytes = bytes_of(text).first(static_cast<std::size_t>(ends.front()));
-        std::string json = range_text(RangeMachine(dialect).summarise(bytes, 0), {text.size(), "v"});
+        const auto bytes = bytes_of(text).first(static_cast<std::size_t>(made.ends.front()));
+        std::string json = range_text(RangeMachine(made.dialect).summarise(bytes, 0), {text.size(), "v"});
         json.replace(text.size() % (json.size() + 1), text.size(), text);
         read_json(json);
         read_json(text);
         return;
     }
-    check_ranges(text, dialect, ends, random);
+    Random random(made.seed);
+    check_ranges(text, made.dialect, made.ends, random);
 }
 
 }  // namespace
 }  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+    cleave::test::Choices choices({data, size});
+    const cleave::test::Case made = cleave::test::make_case(choices);
+    return cleave::test::mutate_csv({data, max_size}, size, seed, made.is_json ? size : made.text_at, made.dialect);
+}
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,6 +7,7 @@
 #include "choices.h"
 #include "cleave/error.h"
 #include "cleave/foreign.h"
+#include "csv_mutator.h"
 #include "inputs.h"
 #include "reference.h"
 
@@ -25,10 +26,9 @@ DialectOptions make_wish(Choices& choices) {
 }
 
 // A preamble ends with a line, wherever the head ends.
-void expect_preamble(DialectOptions wanted, const std::string& head, bool head_is_all, Choices& choices) {
-    wanted.preamble.separator_line = static_cast<SeparatorLine>(choices.below(3));
-    wanted.preamble.lines = choices.below(4);
-    if (choices.one_in(2)) wanted.preamble.comment = choices.text(2);
+void expect_preamble(DialectOptions wanted, const PreambleOptions& preamble, const std::string& head,
+                     bool head_is_all) {
+    wanted.preamble = preamble;
     try {
         const std::uint64_t size = settle_dialect(wanted, bytes_of(head), "in.csv").dialect.preamble;
         ASSERT_LE(size, head.size());
@@ -67,19 +67,41 @@ void expect_settled(const SniffedDialect& sniffed, const DialectOptions& wanted,
 
 bool same(const SniffedDialect& a, const SniffedDialect& b) { return a.dialect == b.dialect && a.doubt == b.doubt; }
 
-void fuzz(Choices choices) {
+struct Case {
+    DialectOptions wanted;
+    std::string name;
+    PreambleOptions preamble;
+    bool fills_head;
+    std::string after;  // the head
+    Dialect dialect;
+    std::size_t text_at;
+    std::string text;
+};
+
+Case make_case(Choices& choices) {
     static constexpr const char* kNames[] = {"in.csv", "in.tsv", "in.tab", "", "tsv", "-"};
-    const DialectOptions wanted = make_wish(choices);
-    const char* name = kNames[choices.below(std::size(kNames))];
-    const bool fills_head = choices.rarely(500);
-    const std::string after = choices.text(choices.below(8));
-    std::string text = choices.text(kMaxTextSize);
+    Case made;
+    made.wanted = make_wish(choices);
+    made.dialect = made.wanted.dialect;
+    made.name = kNames[choices.below(std::size(kNames))];
+    made.preamble.separator_line = static_cast<SeparatorLine>(choices.below(3));
+    made.preamble.lines = choices.below(4);
+    if (choices.one_in(2)) made.preamble.comment = choices.text(2);
+    made.fills_head = choices.rarely(500);
+    made.after = choices.text(choices.below(8));
+    made.text_at = choices.taken();
+    made.text = choices.text(kMaxTextSize);
+    return made;
+}
+
+void fuzz(Choices choices) {
+    auto [wanted, name, preamble, fills_head, after, dialect, text_at, text] = make_case(choices);
     if (fills_head) text = repeated(text, kSniffSize);
 
     const auto head = bytes_of(text);
     const SniffedDialect sniffed = settle_dialect(wanted, head, name);
     expect_settled(sniffed, wanted, text, !fills_head);
-    expect_preamble(wanted, text, !fills_head, choices);
+    expect_preamble(wanted, preamble, text, !fills_head);
     const std::string followed = fills_head ? text + after : text;
     EXPECT_TRUE(same(settle_dialect(wanted, bytes_of(followed), name), sniffed));
 
@@ -91,6 +113,14 @@ void fuzz(Choices choices) {
 
 }  // namespace
 }  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+    cleave::test::Choices choices({data, size});
+    const cleave::test::Case made = cleave::test::make_case(choices);
+    return cleave::test::mutate_csv({data, max_size}, size, seed, made.text_at, made.dialect);
+}
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,6 +6,7 @@
 
 #include "choices.h"
 #include "cleave/foreign.h"
+#include "csv_mutator.h"
 #include "filled_pipe.h"
 #include "plan_check.h"
 
@@ -63,16 +64,33 @@ void expect_rules(const Plan& plan, const std::string& text, const Dialect& dial
     }
 }
 
-void fuzz(Choices choices) {
+struct Case {
+    Dialect dialect;
+    std::string head;
+    Policy policy;
+    Execution execution;
+    std::array<std::size_t, 4> part_sizes{};  // of a stream
+    std::size_t text_at;
+    std::string tail;
+};
+
+Case make_case(Choices& choices) {
     static const std::vector<const Kernel*> kKernels = available_kernels();
-    const Dialect dialect = choices.dialect();
-    const std::string head = choices.one_in(32) ? make_head(choices, dialect) : "";
-    const Policy policy = make_policy(choices, head.size());
-    Execution execution{kKernels[choices.below(kKernels.size())], choices.one_in(16) ? 2U : 1U};
-    if (head.empty()) execution.block_size = 1 + choices.below(300);
-    std::array<std::size_t, 4> part_sizes{};
-    for (std::size_t& size : part_sizes) size = 1 + choices.below(100);
-    const std::string tail = choices.text(kMaxTextSize);
+    Case made;
+    made.dialect = choices.dialect();
+    if (choices.one_in(32)) made.head = make_head(choices, made.dialect);
+    made.policy = make_policy(choices, made.head.size());
+    made.execution.kernel = kKernels[choices.below(kKernels.size())];
+    made.execution.threads = choices.one_in(16) ? 2 : 1;
+    if (made.head.empty()) made.execution.block_size = 1 + choices.below(300);
+    for (std::size_t& size : made.part_sizes) size = 1 + choices.below(100);
+    made.text_at = choices.taken();
+    made.tail = choices.text(kMaxTextSize);
+    return made;
+}
+
+void fuzz(Choices choices) {
+    const auto [dialect, head, policy, execution, part_sizes, text_at, tail] = make_case(choices);
     const std::string text = head + tail;
     if (foreign_format(bytes_of(text))) return;  // an index refuses it
 
@@ -98,6 +116,14 @@ void fuzz(Choices choices) {
 
 }  // namespace
 }  // namespace cleave::test
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+    cleave::test::Choices choices({data, size});
+    const cleave::test::Case made = cleave::test::make_case(choices);
+    return cleave::test::mutate_csv({data, max_size}, size, seed, made.text_at, made.dialect);
+}
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,8 +4,9 @@
   touched.py COMMIT BUILD
 
 COMMIT is what the change is measured from. BUILD is the folder of a build with the address sanitizer, whose dependency
-files say what each target includes. A target is touched by a change of its corpus, its source, a file that it includes, or
-the .cpp file of such a header, which has the same name wherever it is. All are touched by a change of what they share.
+files say what each target includes. A target is touched by a change of its corpus, its dictionary, its source, a file that
+it includes, or the .cpp file of such a header, which has the same name wherever it is. All are touched by a change of what
+they share.
 """
 import glob
 import os
@@ -23,13 +24,21 @@ def stem(path):
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def touched(changed, sources):
-    """`sources`: {source of a target: paths that it includes}; `changed` and all of these are relative to the repository."""
+def targets_of(dictionary):
+    """The targets that a dictionary names in its first line."""
+    with open(dictionary) as file:
+        return file.readline().removeprefix("# Targets:").split()
+
+
+def touched(changed, sources, dictionaries):
+    """`sources`: {source of a target: paths that it includes}, `dictionaries`: {path: targets that use it}; `changed` and all
+    paths are relative to the repository."""
+    named = {name for path in changed for name in dictionaries.get(path, [])}
     stems = {stem(path) for path in changed if path.endswith((".h", ".cpp", ".inc"))}
     for source, included in sorted(sources.items()):
         name = stem(source).removesuffix("_fuzz")
         parts = SHARED | {stem(path) for path in included if not path.startswith("..")}
-        if parts & stems or any(path.startswith("tests/fuzz/corpus/%s/" % name) for path in changed):
+        if name in named or parts & stems or any(path.startswith("tests/fuzz/corpus/%s/" % name) for path in changed):
             yield name
 
 
@@ -46,7 +55,8 @@ def main():
     def relative(paths):
         return {os.path.relpath(path, ROOT) for path in paths}
     sources = {os.path.relpath(path, ROOT): relative(known[path]) for path in wanted}
-    print(*touched(changed_since(commit), sources), sep="\n")
+    dictionaries = {os.path.relpath(path, ROOT): targets_of(path) for path in glob.glob(os.path.join(HERE, "*.dict"))}
+    print(*touched(changed_since(commit), sources, dictionaries), sep="\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ FOLDER is a build's.
 """
 import argparse
 import contextlib
+import glob
 import importlib.util
 import io
 import json
@@ -116,18 +117,27 @@ def the_base_must_be_the_parent(_):
 
 
 def targets_are_touched_by_what_they_include(_):
-    """A fuzz target is touched by its corpus, its headers and their sources, and by nothing else"""
+    """A fuzz target is touched by its corpus, its dictionary, its headers and their sources, and by nothing else"""
     sources = {"tests/fuzz/codec_fuzz.cpp": {"tests/fuzz/codec_fuzz.cpp", "src/io/decoder.h", "../usr/include/zlib.h"},
                "tests/fuzz/sniff_fuzz.cpp": {"tests/fuzz/sniff_fuzz.cpp", "include/cleave/dialect.h"}}
 
     def touched(*changed):
-        return list(fuzz.touched(changed, sources))
+        return list(fuzz.touched(changed, sources, {"tests/fuzz/gzip.dict": ["codec", "gzip"]}))
     same(touched("src/io/decoder.cpp"), ["codec"])
     same(touched("src/dialect/dialect.cpp"), ["sniff"])
     same(touched("tests/fuzz/sniff_fuzz.cpp"), ["sniff"])
     same(touched("tests/fuzz/corpus/codec/a"), ["codec"])
+    same(touched("tests/fuzz/gzip.dict"), ["codec"])
     same(touched("tests/fuzz/choices.h"), ["codec", "sniff"])
     same(touched("src/write/names.cpp", "README.md", "tests/decoder.py", "src/other/zlib.cpp"), [])
+
+
+def targets_have_one_dictionary_each(_):
+    """Every fuzz target is named by one dictionary, and no dictionary names anything else"""
+    targets = [os.path.basename(path).removesuffix("_fuzz.cpp")
+               for path in glob.glob(os.path.join(ROOT, "tests/fuzz/*_fuzz.cpp"))]
+    named = [name for path in glob.glob(os.path.join(ROOT, "tests/fuzz/*.dict")) for name in fuzz.targets_of(path)]
+    same(sorted(named), sorted(targets))
 
 
 def files_are_linted_with_their_headers(_):
@@ -282,7 +292,7 @@ def every_test_has_one_label(build):
 
 
 CHECKS = [every_file_is_in_the_table, steps_follow_the_paths, the_longest_row_counts, the_base_must_be_the_parent,
-          targets_are_touched_by_what_they_include, files_are_linted_with_their_headers,
+          targets_are_touched_by_what_they_include, targets_have_one_dictionary_each, files_are_linted_with_their_headers,
           only_what_could_not_look_is_tried_again, what_programs_print_is_understood, what_ctest_reports_is_understood,
           the_run_is_red_for_a_fault_alone, skips_are_listed_with_reasons, every_test_has_one_label]
 
