@@ -80,37 +80,72 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
-// The value of 16 bytes of a BinaryView. `array` has the bitmap, the views, the buffers and their sizes.
-std::string value_of_view(const ArrowArray& array, const char* view) {
-    std::int32_t size = 0;
-    std::memcpy(&size, view, 4);
-    EXPECT_GE(size, 0);
-    if (size <= 12) return {view + 4, static_cast<std::size_t>(size)};
-    std::int32_t place[2]{};
-    std::memcpy(place, view + 8, 8);
-    const auto [buffer, offset] = place;
-    EXPECT_GE(offset, 0);
-    EXPECT_TRUE(buffer >= 0 && buffer + 3 < array.n_buffers);
-    EXPECT_LE(offset + size, static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1])[buffer]);
-    const char* const begin = static_cast<const char*>(array.buffers[2 + buffer]) + offset;
-    EXPECT_EQ(std::memcmp(begin, view + 4, 4), 0);
-    return {begin, static_cast<std::size_t>(size)};
+// The buffers of a column of views: the bitmap, the views, those that views name, and the sizes of these. The views
+// name the bytes of the block and others, of which each view has its own.
+class Views {
+public:
+    explicit Views(const ArrowArray& array)
+        : array_(array), sizes_(static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1])) {
+        EXPECT_EQ(array.n_buffers, 5);
+    }
+
+    std::string value(std::int64_t r) {
+        const char* const view = static_cast<const char*>(array_.buffers[1]) + 16 * r;
+        std::int32_t size = 0;
+        std::memcpy(&size, view, 4);
+        EXPECT_GE(size, 0);
+        if (size <= 12) return {view + 4, static_cast<std::size_t>(size)};
+        std::int32_t place[2]{};
+        std::memcpy(place, view + 8, 8);
+        const auto [buffer, offset] = place;
+        EXPECT_TRUE(buffer == kBlockBuffer || buffer == kDecodedBuffer);
+        EXPECT_GE(offset, 0);
+        EXPECT_LE(offset + size, sizes_[buffer]);
+        if (buffer == kDecodedBuffer) decoded_ += size;
+        const char* const begin = static_cast<const char*>(array_.buffers[2 + buffer]) + offset;
+        EXPECT_EQ(std::memcmp(begin, view + 4, 4), 0);
+        return {begin, static_cast<std::size_t>(size)};
+    }
+
+    // After all values.
+    void expect_sizes(std::size_t block_size) const {
+        EXPECT_EQ(sizes_[kBlockBuffer], block_size);
+        EXPECT_EQ(sizes_[kDecodedBuffer], decoded_);
+    }
+
+private:
+    const ArrowArray& array_;
+    const std::int64_t* sizes_;
+    std::int64_t decoded_ = 0;
+};
+
+Values values_of_views(const ArrowArray& array, std::size_t block_size) {
+    Views views(array);
+    Values values;
+    for (std::int64_t r = 0; r < array.length; ++r) values.emplace_back(views.value(r));
+    views.expect_sizes(block_size);
+    return values;
 }
 
-Values values_of(const ArrowArray& array, bool has_views) {
-    EXPECT_EQ(array.offset, 0);
-    const auto* const bitmap = static_cast<const std::uint8_t*>(array.buffers[0]);
+Values values_of_offsets(const ArrowArray& array) {
+    EXPECT_EQ(array.n_buffers, 3);
+    const auto* const offsets = static_cast<const std::int32_t*>(array.buffers[1]);
+    const auto* const bytes = static_cast<const char*>(array.buffers[2]);
+    EXPECT_EQ(offsets[0], 0);
     Values values;
     for (std::int64_t r = 0; r < array.length; ++r) {
-        if (bitmap != nullptr && (bitmap[r / 8] >> r % 8 & 1) == 0) {
-            values.emplace_back();
-        } else if (has_views) {
-            values.emplace_back(value_of_view(array, static_cast<const char*>(array.buffers[1]) + 16 * r));
-        } else {
-            const auto* const offsets = static_cast<const std::int32_t*>(array.buffers[1]);
-            const auto* const bytes = static_cast<const char*>(array.buffers[2]);
-            EXPECT_LE(offsets[r], offsets[r + 1]);
-            values.emplace_back(std::string(bytes + offsets[r], bytes + offsets[r + 1]));
+        EXPECT_LE(offsets[r], offsets[r + 1]);
+        values.emplace_back(std::string(bytes + offsets[r], bytes + offsets[r + 1]));
+    }
+    return values;
+}
+
+Values values_of(const ArrowArray& array, StringLayout layout, std::size_t block_size) {
+    EXPECT_EQ(array.offset, 0);
+    Values values = layout == StringLayout::kViews ? values_of_views(array, block_size) : values_of_offsets(array);
+    if (const auto* const bitmap = static_cast<const std::uint8_t*>(array.buffers[0])) {
+        for (std::size_t r = 0; r < values.size(); ++r) {
+            if ((bitmap[r / 8] >> r % 8 & 1) == 0) values[r].reset();
         }
     }
     EXPECT_EQ(array.null_count, std::count(values.begin(), values.end(), std::nullopt));
@@ -252,11 +287,11 @@ private:
         schema.release(&schema);
         EXPECT_EQ(array.length, std::ssize(values));
         ASSERT_EQ(array.n_children, 2);
-        EXPECT_EQ(values_of(*array.children[0], has_views), values);
+        EXPECT_EQ(values_of(*array.children[0], made_.options.layout, block.bytes.size()), values);
         ArrowArray moved = *array.children[1];
         array.children[1]->release = nullptr;
         array.release(&array);
-        EXPECT_EQ(values_of(moved, has_views), values);
+        EXPECT_EQ(values_of(moved, made_.options.layout, block.bytes.size()), values);
         EXPECT_EQ(watched.expired(), !made_.keeps_owner || !has_views);
         moved.release(&moved);
         EXPECT_TRUE(watched.expired());
