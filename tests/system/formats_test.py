@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+"""Files that older versions of the command wrote, read by this one; and files of this one, beside those kept.
+
+  formats_test.py --cleave PROGRAM [--module SIMULATED_MODULE] [--keep]
+
+data/formats holds a file of each version of each format that any commit has ever written; its README.md says which
+command made it. A check of reading passes if the file is used and gives exactly what it must, or is refused with the
+message that names its version. A check of writing makes the file again and compares it with the newest one there, byte
+for byte, except for what differs from machine to machine (inodes, times of status changes, rates). To change what is
+written, choose a new version, for which --keep adds a file; the old file stays, and goes on being read.
+"""
+import argparse
+import csv
+import json
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from verdicts import Failure, Skip, Tally, need, need_sight, need_tool  # noqa: E402
+
+DATA = os.path.join(HERE, "..", "..", "data")
+KEPT = os.path.join(DATA, "formats")
+WRITTEN_NS = 1767323045678901234   # when each input was last written
+DIALECT = ["-d", ",", "--terminator", "lf"]
+RANGES = ["0-500", "500-900", "900-"]
+PIECES = ["p1.csv", "p2.csv", "p3.csv"]
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def kept(name):
+    need(os.path.exists(os.path.join(KEPT, name)), "there is no data/formats/" + name)
+    return read(os.path.join(KEPT, name))
+
+
+def crc32c(data):
+    """RFC 3720, appendix B.4, a bit at a time."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+class Folder:
+    """A temporary folder with copies of samples, which were all last written at one time."""
+
+    def __init__(self, bench, *samples):
+        self.program = bench.program
+        self.environment = bench.environment
+        self.temporary = tempfile.TemporaryDirectory(prefix="formats.")
+        self.path = self.temporary.name
+        for sample in samples:
+            shutil.copyfile(os.path.join(DATA, sample), self.at(os.path.basename(sample)))
+            os.utime(self.at(os.path.basename(sample)), ns=(WRITTEN_NS, WRITTEN_NS))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+
+    def at(self, name):
+        return os.path.join(self.path, name)
+
+    def put(self, name, data):
+        write(self.at(name), data)
+
+    def get(self, name):
+        return read(self.at(name))
+
+    def names(self):
+        return sorted(os.listdir(self.path))
+
+    def run(self, *words, code=0, says="", data=b"", wrap=()):
+        """What the command writes to standard output. Exit status and standard error must be as given."""
+        done = subprocess.run([*wrap, self.program, *words], cwd=self.path, input=data, capture_output=True, timeout=60,
+                              env=self.environment, check=False)
+        errors = done.stderr.decode(errors="replace")
+        need(done.returncode == code, "%s: exit %d, not %d: %s" % (" ".join(words), done.returncode, code, errors))
+        need(says in errors if says else not errors, "%s: says %r, not %r" % (" ".join(words), errors, says))
+        return done.stdout
+
+
+class Bench:
+    def __init__(self, program, module, keeps):
+        self.program = os.path.abspath(program)
+        self.module = module and os.path.abspath(module)
+        self.keeps = keeps
+        self.environment = {**os.environ, "LC_ALL": "C"}
+
+    def expect_kept(self, name, data):
+        """The bytes that were just written are those of the file that is kept."""
+        path = os.path.join(KEPT, name)
+        if self.keeps and not os.path.exists(path):
+            write(path, data)
+        need(os.path.exists(path), "there is no data/formats/%s: a new version is written; keep a file of it" % name)
+        need(data == read(path), "what is written is no more data/formats/%s: a new format needs a new version" % name)
+
+
+# Indexes. Bytes 40 to 55 are the time of FILE's last status change and its inode; the last 4 are the CRC.
+
+INDEXES = ["index-1-hash.cleave", "index-1.cleave"]
+
+
+def with_bytes(index, at, new):
+    index = index[:at] + new + index[at + len(new):-4]
+    return index + struct.pack("<I", crc32c(index))
+
+
+def with_identity(index, ctime_ns, inode):
+    return with_bytes(index, 40, struct.pack("<qQ", ctime_ns, inode))
+
+
+def expect_indexed(folder, says="", when="require"):
+    """Counts and ranges of records are right. `says`: on standard error."""
+    lines = folder.get("readings.csv").decode().splitlines(keepends=True)
+    ends = []   # in lines
+    rows = csv.reader(lines)
+    for _ in rows:
+        ends.append(rows.line_num)
+    counted = folder.run("count", "--index", when, "readings.csv", says=says)
+    need(counted == b"%d\n" % (len(ends) - 1), "another count: %s" % counted)
+    first, last = 40000, 41999   # from 1, and the header is number 0
+    words = ["-r", "%d-%d" % (first, last), "--index", when]
+    printed = folder.run("cat", "--header", "drop", *words, "readings.csv", says=says)
+    need(printed == "".join(lines[ends[first - 1]:ends[last]]).encode(), "cat -r prints other records")
+
+
+def index_is_read(bench):
+    for name in INDEXES:
+        with Folder(bench, "readings.csv") as folder:
+            index = kept(name)
+            folder.put("readings.csv.cleave", index)
+            folder.run("count", "--index", "require", "readings.csv", code=4, says="was copied, moved or touched since")
+            status = os.stat(folder.at("readings.csv"))
+            folder.put("readings.csv.cleave", with_identity(index, status.st_ctime_ns, status.st_ino))
+            expect_indexed(folder)
+            folder.put("readings.csv.cleave", index)
+            folder.run("index", "--verify", "readings.csv", says="good; renewed for this file")
+            expect_indexed(folder)
+
+
+def later_index_is_refused(bench):
+    with Folder(bench, "readings.csv") as folder:
+        for version in (0, 2):
+            folder.put("readings.csv.cleave", with_bytes(kept("index-1.cleave"), 8, struct.pack("<I", version)))
+            says = "it is of version %d of the format" % version
+            folder.run("count", "--index", "require", "readings.csv", code=4, says=says)
+            expect_indexed(folder, says, "auto")
+
+
+def index_is_written(bench):
+    with Folder(bench, "readings.csv") as folder:
+        folder.run("index", "readings.csv")
+        index = folder.get("readings.csv.cleave")
+        status = os.stat(folder.at("readings.csv"))
+        need(index == with_identity(index, status.st_ctime_ns, status.st_ino), "its identity or its CRC is wrong")
+        bench.expect_kept("index-%d.cleave" % struct.unpack_from("<I", index, 8), with_identity(index, 0, 0))
+
+
+# Manifests. Version 1 names pieces from the folder where the run was started, version 2 from that of the manifest.
+
+SPLIT = ["split", "-n", "3", "-o", "p{i}.csv"]
+BY = ["split", "--by", "sensor", "--drop-by", "-o", "by/{value}/p.csv", "--mkdir"]
+BUCKETS = ["split", "--by", "thing", "--buckets", "4", "-o", "p{i}.csv"]
+LEAD = ["--skip-lines", "2", "-e", "\\", "-q", "'", *DIALECT]
+PREAMBLE = ["split", "-n", "3", "-o", "p{i}.csv", "--header", "first", *LEAD]
+
+
+def expect_joined(folder, manifest, source):
+    need(folder.run("join", "--manifest", manifest) == source, "%s: joined, the pieces are not the input" % manifest)
+
+
+def manifest_is_read(bench):
+    for name, split, sample in [("manifest-1.json", SPLIT, "quoted.csv"), ("manifest-2.json", SPLIT, "quoted.csv"),
+                                ("manifest-2-preamble.json", PREAMBLE, "formats/preamble.csv")]:
+        with Folder(bench, sample) as folder:
+            source = os.path.basename(sample)
+            folder.run(*split, source)
+            folder.put("m.json", kept(name))
+            expect_joined(folder, "m.json", folder.get(source))
+            again = [*split, "--checksum", "--manifest", "m.json", "--resume", source]
+            if json.loads(kept(name))["cleave"] == 1:
+                folder.run(*again, code=1, says="its 'cleave' differs")
+            else:
+                folder.run(*again)
+                need(folder.get("m.json") == kept(name), "--resume changes the manifest")
+                os.mkdir(folder.at("moved"))
+                for piece in [*PIECES, "m.json"]:
+                    os.rename(folder.at(piece), folder.at("moved/" + piece))
+                expect_joined(folder, "moved/m.json", folder.get(source))
+    with Folder(bench, "readings.csv") as folder:
+        folder.run(*BY, "readings.csv")
+        folder.put("by.json", kept("manifest-2-by.json"))
+        folder.run("join", "--manifest", "by.json", code=2, says="are without the column sensor")
+
+
+def later_manifest_is_refused(bench):
+    with Folder(bench, "quoted.csv") as folder:
+        folder.run(*SPLIT, "quoted.csv")
+        for version in (0, 3):
+            folder.put("m.json", kept("manifest-2.json").replace(b'"cleave":2', b'"cleave":%d' % version))
+            folder.run("join", "--manifest", "m.json", code=3, says="it is of version %d" % version)
+            folder.run(*SPLIT, "--manifest", "m.json", "--resume", "quoted.csv", code=1, says="its 'cleave' differs")
+
+
+def manifest_is_written(bench):
+    for part, split, sample in [("", SPLIT, "quoted.csv"), ("-preamble", PREAMBLE, "formats/preamble.csv"),
+                                ("-by", BY, "readings.csv"), ("-buckets", BUCKETS, "quoted.csv")]:
+        with Folder(bench, sample) as folder:
+            folder.run(*split, "--checksum", "--manifest", "m.json", os.path.basename(sample))
+            manifest = folder.get("m.json")
+            bench.expect_kept("manifest-%d%s.json" % (json.loads(manifest)["cleave"], part), manifest)
+    with Folder(bench, "quoted.csv") as folder:   # where the pieces do not lie beneath the manifest
+        for place in ("pieces", "manifests"):
+            os.mkdir(folder.at(place))
+        folder.run("split", "-n", "3", "-o", "pieces/p{i}.csv", "--manifest", "manifests/m.json", "quoted.csv")
+        manifest = folder.get("manifests/m.json")
+        need(json.loads(manifest)["cleave"] == 1, "the names of pieces elsewhere are not of version 1")
+        bench.expect_kept("manifest-1.json", manifest.replace(b"pieces/", b""))
+
+
+# Summaries of ranges, and plans made of them.
+
+RANGE_SAMPLES = [("", "quoted.csv", DIALECT), ("-preamble", "formats/preamble.csv", LEAD)]
+
+
+def ranges_are_read(bench):
+    for part, sample, dialect in RANGE_SAMPLES:
+        source = os.path.basename(sample)
+        with Folder(bench, sample) as folder:
+            plan = folder.run("plan", "-n", "3", data=kept("ranges-1%s.jsonl" % part))
+            need(plan == kept("plan-1%s.json" % part), "another plan comes of the summaries")
+            folder.put("plan.json", kept("plan-1%s.json" % part))
+            folder.run("split", "-n", "3", "-o", "p{i}.csv", *dialect, source)
+            for number, piece in enumerate(PIECES, 1):
+                printed = folder.run("cat", "--plan", "plan.json", "-n", str(number), source)
+                need(printed == folder.get(piece), "cat --plan prints another piece %d" % number)
+            need(folder.run("offsets", "--plan", "plan.json", source) ==
+                 folder.run("offsets", "-n", "3", *dialect, source), "offsets --plan prints others")
+
+
+def later_ranges_are_refused(bench):
+    says = "it is of another version of the format"
+    with Folder(bench, "quoted.csv") as folder:
+        for version in (0, 2):
+            summaries = kept("ranges-1.jsonl").replace(b'"cleave_range":1', b'"cleave_range":%d' % version)
+            folder.run("plan", "-n", "3", data=summaries, code=3, says=says)
+            folder.put("plan.json", kept("plan-1.json").replace(b'"cleave_plan":1', b'"cleave_plan":%d' % version))
+            for words in [["offsets"], ["cat", "-n", "1"]]:
+                folder.run(*words, "--plan", "plan.json", "quoted.csv", code=3, says=says)
+
+
+def ranges_are_written(bench):
+    for part, sample, dialect in RANGE_SAMPLES:
+        source = os.path.basename(sample)
+        with Folder(bench, sample) as folder:
+            summaries = b"".join(folder.run("scan", *dialect, "-r", piece, source) for piece in RANGES)
+            version = json.loads(summaries.splitlines()[0])["cleave_range"]
+            bench.expect_kept("ranges-%d%s.jsonl" % (version, part), summaries)
+            plan = folder.run("plan", "-n", "3", data=summaries)
+            bench.expect_kept("plan-%d%s.json" % (json.loads(plan)["cleave_plan"], part), plan)
+
+
+def offsets_are_written(bench):
+    with Folder(bench, "quoted.csv") as folder:
+        offsets = folder.run("offsets", "-n", "3", "--format", "json", "quoted.csv")
+        bench.expect_kept("offsets-%d.json" % json.loads(offsets)["cleave"], offsets)
+
+
+# Rules, keys and tokens. They have no version: what a file of rules once meant, and the token of a value, stays.
+
+RULED = ["-d", ",", "--header", "repeat", "--rules", "rules-1.rules", "--key", "pii=file:key-1"]
+
+
+def rules_are_read(bench):
+    with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
+        os.chmod(folder.at("key-1"), stat.S_IRUSR)
+        bench.expect_kept("rules-1.csv", folder.run("cat", *RULED, "people.csv"))
+        folder.run("split", "-n", "2", "-o", "p{i}.csv", "--report", "report.json", *RULED, "people.csv")
+        report = folder.get("report.json")
+        bench.expect_kept("report-%d.json" % json.loads(report)["cleave"], report)
+        bench.expect_kept("template-1.rules", folder.run("check", "--rules-template", "people.csv"))
+
+
+# The markers of killed runs: `.cleave-ID`. Kept with the inodes and the ID of nobody.
+
+KEPT_ID = b"0123456789abcdef"
+KEPT_INODES = [b"4000000001", b"4000000002"]
+
+
+def run_id(path, pattern):
+    """FNV-1a of the directory and the names."""
+    status = os.stat(path)
+    number = 0xCBF29CE484222325
+    for byte in b"%d %d %s" % (status.st_dev, status.st_ino, pattern):
+        number = (number ^ byte) * 0x100000001B3 % (1 << 64)
+    return b"%016x" % number
+
+
+def kill_at(bench, folder, call, number):
+    """Runs a split over two older pieces, and kills it before that call."""
+    strace = need_tool("strace")
+    wrap = [strace, "-f", "-qq", "-o", os.devnull, "-e", "trace=" + call, "-e",
+            "inject=%s:signal=KILL:when=%d" % (call, number)]
+    words = ["split", "-f", "-n", "2", "-j", "1", "-o", "p{i}.csv", "quoted.csv"]
+    done = subprocess.run([*wrap, bench.program, *words], cwd=folder.path, capture_output=True, timeout=60, check=False)
+    need_sight(done.returncode == -9 or done.returncode == 137, "the run was not killed: %r" % done.stderr)
+
+
+KILLED = [("marker-1-replacing", "renameat2", 2), ("marker-1-done", "unlinkat", 1)]
+
+
+def marker_is_written(bench):
+    for name, call, number in KILLED:
+        with Folder(bench, "quoted.csv") as folder:
+            for piece in PIECES[:2]:
+                folder.put(piece, b"old\n")
+            kill_at(bench, folder, call, number)
+            own = run_id(folder.path, b"p{1.csv 1")
+            marker = folder.get(".cleave-" + own.decode())
+            process, notes = marker[:20], marker[20:].replace(own, KEPT_ID)
+            need(re.fullmatch(rb"[1-9][0-9]*\0+", process), "the marker does not begin with the process: %r" % process)
+            fields = notes.split(b"\0")
+            for at, inode in zip((0, 3), KEPT_INODES):
+                fields[at] = inode
+            bench.expect_kept(name, b"1".ljust(20, b"\0") + b"\0".join(fields))
+
+
+def marker_is_read(bench):
+    for name, _, _ in KILLED:
+        with Folder(bench, "quoted.csv") as folder:
+            hidden = [".cleave-%s-%d" % (KEPT_ID.decode(), i) for i in (0, 1)]
+            # As it is left: one piece has been replaced, or both; what has lost its name has the hidden one.
+            holders = [PIECES[0], hidden[1] if name == "marker-1-replacing" else PIECES[1]]
+            for path in [*PIECES[:2], *hidden]:
+                folder.put(path, b"new\n" if path in holders else b"old\n")
+            marker = kept(name)
+            for inode, path in zip(KEPT_INODES, holders):
+                marker = marker.replace(inode, b"%d" % os.stat(folder.at(path)).st_ino)
+            folder.put(".cleave-" + KEPT_ID.decode(), marker)
+            folder.run("split", "-n", "1", "-o", "other.csv", "quoted.csv")
+            need(folder.names() == ["other.csv", *PIECES[:2], "quoted.csv"], "left: %s" % folder.names())
+            wanted = b"old\n" if name == "marker-1-replacing" else b"new\n"
+            for piece in PIECES[:2]:
+                need(folder.get(piece) == wanted, "%s: %s is %r, not %r" % (name, piece, folder.get(piece), wanted))
+
+
+# Profiles of machines. A profile is of one processor and one device, so those are put in place of what is kept.
+
+def machine(bench, folder, *words):
+    """What cleave machine says of its profile, and in all."""
+    if bench.module is None:
+        raise Skip("there is no --module")
+    bench.environment["XDG_CACHE_HOME"] = folder.path
+    lines = folder.run("machine", "--device", bench.module, *words).decode().splitlines()
+    shown = {line[:18].strip(): line[19:] for line in lines}
+    return shown["profile"], shown
+
+
+def members(value):
+    """The names of an object's members, and of theirs, in order; nothing for a number or a text."""
+    return [(name, members(each)) for name, each in value.items()] if isinstance(value, dict) else None
+
+
+def profile_is_read(bench):
+    with Folder(bench) as folder:
+        said, shown = machine(bench, folder)
+        os.mkdir(folder.at("cleave"), 0o700)
+        for version in (1, 2, 3, 4):
+            profile = json.loads(kept("profile-%d.json" % min(version, 3)))
+            profile.update(version=version, cpu=shown["processor"], driver=shown["driver, runtime"].split(",")[0])
+            path = folder.at("cleave/machine-simulated-0.json")
+            write(path, json.dumps(profile).encode())
+            os.chmod(path, 0o600)
+            said, now = machine(bench, folder)
+            if version == 3:
+                need(said == path, "the profile is not used: %s" % said)
+                need(now["to the device"] == "8 GB/s, 12.0 us to begin with", "another rate: %s" % now)
+                need(now["to open it"] == "250 ms", "another time: %s" % now)
+            else:
+                need("is of another version" in said, "version %d: %s" % (version, said))
+
+
+def profile_is_written(bench):
+    with Folder(bench) as folder:
+        machine(bench, folder, "--calibrate")
+        profile = json.loads(folder.get("cleave/machine-simulated-0.json"))
+        name = "profile-%d.json" % profile["version"]
+        need(os.path.exists(os.path.join(KEPT, name)), "there is no data/formats/%s" % name)
+        wanted = {**json.loads(kept(name)), "functions": {}}   # none has been measured
+        need(members(profile) == members(wanted),
+             "what is written is no more like data/formats/%s: a new format needs a new version" % name)
+
+
+CHECKS = {
+    "An index of version 1 is used": index_is_read,
+    "An index of another version is refused": later_index_is_refused,
+    "An index is written as it was": index_is_written,
+    "A manifest of version 1 or 2 is used": manifest_is_read,
+    "A manifest of another version is refused": later_manifest_is_refused,
+    "A manifest is written as it was": manifest_is_written,
+    "Summaries and plans of version 1 are used": ranges_are_read,
+    "Summaries and plans of another version are refused": later_ranges_are_refused,
+    "Summaries and plans are written as they were": ranges_are_written,
+    "Offsets in JSON are written as they were": offsets_are_written,
+    "Rules, keys, tokens, reports and templates are what they were": rules_are_read,
+    "The marker of a killed run is obeyed": marker_is_read,
+    "The marker of a run is written as it was": marker_is_written,
+    "A profile of version 3 is used, and no other": profile_is_read,
+    "A profile is written as it was": profile_is_written,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", required=True, metavar="PROGRAM")
+    parser.add_argument("--module", metavar="PATH", help="a simulated device, for profiles")
+    parser.add_argument("--keep", action="store_true", help="add files of new versions to data/formats")
+    arguments = parser.parse_args()
+    bench = Bench(arguments.cleave, arguments.module, arguments.keep)
+    tally = Tally()
+    for name, check in CHECKS.items():
+        tally.run(name, lambda check=check: check(bench))
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
