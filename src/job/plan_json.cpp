@@ -1,6 +1,9 @@
 #include "job/plan_json.h"
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <string_view>
 
 namespace cleave {
 namespace {
@@ -31,6 +34,14 @@ bool read_name(const Json* json, std::initializer_list<Value> values, Value& val
         return true;
     }
     return false;
+}
+
+// Such a member may change what the others mean.
+bool has_unknown_member(const Json& dialect) {
+    constexpr std::array<std::string_view, 8> kKnown = {"delimiter", "quote",      "escape",        "escape_scope",
+                                                        "quoting",   "terminator", "header_record", "preamble"};
+    const auto is_known = [&](const auto& member) { return std::ranges::find(kKnown, member.first) != kKnown.end(); };
+    return dialect.object() != nullptr && !std::ranges::all_of(*dialect.object(), is_known);
 }
 
 // In eight digits.
@@ -141,6 +152,7 @@ Json dialect_json(const Dialect& dialect) {
 }
 
 std::optional<Dialect> dialect_of_json(const Json& json) {
+    if (has_unknown_member(json)) return std::nullopt;
     Dialect dialect;
     std::optional<std::uint8_t> delimiter;
     const auto read = [&](const char* name, std::optional<std::uint8_t>& byte) {

@@ -61,7 +61,7 @@ Json piece_json(const Piece& piece, const std::optional<PieceFile>& file = std::
 // Appends the members of piece_json() to the object.
 void add_piece(Json& json, const Piece& piece, const std::optional<PieceFile>& file);
 Json dialect_json(const Dialect& dialect);
-// The dialect of such JSON. Nothing if it is not that of a dialect without a fault.
+// The dialect of such JSON. Nothing if it has members that are not known, or is not that of a dialect without a fault.
 std::optional<Dialect> dialect_of_json(const Json& json);
 
 // The names of a dialect's parts, on the command line and in JSON.

@@ -266,6 +266,8 @@ def later_ranges_are_refused(bench):
             folder.put("plan.json", kept("plan-1.json").replace(b'"cleave_plan":1', b'"cleave_plan":%d' % version))
             for words in [["offsets"], ["cat", "-n", "1"]]:
                 folder.run(*words, "--plan", "plan.json", "quoted.csv", code=3, says=says)
+        summaries = kept("ranges-1.jsonl").replace(b'"dialect":{', b'"dialect":{"comment":"#",')
+        folder.run("plan", "-n", "3", data=summaries, code=3, says="its dialect is not known")
 
 
 def ranges_are_written(bench):
