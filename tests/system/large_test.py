@@ -26,16 +26,16 @@ HEADER = b"id,text\n"
 
 
 class Group:
-    """A control group whose processes and their files in the page cache take up at most LIMIT bytes."""
+    """A control group whose processes and their files in the page cache take up at most so many bytes."""
 
-    def __init__(self):
+    def __init__(self, size=LIMIT):
         name = "cleave-test-%d" % os.getpid()
         for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
             self.path = os.path.join(root, name)
             try:
                 os.mkdir(self.path)
                 with open(os.path.join(self.path, limit), "w", encoding="ascii") as file:
-                    file.write(str(LIMIT))
+                    file.write(str(size))
                 return
             except OSError:
                 if os.path.isdir(self.path):
@@ -113,6 +113,27 @@ def expect_pieces(path, ends, out, events):
     need(told == wanted, "the events name other pieces: %s, not %s" % (told, wanted))
 
 
+def check_by_value(program):
+    """Pieces that commands take one after the other are grouped in a temporary file first, in windows of 64 MiB."""
+    chance, wanted = random.Random(2), {}
+    with Group() as group, tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        path = os.path.join(directory, "in.csv")
+        with open(path, "wb") as file:
+            size = file.write(HEADER)
+            while size < SIZE:
+                length = chance.choice([100] * 20 + [10_000] * 10 + [3 << 20])   # the last do not fit into a buffer
+                line = b'%d,"%s\n"\n' % (chance.randrange(5), chance.randbytes(length // 2).hex().encode())
+                wanted.setdefault(line[:1].decode(), []).append(line)
+                size += file.write(line)
+        need_sight(drop(path), "the file stays in memory")
+        names = os.path.join(directory, "{value}")
+        command = [program, "split", "--by", "id", "--filter", "cat >$FILE", "-o", names, path]
+        run = subprocess.run(command, capture_output=True, check=False, preexec_fn=group.enter, timeout=2 * TIMEOUT_S)
+        need(run.returncode == 0, "exit %d, %s" % (run.returncode, run.stderr.decode()))
+        for value, lines in wanted.items():
+            need(read(os.path.join(directory, value)) == HEADER + b"".join(lines), "the piece %s differs" % value)
+
+
 def check(program, is_sound):
     with Group() as group, tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         path, out = os.path.join(directory, "in.csv"), os.path.join(directory, "out")
@@ -140,6 +161,7 @@ def main():
     tally = Tally()
     tally.run("A file that does not fit into memory", lambda: check(program, True))
     tally.run("A file that does not fit into memory, with a quote that stays open", lambda: check(program, False))
+    tally.run("A file that does not fit into memory, by value", lambda: check_by_value(program))
     return tally.close()
 
 
