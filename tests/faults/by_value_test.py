@@ -315,7 +315,7 @@ def pieces_of_changed(data):
 
 def input_changes(bench):
     """The input is truncated or rewritten while it is read"""
-    size, chance, counts = (24 << 20) // bench.divisor, random.Random(31), collections.Counter()
+    size, chance, counts = (24 << 20) // bench.divisor, bench.random(31), collections.Counter()
     rows = [b"%d,key%d,note\n" % (number, number % 97) for number in range(size // 16)]
     data = CHANGING_HEADER + b"".join(rows)
     job = Job.__new__(Job)
@@ -363,7 +363,7 @@ def killed_among_many(bench):
     """KILL among many values with few descriptors; the next run clears what is hidden, whatever its number"""
     count = 3000 * min(bench.scale, 10)
     data = b"id,k,note\n" + b"".join(b"%d,%d,x\n" % (number, number * 7919 % count) for number in range(3 * count))
-    place, chance, counts = Place(bench, ByValue(data)), random.Random(32), collections.Counter()
+    place, chance, counts = Place(bench, ByValue(data)), bench.random(32), collections.Counter()
     few = [(resource.RLIMIT_NOFILE, 64)]
     command = place.command("--max-keys", str(count))
     began = time.monotonic()

@@ -465,6 +465,10 @@ class Bench:
         """How often to do what is done `modest` times with --rounds 1."""
         return max(1, modest * self.scale // (4 if self.sanitized else 1))
 
+    def random(self, number):
+        """The generator of a check: the same in each run with one --seed. `number` tells checks apart."""
+        return random.Random(number + self.seed - 1)
+
     def note(self, text):
         self.notes.append(text)
 
@@ -578,7 +582,7 @@ def main(description, checks, closing=lambda bench: None):
     parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a check's name")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="N times as long [1]")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of samples [1]")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is random [1]")
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting

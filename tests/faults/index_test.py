@@ -2,13 +2,12 @@
 """cleave index and cleave join where the output cannot be written, calls fail, and runs are killed; and the verbs that
 use an index, while that happens.
 
-  index_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+  index_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 """
 import concurrent.futures
 import contextlib
 import itertools
 import os
-import random
 import re
 import resource
 import shutil
@@ -248,7 +247,7 @@ def failing_use(bench):
 
 def killed(bench):
     """INT, TERM and KILL at random moments; then the same again"""
-    chance = random.Random(5)
+    chance = bench.random(5)
     site = Site(bench)
     began = time.monotonic()
     finish(bench.start(site.indexing))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The input moves under the command: it is truncated, grown, rewritten or replaced while it is read, or it fails.
 
-  input_test.py --cleave PATH [--only SUBSTRING] [--rounds N]
+  input_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 
 Each function of CHECKS is a check; --only runs those with that in their names. --rounds is how many times those that
 depend on the moment try. What this machine or user cannot do is skipped.
@@ -130,9 +130,9 @@ class Run:
 
 
 class Tests:
-    def __init__(self, cleave, directory, rounds):
-        self.cleave, self.directory, self.rounds = cleave, directory, rounds
-        self.random = random.Random(1)
+    def __init__(self, cleave, directory, rounds, seed):
+        self.cleave, self.directory, self.rounds, self.seed = cleave, directory, rounds, seed
+        self.random = random.Random(seed)
         self.notes = ""
 
     def path(self, name):
@@ -274,7 +274,7 @@ class Tests:
             file.write(text[:2 * MIB])
 
         def write():
-            chance, at = random.Random(3), 2 * MIB
+            chance, at = random.Random(self.seed + 2), 2 * MIB
             with open(path, "ab", buffering=0) as file:
                 while not done.is_set() and at < len(text):
                     at += file.write(text[at:at + chance.randrange(1, 3000)])
@@ -355,7 +355,7 @@ class Tests:
         path, done, hits = make_input(self.path("in.csv"), size), threading.Event(), 0
 
         def write():
-            chance = random.Random(2)
+            chance = random.Random(self.seed + 1)
             with open(path, "r+b", buffering=0) as file:
                 while not done.is_set():
                     file.seek(chance.randrange(size - MIB))
@@ -513,6 +513,7 @@ def main():
     parser.add_argument("--cleave", required=True, help="the binary")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="the checks with that in their names")
     parser.add_argument("--rounds", type=int, default=20, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of moments and places [1]")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
 
@@ -520,7 +521,8 @@ def main():
 
     def tried(check):
         with tempfile.TemporaryDirectory(prefix="input.") as directory:
-            tests = Tests(os.path.abspath(arguments.cleave), directory, arguments.rounds)
+            tests = Tests(os.path.abspath(arguments.cleave), directory, arguments.rounds,
+                          arguments.seed)
             try:
                 check(tests)
             finally:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cleave split whose n-th system call fails, for every n, one call after the other.
 
-  nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+  nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
 With --rounds N there are N times as many pieces, and so calls. A binary that has a sanitizer makes fewer pieces, and each
 call fails in one way only. A call that is made and never fails fails the check. The table at the end says how often each

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cleave split where the output cannot be written, names are taken, or the machine is short of something.
 
-  output_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+  output_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
 README.md says what each check proves.
 """
@@ -9,7 +9,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import random
 import re
 import resource
 import shutil
@@ -208,7 +207,7 @@ def short_and_interrupted(bench):
     ways = [(place, [], None), (place, ["--force", "-j", "1"], None), (place, manifest, "m.json"),
             (spooled, [], None)]
     faults, rounds = 0, bench.rounds(64)
-    for seed in range(rounds):
+    for seed in range(bench.seed - 1, bench.seed - 1 + rounds):
         at, options, named = ways[seed % 4]
         command, data = both_ways(at)[seed // 4 % 2]
         env = bench.shimmed(seed=seed, short=60, eintr=20, lacks="tmpfile" if seed // 8 % 2 else "")
@@ -225,7 +224,7 @@ def error_after_bytes(bench):
     """The disk is full, broken or over quota after N bytes"""
     place, count = bench.place(), 0
     sizes = [0, 1, 4095, 4096, 65535, 65536, 65537, len(place.job.data) // 2, len(place.job.data) - 1]
-    chance = random.Random(5)
+    chance = bench.random(5)
     sizes += [chance.randrange(len(place.job.data)) for _ in range(bench.rounds(6))]
     write(place.piece(3), b"old")
     write(place.path("other"), b"other")
@@ -529,7 +528,7 @@ def two_runs(bench):
     jobs = [Job(make_input(8 << 20, seed), "-C", 256 << 10) for seed in (1, 2)]
     one, other = Place(bench, jobs[0]), Place(bench, jobs[1])
     other.out = one.out   # pieces of the same names
-    rounds, chance, live = bench.rounds(60), random.Random(3), 0
+    rounds, chance, live = bench.rounds(60), bench.random(3), 0
     for round_ in range(rounds):
         write(one.path("beside"), b"beside")
         places = [one, other if round_ % 2 else one]

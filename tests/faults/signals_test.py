@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """cleave split that is interrupted, stopped or killed.
 
-  signals_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
+  signals_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-Moments are random, with fixed seeds. A check with too few signals that hit a run in its midst is inconclusive.
+Moments are random: --seed N chooses others. A check with too few signals that hit a run in its midst is inconclusive.
 """
 import collections
 import contextlib
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -112,7 +111,7 @@ def need_hits(bench, counts, what="in its midst"):
 
 def ended(bench):
     """INT, TERM and HUP at random moments"""
-    place, chance, counts = many_pieces(bench), random.Random(11), collections.Counter()
+    place, chance, counts = many_pieces(bench), bench.random(11), collections.Counter()
     for round_ in range(bench.rounds(90)):
         number = ENDING[round_ % 3]
         options = []
@@ -144,7 +143,7 @@ def pipeline_ended(bench):
 
 def ended_twice(bench):
     """A second signal during the clean-up"""
-    place, chance, counts, hits = many_pieces(bench), random.Random(12), collections.Counter(), 0
+    place, chance, counts, hits = many_pieces(bench), bench.random(12), collections.Counter(), 0
     for round_ in range(bench.rounds(30)):
         before = snapshot(place.out)
         struck = Struck(bench, place, chance, ("names", "pipe")[round_ % 2])
@@ -163,7 +162,7 @@ def ended_twice(bench):
 
 def ended_without_manifest(bench):
     """TERM at random moments: there is no manifest, or all that it names"""
-    place, chance, counts = many_pieces(bench), random.Random(13), collections.Counter()
+    place, chance, counts = many_pieces(bench), bench.random(13), collections.Counter()
     for round_ in range(bench.rounds(30)):
         struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3], "--sync", "--manifest",
                         place.path("m.json"))
@@ -216,7 +215,7 @@ def ignored(bench):
     def ignore():
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
-    place, chance = many_pieces(bench), random.Random(14)
+    place, chance = many_pieces(bench), bench.random(14)
     seen = 0
     for round_ in range(bench.rounds(15)):
         struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3], before=ignore)
@@ -268,7 +267,7 @@ def expect_crashed(place, old, manifest=None):
 
 def killed_and_again(bench, rounds, ways, options=(), again=None, manifest=None, old_names=False, seed=21):
     """Kills runs, some again and again, and does the same again until it is done."""
-    place, chance, counts = many_pieces(bench), random.Random(seed), collections.Counter()
+    place, chance, counts = many_pieces(bench), bench.random(seed), collections.Counter()
     if manifest:
         options = ["--manifest", place.path(manifest)]
     names_when_done = {*place.job.pieces, *([manifest] if manifest else [])}
@@ -324,7 +323,7 @@ def killed_and_resumed(bench):
 
 def killed_leaves_exact_pieces(bench):
     """KILL at random moments leaves whole pieces and hidden files only"""
-    place, chance, counts = many_pieces(bench), random.Random(22), collections.Counter()
+    place, chance, counts = many_pieces(bench), bench.random(22), collections.Counter()
     for round_ in range(bench.rounds(60)):
         struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3])
         struck.send(signal.SIGKILL)
@@ -338,7 +337,7 @@ def killed_leaves_exact_pieces(bench):
 
 def killed_beside_another(bench):
     """What a killed run has left hinders no other split, and is not taken for its pieces"""
-    place, chance = many_pieces(bench), random.Random(23)
+    place, chance = many_pieces(bench), bench.random(23)
     other = Place(bench, Job(make_input(1 << 20, seed=2), stem="q"))
     other.out = place.out
     for _ in range(bench.rounds(10)):

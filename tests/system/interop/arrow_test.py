@@ -105,7 +105,7 @@ def read_back(views, is_text):
     def check(bench):
         exporter = Exporter(bench.cleave)
         compared = refused = 0
-        for name, data in corpus(RANDOM_FILES, SEED).items():
+        for name, data in corpus(RANDOM_FILES, SEED + bench.seed - 1).items():
             if name in UNREAD:
                 continue
             try:

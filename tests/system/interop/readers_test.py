@@ -44,7 +44,7 @@ def width_of(data):
 def make_files(bench, random_files=RANDOM_FILES):
     """{name: path} of the corpus."""
     files = {}
-    for number, (name, data) in enumerate(corpus(random_files, SEED).items()):
+    for number, (name, data) in enumerate(corpus(random_files, SEED + bench.seed - 1).items()):
         if name not in UNREAD:
             files[name] = write(os.path.join(bench.root, "%d.csv" % number), data)
     return files

@@ -118,10 +118,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cleave", required=True)
     parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=0, help="of the first file [0]")
     arguments = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(arguments.count):
+        for seed in range(arguments.seed, arguments.seed + arguments.count):
             if not check(os.path.abspath(arguments.cleave), os.path.join(folder, "in.csv"), random.Random(seed)):
                 print("seed %d: the summaries are not those of the whole file" % seed)
                 failed += 1

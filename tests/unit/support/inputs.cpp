@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 
 namespace cleave::test {
 namespace {
@@ -40,7 +41,17 @@ std::string random_terminator(Random& random, Terminator terminator) {
     return std::array<std::string, 3>{"\n", "\r", "\r\n"}[random.below(3)];
 }
 
+std::uint64_t first_seed() {
+    const char* first = std::getenv("CLEAVE_TEST_SEED");  // NOLINT(concurrency-mt-unsafe): before any thread
+    return first == nullptr ? 0 : std::stoull(first);
+}
+
 }  // namespace
+
+Random::Random(std::uint64_t seed) {
+    static const std::uint64_t kFirst = first_seed();
+    engine_.seed(kFirst + seed);
+}
 
 std::vector<Dialect> every_dialect() {
     std::vector<Dialect> dialects;
