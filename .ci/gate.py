@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 SHARED = os.path.join(ROOT, "..", "shared")
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"   # Git's name for a tree without files
-INCONCLUSIVE = 75
+INCONCLUSIVE, SKIPPED = 75, 77   # exit statuses, as in tests/verdicts.py
 MOST_INCONCLUSIVE = 2
 
 
@@ -67,6 +67,8 @@ def read_output(text, status):
                 names.append(match.group(2))
         elif match := PYTEST.match(line):
             (result.skipped if match.group(1) == "SKIPPED" else result.failed).append(match.group(2))
+    if status == SKIPPED:
+        status, result.skipped = 0, result.skipped or ["all of it"]
     closing = CLOSING.findall(text)
     passed = GTEST_PASSED.findall(text)
     if closing:
@@ -96,7 +98,7 @@ def read_test(test):
     if test.get("Status") == "notrun":
         result = Result()
         if ended.startswith("SKIP_"):
-            result.skipped = read_output(output, 0).skipped or ["all of it"]
+            result.skipped = read_output(output, SKIPPED).skipped
         else:
             result.failed.append("not run: " + ended)
         return result
@@ -107,9 +109,22 @@ def read_test(test):
     return result
 
 
+# What makes CTest write a report.
+REPORT = "-T Test --no-compress-output --test-output-size-passed 1000000 --test-output-size-failed 1000000".split()
+
+
+def reports_of(build):
+    return glob.glob(os.path.join(build, "Testing", "*", "Test.xml"))
+
+
+def remove_reports(build):
+    for report in reports_of(build):
+        os.unlink(report)
+
+
 def read_ctest(build, text, status):
-    """The Result of CTest in that build folder."""
-    reports = glob.glob(os.path.join(build, "Testing", "*", "Test.xml"))
+    """The Result of CTest in that build folder, where no report was before."""
+    reports = reports_of(build)
     if len(reports) != 1:
         return read_output(text, status or 1)   # it did not come so far
     result = Result()
@@ -136,8 +151,7 @@ def build(preset):
 
 
 def ctest(preset):
-    report = "-T Test --no-compress-output --test-output-size-passed 1000000 --test-output-size-failed 1000000".split()
-    return Step(lambda base: [["./dev", "test", preset, *report]], ("build-" + preset,),
+    return Step(lambda base: [["./dev", "test", preset, *REPORT]], ("build-" + preset,),
                 os.path.join(ROOT, "build", preset))
 
 
@@ -248,8 +262,8 @@ def run_command(command):
 def run_step(name, base):
     """Its Result, what it printed, and its processor seconds."""
     step, result, texts, seconds = STEPS[name], Result(), [], 0
-    for report in glob.glob(os.path.join(step.build, "Testing", "*", "Test.xml")) if step.build else []:
-        os.unlink(report)
+    if step.build:
+        remove_reports(step.build)
     for command in step.commands(base):
         text, status, used = run_command(command)
         texts.append(text)

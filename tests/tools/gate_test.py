@@ -219,6 +219,8 @@ def what_programs_print_is_understood(_):
     same(read("no line that is known\n", 0), (1, [], [], 0, 0))
     same(read("no line that is known\n", 1), (0, ["exit status 1"], [], 0, 0))
     same(read("no reason\n", 75)[3], 1)
+    same(read("no reason\n", 77), (0, [], ["all of it"], 0, 0))
+    same(read("skip a: no root (0.1 s)\n0 passed, 0 failed\n", 77), (0, [], ["a: no root (0.1 s)"], 0, 0))
     same(read("[  SKIPPED ] A.B (0 ms)\n[  PASSED  ] 3 tests.\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.B\n", 0),
          (3, [], ["A.B"], 0, 0))
     same(read("[  FAILED  ] A.B, where GetParam() = 1 (0 ms)\n[  PASSED  ] 3 tests.\n", 1), (3, ["A.B"], [], 0, 0))

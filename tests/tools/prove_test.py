@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""prove.py judged by itself: what it runs again, what it understands, and that each program gets the seed of the run.
+
+  prove_test.py [--only SUBSTRING]
+
+Runs prove.py's functions on a repository of its own, whose ./dev and parts are a line each.
+"""
+import argparse
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from verdicts import Failure, Tally, need  # noqa: E402
+import prove  # noqa: E402
+
+HERE = prove.ROOT   # of the real repository
+SEED = 20261126
+
+
+def same(found, wanted):
+    need(found == wanted, "%r, but %r is wanted" % (found, wanted))
+
+
+class Repository:
+    """A repository with these parts. Each command of a part is one of the shell."""
+
+    def __init__(self, folder, builds="", **parts):
+        self.folder = folder
+        self.write(".gitignore", "build/\n")
+        self.write("dev", '#!/bin/sh\necho "$@" >>build/calls\n! test -e build/broken\n')
+        os.chmod(self.path("dev"), 0o755)
+        self.git("init", "-q")
+        self.commit()
+        prove.ROOT = folder
+        prove.PARTS = {name: prove.Part("-", builds, "sh -c 'echo %s >>build/calls; %s'" % (name, command))
+                       for name, command in parts.items()}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def git(self, *words):
+        subprocess.run(["git", "-C", self.folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+
+    def commit(self):
+        self.git("add", ".")
+        self.git("commit", "-q", "--allow-empty", "-m", "x")
+
+    def run(self, *parts, seed=SEED, again=False):
+        """The exit status, what ran, and the lines of the table."""
+        os.makedirs(self.path("build"), exist_ok=True)
+        self.write("build/calls", "")
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = prove.run_parts(list(parts) or list(prove.PARTS), seed, again)
+        with open(self.path("build/calls"), encoding="ascii") as file:
+            calls = file.read().splitlines()
+        with open(self.path("build/prove/summary.txt"), encoding="ascii") as file:
+            table = file.read()
+        need(output.getvalue().endswith(table), "the table is not printed")
+        return status, calls, [line.split() for line in table.splitlines()[1:]]
+
+
+def what_has_passed_is_not_run_again(make):
+    """What has passed is not run again; another seed, another commit and --again run it"""
+    repository = make(good="echo 7 passed, 0 failed", other="true")
+    row = ["good", str(SEED), "0.0", "7", "0", "0", "0"]
+    status, calls, table = repository.run()
+    same((status, calls, table[0]), (0, ["good", "other"], row))
+    status, calls, table = repository.run()
+    same((status, calls, table[0]), (0, [], [*row, "earlier"]))
+    same(repository.run(again=True)[1], ["good", "other"])
+    same(repository.run("good", seed=5)[1], ["good"])
+    same(repository.run("good")[1], ["good"])   # the last seed is the one that counts
+    repository.commit()
+    same(repository.run()[1], ["good", "other"])
+    repository.write("build/prove/passed.json", "{")
+    same(repository.run("good")[1], ["good"])
+
+
+def what_has_not_passed_is_run_again(make):
+    """What failed, was inconclusive, was skipped or printed nothing to count is run again"""
+    repository = make(bad="echo FAIL it: lost; echo 3 passed, 1 failed; exit 1", open="exit 75", skipped="exit 77",
+                      none="echo 0 passed, 0 failed", good="true")
+    for _ in range(2):
+        status, calls, table = repository.run("bad", "open", "skipped", "none")
+        same((status, calls), (1, ["bad", "open", "skipped", "none"]))
+        same([row[3:] for row in table], [["3", "1", "0", "0"], ["0", "0", "0", "1"], ["0", "0", "1", "0"],
+                                          ["0", "0", "0", "0"]])
+    same(repository.run("open")[0], 75)
+    same(repository.run("open", "good")[0], 75)
+    same(repository.run("none")[0], 1)
+    same(repository.run("skipped")[0], 0)
+
+
+def changes_are_not_remembered(make):
+    """Nothing is remembered of a tree with changes, and nothing is taken from an earlier run"""
+    repository = make(good="true", writes="touch new")
+    repository.run("good")
+    repository.write("new", "")
+    same(repository.run("good")[1], ["good"])
+    same(repository.run("good")[1], ["good"])
+    os.unlink(repository.path("new"))
+    same(repository.run("good")[1], [])
+    repository.run("writes")   # the tree changed while it ran
+    os.unlink(repository.path("new"))
+    same(repository.run("writes")[1], ["writes"])
+
+
+def an_interrupted_run_continues(make):
+    """An interrupted run has its table, and the next one runs the parts that are left"""
+    repository = make(first="true", second="kill -INT $PPID; sleep 9", third="true")
+    with contextlib.suppress(KeyboardInterrupt):
+        repository.run()
+        raise Failure("the run was not interrupted")
+    with open(repository.path("build/prove/summary.txt"), encoding="ascii") as file:
+        same([line.split()[0::3] for line in file.read().splitlines()[1:]],
+             [["first", "1", "0"], ["second"], ["third"]])
+    prove.PARTS["second"] = prove.PARTS["third"]._replace(commands="sh -c 'echo second >>build/calls'")
+    same(repository.run()[1], ["second", "third"])
+
+
+def builds_come_first(make):
+    """A part's builds come first; where one fails, the part fails and none of its commands run"""
+    repository = make(builds="release asan", good="true")
+    same(repository.run()[1], ["build-tests release", "build-tests asan", "good"])
+    repository.write("build/broken", "")
+    status, calls, table = repository.run(again=True)
+    same((status, calls, table[0][3:]), (1, ["build-tests release"], ["0", "1", "0", "0"]))
+
+
+def every_command_is_read(make):
+    """The commands of a part count together, each into one log; a program outside the clone may be missing"""
+    repository = make(part="echo 2 passed, 0 failed")
+    line = prove.PARTS["part"].commands
+    prove.PARTS["part"] = prove.Part("-", "", "\n".join(["../shared/no.py", line, line.replace("2", "5")]))
+    same(repository.run()[2][0][3:], ["7", "0", "1", "0"])
+    with open(repository.path("build/prove/part.log"), encoding="ascii") as file:
+        text = file.read()
+    need("2 passed" in text and "5 passed" in text and "$ sh -c" in text, text)
+
+
+def programs_get_the_seed(_):
+    """Every program of the parts exists, and gets the seed if it takes one; no two days have cases in common"""
+    options = {}
+    for part in prove.PARTS:
+        commands, next_day = prove.commands_of(part, SEED), prove.commands_of(part, SEED + 1)
+        for words, later in zip(commands, next_day):
+            program = words[2] if words[0] == sys.executable else words[0]
+            if program.startswith("../"):
+                continue
+            if words[0] == sys.executable:
+                if program not in options:
+                    options[program] = subprocess.run([*words[:3], "--help"], cwd=HERE, stdout=subprocess.PIPE, text=True,
+                                                      check=True).stdout
+                need(("--seed" in options[program]) == ("--seed" in words), "%s: its seed" % program)
+            if "--seed" in words:
+                first, second = (int(line[line.index("--seed") + 1]) for line in (words, later))
+                numbered = [int(words[at + 1]) for at, word in enumerate(words) if word in ("--count", "--runs")]
+                need(second - first >= max(numbered, default=1), "%s: the next day repeats cases" % words)
+
+
+CHECKS = [what_has_passed_is_not_run_again, what_has_not_passed_is_run_again, changes_are_not_remembered,
+          an_interrupted_run_continues, builds_come_first, every_command_is_read, programs_get_the_seed]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a check's name")
+    arguments = parser.parse_args()
+    real, tally = prove.ROOT, Tally()
+    parts = prove.PARTS
+
+    def tried(check):
+        prove.ROOT, prove.PARTS = real, parts
+        with tempfile.TemporaryDirectory() as folder:
+            check(lambda **words: Repository(folder, **words))
+    for check in CHECKS:
+        if arguments.only in check.__doc__:
+            tally.run(check.__doc__, lambda check=check: tried(check))
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
