@@ -32,7 +32,7 @@ import gate  # noqa: E402
 
 class Part(NamedTuple):
     """`builds` are the presets to build with their tests first. Each line of `commands` is one command: a program in
-    Python, ./dev, or any other. A command of the form ./dev test PRESET is judged by CTest's report."""
+    Python, ./dev, or any other. `./dev test PRESET` is judged by CTest's report."""
     proves: str
     builds: str
     commands: str
@@ -93,6 +93,8 @@ PARTS = {
         ./dev lint"""),
     "mutants": Part("the tests notice 200 small changes of the sources", "", """
         tests/tools/mutate.py --sample 200 --seed {seed}"""),
+    "counts": Part("ten commands need no more than 1.002 times the instructions that they needed before", "", """
+        ./dev counts"""),
     "packages": Part("two builds in two folders give the same packages, byte for byte", "", """
         ./dev package --twice"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """
@@ -155,18 +157,25 @@ def commit_of_tree():
 
 # Running.
 
+def tested_preset(words):
+    """The preset whose tests a command runs by CTest, or None."""
+    command = words[words.index("./dev") + 1:] if "./dev" in words else []
+    return command[1] if command[:1] == ["test"] else None
+
+
 def run_command(words, log):
     """The gate.Result of a command that prints into the log."""
     shown = shlex.join(words[2:] if words[0] == sys.executable else words)
     log.write("$ %s\n" % shown)
     log.flush()
-    result, report, missing = gate.Result(), "", next((word for word in words[:3] if word.startswith("../")), None)
+    result, missing = gate.Result(), next((word for word in words if word.startswith("../")), None)
     if missing and not os.path.exists(os.path.join(ROOT, missing)):
         result.skipped.append("there is no " + missing)
         return result
-    if "./dev test" in shown:
-        report = os.path.join(ROOT, "build", words[words.index("test") + 1])
-        gate.remove_reports(report)
+    preset = tested_preset(words)
+    build = os.path.join(ROOT, "build", preset or "")
+    if preset:
+        gate.remove_reports(build)
         words = [*words, *gate.REPORT]
     began = log.tell()
     status = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT).returncode
@@ -174,7 +183,7 @@ def run_command(words, log):
         file.seek(began)
         text = file.read()
     log.seek(0, os.SEEK_END)
-    result.add(gate.read_ctest(report, text, status) if report else gate.read_output(text, status), shown + ": ")
+    result.add(gate.read_ctest(build, text, status) if preset else gate.read_output(text, status), shown + ": ")
     return result
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""prove.py judged by itself: what it runs again, what it understands, and that each program gets the seed of the run.
+"""prove.py and counts.py: what is run again, what is understood, and that each program gets the seed.
 
   prove_test.py [--only SUBSTRING]
 
@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from verdicts import Failure, Tally, need  # noqa: E402
+import counts  # noqa: E402
 import prove  # noqa: E402
 
 HERE = prove.ROOT   # of the real repository
@@ -146,6 +147,22 @@ def every_command_is_read(make):
     need("2 passed" in text and "5 passed" in text and "$ sh -c" in text, text)
 
 
+def reports_of_ctest_are_read(make):
+    """A command that runs CTest is judged by its report, and one of an earlier run is not believed"""
+    repository = make(part="true")
+    for command, preset in (("env A=1 ./dev test debug -R x", "debug"),
+                            ("./dev test clang", "clang"), ("./dev fuzz 5 1", None), ("tests/x.py", None)):
+        same(prove.tested_preset(command.split()), preset)
+    os.makedirs(repository.path("build/debug/Testing/1"))
+    report = repository.path("build/debug/Testing/1/Test.xml")
+    text = "<Site><Test Status='passed'><Name>a</Name></Test><Test Status='passed'><Name>b</Name></Test></Site>"
+    repository.write("build/report", text)
+    prove.PARTS["part"] = prove.Part("-", "", "./dev test debug")
+    for script, wanted in (("cp build/report " + report, ["2", "0", "0", "0"]), ("true", ["0", "1", "0", "0"])):
+        repository.write("dev", "#!/bin/sh\n%s\n" % script)
+        same(repository.run()[2][0][3:], wanted)
+
+
 def programs_get_the_seed(_):
     """Every program of the parts exists, and gets the seed if it takes one; no two days have cases in common"""
     options = {}
@@ -157,8 +174,8 @@ def programs_get_the_seed(_):
                 continue
             if words[0] == sys.executable:
                 if program not in options:
-                    options[program] = subprocess.run([*words[:3], "--help"], cwd=HERE, stdout=subprocess.PIPE, text=True,
-                                                      check=True).stdout
+                    options[program] = subprocess.run([*words[:3], "--help"], cwd=HERE, stdout=subprocess.PIPE,
+                                                      text=True, check=True).stdout
                 need(("--seed" in options[program]) == ("--seed" in words), "%s: its seed" % program)
             if "--seed" in words:
                 first, second = (int(line[line.index("--seed") + 1]) for line in (words, later))
@@ -166,8 +183,35 @@ def programs_get_the_seed(_):
                 need(second - first >= max(numbered, default=1), "%s: the next day repeats cases" % words)
 
 
+def counts_are_compared(_):
+    """counts.py reads what callgrind_annotate prints, allows 1.002, and names the function that grew most"""
+    def read(total, walk):
+        return counts.read_annotated("""
+Ir
+%s (100.0%%)  PROGRAM TOTALS
+
+Ir                 file:function
+%s (90.00%%)  ???:cleave::walk(int, char) [/x/cleave]
+     2,000 ( 0.90%%)  ???:cleave::(anonymous namespace)::mark<cleave::Avx2, (cleave::Rules)0>(char) [/x/cleave]
+     1,000 ( 0.10%%)  ./string/memcpy.S:memcpy [/lib/libc.so.6]
+""" % (f"{total:,}", f"{walk:,}"))
+    old = read(1000000, 900000)
+    same((old.total, sorted(old.functions.values())), (1000000, [1000, 2000, 900000]))
+    need("cleave::(anonymous namespace)::mark<cleave::Avx2, (cleave::Rules)0>(char)" in old.functions, old.functions)
+    counts.compare(old, read(1002000, 902000))
+    counts.compare(old, read(900000, 800000))
+    try:
+        counts.compare(old, read(1002001, 902001))
+    except Failure as failure:
+        need("cleave::walk(int, char)" in str(failure) and "2,001" in str(failure), str(failure))
+    else:
+        raise Failure("1.002001 passes")
+
+
 CHECKS = [what_has_passed_is_not_run_again, what_has_not_passed_is_run_again, changes_are_not_remembered,
-          an_interrupted_run_continues, builds_come_first, every_command_is_read, programs_get_the_seed]
+          an_interrupted_run_continues, builds_come_first, every_command_is_read,
+          reports_of_ctest_are_read, counts_are_compared,
+          programs_get_the_seed]
 
 
 def main():

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The instructions of ten commands, counted by Callgrind, against those of an earlier commit.
+
+  counts.py [--against COMMIT] [--only SUBSTRING]
+
+COMMIT is the commit in .ci/base by default. Its binary and that of the working tree as it is, new files included, are
+built in the same run, in two worktrees in build/prove/counts/, each by its own ./dev. A check fails if a command needs
+more than 1.002 times the instructions of the earlier binary. It then names the function whose own count grew most.
+
+Why 1.002. On a shared machine, times vary by more than a small loss costs, so only the median of many pairs shows one;
+and ten losses of 0.5 % that each go unnoticed make 5 %. Counts do not vary: the same binary gives the same number, to
+the last digit. The 0.2 % therefore allow for no noise. They are what a change may add outside the hot path, for
+instance one more option to parse.
+
+What makes them exact. One thread and a named kernel. Inputs made from a fixed seed. The same folder to run in, nothing
+in the environment but PATH and what is preloaded, and binaries whose paths are equally long, because starting a process
+includes scanning and copying these texts. The same random bytes each time (fixed_random.c), because the seed of a hash
+table decides how many slots are tried. Address randomisation has no effect: Valgrind itself places what is mapped.
+
+What Callgrind cannot see. The kernel's work: system calls, page faults, input and output. What an instruction costs: a
+division counts as much as an addition, and a cache miss or a mispredicted branch counts nothing. Threads that wait for
+each other. The AVX-512 kernels: Valgrind does not know these instructions, so the commands use avx2 where the machine
+has it. bench/ measures all of these.
+"""
+import argparse
+import os
+import platform
+import random
+import re
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+from verdicts import Failure, Inconclusive, Tally, need_tool  # noqa: E402
+
+LIMIT = 1.002
+FOLDER = os.path.join(ROOT, "build", "prove", "counts")
+SEED = 1
+
+# {name: words after the verb and what is common to all}. The inputs are those of make_inputs().
+COMMANDS = {
+    "count, plain": ["count", "plain.csv"],
+    "count, quoted": ["count", "quoted.csv"],
+    "offsets -n": ["offsets", "-n", "9", "plain.csv"],
+    "split -l": ["split", "-l", "5000", "-o", "out/{i}.csv", "quoted.csv"],
+    "split --by": ["split", "--by", "kind", "-o", "out/{value}.csv", "quoted.csv"],
+    "split --compress gzip": ["split", "-n", "3", "--compress", "gzip", "-o", "out/{i}.csv.gz", "short.csv"],
+    "cat --select": ["cat", "--select", "id,note", "quoted.csv"],
+    "cat --redact, fixed": ["cat", "--redact", 'note: fixed("x")', "quoted.csv"],
+    "cat --redact, hmac": ["cat", "--key", "k=file:key", "--redact", "id: hmac(k)", "short.csv"],
+    "count, a tiny file": ["count", "tiny.csv"],
+}
+
+
+# Inputs and binaries.
+
+def make_inputs(folder):
+    """The inputs of COMMANDS, a few megabytes."""
+    chance = random.Random(SEED)
+
+    def records(count, quoted):
+        for number in range(count):
+            note = "some text %d" % chance.randrange(10**9)
+            if quoted:
+                note = '"%s, ""%s""%s"' % (note, "x" * chance.randrange(9), "\n" * (chance.random() < 0.1))
+            yield "%d,name%d,kind%d,%d.%02d,%s\n" % (number, chance.randrange(1000), chance.randrange(20),
+                                                     chance.randrange(10000), chance.randrange(100), note)
+    for name, count, quoted in (("plain.csv", 80000, False), ("quoted.csv", 40000, True), ("short.csv", 5000, True),
+                                ("tiny.csv", 3, False)):
+        with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+            file.write("id,name,kind,amount,note\n")
+            file.writelines(records(count, quoted))
+    with open(os.open(os.path.join(folder, "key"), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+        file.write("%064x\n" % chance.getrandbits(256))
+
+
+def run(words, **options):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode != 0:
+        raise Failure("%s: %s" % (" ".join(words), done.stdout[-2000:]))
+    return done.stdout.strip()
+
+
+def git(*words, **options):
+    return run(["git", "-C", ROOT, *words], **options)
+
+
+def working_tree():
+    """A commit of the working tree as it is. HEAD where nothing has changed."""
+    index = os.path.join(FOLDER, "index")
+    environment = {**os.environ, "GIT_INDEX_FILE": index}
+    git("read-tree", "HEAD", env=environment)
+    git("add", "--all", env=environment)
+    tree = git("write-tree", env=environment)
+    os.unlink(index)
+    if tree == git("rev-parse", "HEAD^{tree}"):
+        return git("rev-parse", "HEAD")
+    return git("commit-tree", tree, "-p", "HEAD", "-m", "The working tree")
+
+
+def build(commit, name):
+    """The binary of a commit, in the worktree of that name."""
+    tree = os.path.join(FOLDER, name)
+    if os.path.exists(os.path.join(tree, ".git")):
+        run(["git", "-C", tree, "checkout", "--quiet", "--force", "--detach", commit])
+    else:
+        git("worktree", "prune")
+        git("worktree", "add", "--quiet", "--force", "--detach", tree, commit)
+    run(["./dev", "build", "release"], cwd=tree)
+    return os.path.join(tree, "build", "release", "cleave")
+
+
+# Counting.
+
+class Counts(NamedTuple):
+    """Of one run of a command: all instructions, and {function: what it does itself}."""
+    total: int
+    functions: dict
+
+
+def kernel():
+    """The fastest one that Valgrind can run here."""
+    if platform.machine() != "x86_64":
+        return "neon" if platform.machine() == "aarch64" else "scalar"
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        return "avx2" if re.search(r"\bavx2\b", file.read()) else "sse2"
+
+
+def count(binary, words, work, preloaded):
+    """The Counts of a command that is run in the folder `work`."""
+    out, data = os.path.join(work, "out"), os.path.join(FOLDER, "callgrind.out")
+    shutil.rmtree(out, ignore_errors=True)
+    os.mkdir(out)
+    environment = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": preloaded}
+    run([need_tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=" + data, binary, words[0], "--threads", "1",
+         "--kernel", kernel(), *words[1:]], cwd=work, env=environment)
+    return read_annotated(run([need_tool("callgrind_annotate"), "--threshold=100", "--auto=no", data]))
+
+
+def read_annotated(text):
+    """The Counts in the output of callgrind_annotate. Its rows are "1,234 (5.6%)  file:function [object]"."""
+    functions, total = {}, 0
+    for line in text.splitlines():
+        if match := re.match(r"\s*([\d,]+) \([\d. ]+%\)\s+(.*)$", line):
+            instructions = int(match.group(1).replace(",", ""))
+            if match.group(2).startswith("PROGRAM TOTALS"):
+                total = instructions
+            else:
+                name = re.sub(r" \[[^]]*\]$", "", match.group(2)).partition(":")[2]
+                functions[name] = functions.get(name, 0) + instructions
+    if not total:
+        raise Failure("callgrind_annotate names no total: " + text[:500])
+    return Counts(total, functions)
+
+
+def grown_most(old, new):
+    """(instructions, name) of the function whose own count grew most."""
+    names = old.functions.keys() | new.functions.keys()
+    return max((new.functions.get(name, 0) - old.functions.get(name, 0), name) for name in names)
+
+
+def compare(old, new):
+    """Raises Failure where the new count is too large."""
+    if new.total > LIMIT * old.total:
+        raise Failure("%.4f times the instructions, %s instead of %s; the function that grew most, by %s: %s" % (
+            new.total / old.total, f"{new.total:,}", f"{old.total:,}", f"{grown_most(old, new)[0]:,}",
+            grown_most(old, new)[1]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", metavar="COMMIT", help="the earlier commit [the one in .ci/base]")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a command's name")
+    arguments = parser.parse_args()
+    with open(os.path.join(ROOT, ".ci", "base"), encoding="ascii") as file:
+        earlier = arguments.against or file.read().strip()
+    work, notes, binaries, tally = os.path.join(FOLDER, "work"), [], [], Tally()
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    make_inputs(work)
+    preloaded = os.path.join(FOLDER, "fixed_random.so")
+
+    def builds():
+        run([need_tool("cc"), "-shared", "-fPIC", "-O2", "-o", preloaded, os.path.join(HERE, "fixed_random.c")])
+        for commit, name in ((earlier, "old"), (working_tree(), "new")):
+            binaries.append(build(git("rev-parse", "--verify", commit + "^{commit}"), name))
+            notes.append("%s: %s" % (name, git("log", "-1", "--format=%h %s", commit)))
+
+    def check(words):
+        if len(binaries) != 2:
+            raise Inconclusive("there is nothing to compare", retry=False)
+        old, new = (count(binary, words, work, preloaded) for binary in binaries)
+        notes[:] = ["%s instructions, before %s: %.4f" % (f"{new.total:,}", f"{old.total:,}", new.total / old.total)]
+        compare(old, new)
+
+    tally.run("both commits are built", builds, lambda: notes)
+    for name, words in COMMANDS.items():
+        if arguments.only in name:
+            tally.run(name, lambda words=words: check(words), lambda: notes)
+    shutil.rmtree(work)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
