@@ -8,9 +8,9 @@ built in the same run, in two worktrees in build/prove/counts/, each by its own 
 more than 1.002 times the instructions of the earlier binary. It then names the function whose own count grew most.
 
 Why 1.002. On a shared machine, times vary by more than a small loss costs, so only the median of many pairs shows one;
-and ten losses of 0.5 % that each go unnoticed make 5 %. Counts do not vary: the same binary gives the same number, to
-the last digit. The 0.2 % therefore allow for no noise. They are what a change may add outside the hot path, for
-instance one more option to parse.
+and ten losses of 0.5 % that each go unnoticed make 5 %. Counts do not vary: the same binary gives the same number, but
+for some tens of instructions that write a process id with more or fewer digits. The 0.2 % therefore allow for no noise.
+They are what a change may add outside the hot path, for instance one more option to parse.
 
 What makes them exact. One thread and a named kernel. Inputs made from a fixed seed. The same folder to run in, nothing
 in the environment but PATH and what is preloaded, and binaries whose paths are equally long, because starting a process
