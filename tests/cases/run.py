@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the cleave command on the cases of cases/*.case. README.md says how a case is written.
 
-  run.py --cleave PATH [--only SUBSTRING] [-v]
+  run.py --cleave PATH [--only SUBSTRING...] [-v]
 
 Everything is bytes; the text of case files is read as Latin-1, so that any byte can stand in it.
 """
@@ -47,6 +47,9 @@ class Case:
     def __init__(self, title, where):
         self.title, self.where = title, where
         self.setup, self.commands = [], []           # set-up: (kind, name, content or target)
+
+    def is_among(self, only):
+        return any(part in self.title or part in self.where for part in only)
 
 
 def unescape(text):
@@ -149,7 +152,8 @@ def check_case(case):
             raise BadCase("json beside stdout")
 
 
-def read_cases(path):
+def read_cases(path, only):
+    """The cases of a file. What belongs to cases that are not wanted is not read."""
     with open(path, encoding="latin-1", newline="\n") as f:
         lines, cases, number = f.read().split("\n"), [], 0
     try:
@@ -167,8 +171,9 @@ def read_cases(path):
                 continue
             if not cases:
                 raise BadCase("a line before the first 'case:'")
-            add(cases[-1], line, block)
-        for case in cases:
+            if cases[-1].is_among(only):
+                add(cases[-1], line, block)
+        for case in filter(lambda case: case.is_among(only), cases):
             first = case.where.split(":")[1]
             check_case(case)
     except (BadCase, ValueError, OSError) as e:
@@ -315,16 +320,16 @@ def run_case(case, cleave, root):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--cleave", required=True, help="the binary")
-    ap.add_argument("--only", default="", metavar="SUBSTRING", help="of a case's title or file name")
+    ap.add_argument("--only", nargs="+", default=[""], metavar="SUBSTRING", help="of a case's title or file name")
     ap.add_argument("-v", action="store_true", help="name every case")
     args = ap.parse_args()
-    cases = [c for path in sorted(glob.glob(os.path.join(HERE, "*.case"))) for c in read_cases(path)]
+    cases = [c for path in sorted(glob.glob(os.path.join(HERE, "*.case"))) for c in read_cases(path, args.only)]
     for title, n in collections.Counter(c.title for c in cases).items():
         if n > 1:
             sys.exit("%d cases have the title '%s'" % (n, title))
     passed = failed = skipped = 0
     for case in cases:
-        if args.only not in case.title and args.only not in case.where:
+        if not case.is_among(args.only):
             continue
         root = tempfile.mkdtemp(prefix="cli.")
         try:
