@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inputs.h"
@@ -78,6 +80,24 @@ TEST(Scatter, EveryPlaceGetsItsBytesInOrder) {
             EXPECT_LE(unaligned[i], 1 + 2 * large[i]) << i;
         }
         if (testing::Test::HasFailure()) break;
+    }
+}
+
+// What is written of small parts is what a buffer held.
+TEST(Scatter, BuffersTakeUpTheMemoryThatIsGiven) {
+    const std::string text(1'000'000, 'x');
+    const CopyingBlob blob(text);
+    const std::vector<std::uint64_t> offsets(8);
+    for (const auto& [memory, buffer] : std::vector<std::pair<std::size_t, std::size_t>>{
+             {0, kBuffer}, {8 * kBuffer, kBuffer}, {16 * kBuffer, 2 * kBuffer}, {100 * kBuffer, 8 * kBuffer}}) {
+        std::size_t largest = 0;
+        const auto write = [&](std::size_t, std::uint64_t, std::span<const std::uint8_t> bytes) {
+            largest = std::max(largest, bytes.size());
+        };
+        Scatterer scatterer(blob, {0, text.size()}, offsets, memory, write, nullptr);
+        for (std::size_t i = 0; i < text.size() / 100; ++i) scatterer.take(i % offsets.size(), 100);
+        scatterer.finish();
+        EXPECT_EQ(largest, buffer) << memory;
     }
 }
 
