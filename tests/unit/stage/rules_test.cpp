@@ -302,6 +302,11 @@ TEST(Default, CanBeNull) {
     EXPECT_TRUE(rules.unnamed.empty());
     request.rules = {{"*: keep", "--redact"}};
     EXPECT_EQ(resolve(request).rules.size(), 1U) << "every column is named";
+    request = RuleRequest();
+    request.default_action = DefaultAction::kNull;
+    InputColumns doubtful = letters();
+    doubtful.is_header_given = false;
+    expect_error(request, doubtful, {"null", "--default"}, 0, "the first record may be no header");
 }
 
 TEST(Default, CanDrop) {
