@@ -1,15 +1,19 @@
 // Jobs whose rules run on a device, or may run there: whatever the device does, the output is that of the CPU.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "changed_input.h"
 #include "cleave/device_choice.h"
+#include "cleave/keys.h"
 #include "inputs.h"
 #include "job/staging.h"
 #include "jobs.h"
@@ -90,11 +94,15 @@ protected:
     }
 
     // In the job, and on the device.
+    void use_rules(const StageOptions& options, const KeyRing* keys = nullptr) {
+        options_ = options;
+        keys_ = keys;
+        stage_.set_stage(Stage(options, Dialect(), test::bytes_of(kHeader), true, keys));
+    }
     void limit_records(std::uint64_t max_record) {
-        max_record_ = max_record;
         StageOptions options = rules();
         options.max_record = max_record;
-        stage_.set_stage(Stage(options, Dialect(), test::bytes_of(kHeader), true));
+        use_rules(options);
     }
 
     // A new device and its context.
@@ -128,8 +136,8 @@ protected:
         Outcome outcome;
         Policy policy;
         StageJob job;
-        job.options = rules();
-        job.options.max_record = max_record_;
+        job.options = options_;
+        job.keys = keys_;
         Execution execution;
         execution.threads = threads;
         execution.block_size = kBlockSize;
@@ -170,7 +178,8 @@ protected:
     std::uint64_t device_memory_ = 0;
     std::uint64_t failing_call_ = 0;
     DeviceFault fault_ = DeviceFault::kFailed;
-    std::uint64_t max_record_ = 1 << 20;
+    StageOptions options_ = rules();
+    const KeyRing* keys_ = nullptr;
     std::function<void()> on_write_;
     std::shared_ptr<SimulatedDevice> device_;
     std::shared_ptr<DeviceChoice> choice_;
@@ -399,6 +408,36 @@ TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpu) {
             }
         }
     }
+}
+
+// A device does not look for text that has two readings, nor for text of which keys are derived.
+TEST_F(DeviceLaneTest, PagesThatTheDeviceDoesNotJudgeAreNotGivenToIt) {
+    std::array<std::uint8_t, 32> key{};
+    std::iota(key.begin(), key.end(), std::uint8_t{1});
+    const std::array given = {NamedKey{"pii", key}};
+    const KeyRing keys({}, std::chrono::seconds(5), given);
+    StageOptions with_tokens = rules();
+    with_tokens.rules[0].text = "name: hmac(pii)";
+    const std::string backslash = kHeader + std::string("5,\\,\"x\\\\y\"\n");
+    const std::string before_quote = kHeader + std::string("5,\\,\"x\\\"\n");
+    const std::string reserved = kHeader + std::string("5,\xFF") + "CLEAVE key,z\n";
+    const std::string at_end = kHeader + std::string("5,6,\\");
+    const auto expect = [&](const std::string& text, bool is_for_device) {
+        for (const Source source : kSources) {
+            const Outcome wanted = cat(source, text, nullptr);
+            const std::uint64_t pages = stage_.pages();
+            EXPECT_EQ(cat(source, text, std::make_shared<DeviceChoice>(open())), wanted) << text;
+            EXPECT_EQ(stage_.pages() > pages, is_for_device) << text;
+            EXPECT_EQ(wanted.error.empty(), is_for_device || text == at_end) << text;
+        }
+    };
+    expect(backslash, true);
+    expect(before_quote, false);
+    expect(at_end, false);  // what follows is not seen
+    expect(reserved, true);
+    use_rules(with_tokens, &keys);
+    expect(backslash, true);
+    expect(reserved, false);
 }
 
 // The fault comes from the source while pages before it are on the device, which fails at any call.
