@@ -32,10 +32,10 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+from verdicts import Failure, Inconclusive, Tally, need_tool
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.dirname(HERE))
-from verdicts import Failure, Inconclusive, Tally, need_tool  # noqa: E402
 
 LIMIT = 1.002
 FOLDER = os.path.join(ROOT, "build", "prove", "counts")

@@ -1,76 +1,161 @@
 #!/usr/bin/env python3
-"""Change the sources in one small place at a time, and see whether a unit test notices.
+"""Change the sources in one small place at a time, and see whether a test notices.
 
-  mutate.py [--files FILE...] [--sample N] [--seed N] [--allowed N] [--timeout SECONDS] [--report FILE] [--list]
+  mutate.py [--files PATH[:LINE]...] [--sample N] [--seed N] [--report FILE] [--list]
 
-Works on a copy of the tree in build/mutate, built without optimisations that matter and with the scalar kernel alone:
-the rest of the scan is the same source for all kernels. A mutant is killed by the first test that fails or runs out of
-time. One that survives is either the same program in other words, or a test that is missing. Exit: 0 if no more than
---allowed have survived and at least one was killed, 1 otherwise.
+A mutant is the program with one operator, constant, condition or call changed. A test that fails, or runs out of time,
+kills it. One that survives either behaves as before or shows that a test is missing.
+
+A mutant costs one compilation, and per step the link and the run of one program; the first step that fails ends it. A
+header costs as many compilations as files include it, so headers are tried only if --files names them.
+Steps are tried in order of the time they take without a change. A program that comes out byte for byte as before is
+not run: it does not contain the change, or the compiler has found it meaningless. If that holds for all programs, the
+mutant counts as the same program and not as a survivor. So TESTS may name tests generously.
+
+Works on a copy of the tree in build/mutate. The library and the command are compiled with their assertions and little
+optimisation; the tests as for a release, so that they come from the compiler's cache. Mutants signal, remove and write
+whatever they like, so tests run confined: see confined.py.
+
+The judgement is per folder, and survivors.tsv is its record; the head of that file gives the rule. Exit status: see
+verdicts.py.
 """
 import argparse
+import hashlib
+import math
 import os
 import random
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from confined import run_confined
+from verdicts import Failure, Tally
+
 ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "build/mutate/tree"
-BUILD = ROOT / "build/mutate/build"
-MEMORY_LIMIT = 4 << 30  # a mutant may well take all there is
+BUILD = TREE / "build/release"
+SURVIVORS = ROOT / "tests/tools/survivors.tsv"
+CHANCE = 0.01   # that a folder fails whose survival rate is as recorded
 
-FILES = [
-    "src/dialect/state_machine.cpp", "src/kernels/step.h", "src/plan/cut_stream.cpp", "src/plan/limits.h",
-    "src/plan/plan.cpp", "src/scan/carry.cpp", "src/scan/examine.cpp", "src/scan/census.cpp", "src/scan/excerpt.cpp",
-    "src/scan/index.cpp", "src/scan/locator.cpp", "src/scan/rescan.cpp", "src/scan/summarise.cpp",
-    "src/scan/walker.cpp"]
+# Scripts that run the command, and what follows them in TESTS: files of cases, a check, or a number of cases.
+SCRIPTS = {
+    "cli": ["cases/run.py", "--cleave", "cleave", "--only"],
+    "edges": ["system/edges_test.py", "--cleave", "cleave", "--only"],
+    "terminal": ["system/terminal_test.py", "--cleave", "cleave", "--only"],
+    "byvalue": ["references/byvalue/run.py", "cleave", "--jobs", "1", "--count"],
+    "stages": ["references/stages/compare.py", "cleave", "--jobs", "1", "--count"],
+    **{"faults." + name: ["faults/%s_test.py" % name, "--cleave", "cleave", "--only"]
+       for name in ("by_value", "filter", "index", "keys", "nth_call", "output", "signals")},
+}
 
-# Which tests concern a folder, or a file of it alone, those first that kill soonest: (binary, GoogleTest's filter).
-QUICK_INDEX = ("index_test", "RecordIndex.*:*ReadsDenseNoise*")
+
+def cases(names):
+    return "cli " + " ".join(name + ".case:" for name in names.split())
+
+
+SPLIT = "split_pieces split_records split_size "
+
+# Which tests concern a folder; a file has its own beside those of its folder. A step is a script with its argument, or
+# the program of a unit test with GoogleTest's filter.
 TESTS = {
-    "src/dialect": [("dialect_test", "*"), QUICK_INDEX, ("stream_test", "Scan.*"), ("index_test", "*")],
-    "src/kernels": [("kernel_test", "*AllSizes*:*SummariesCompose*:*LanesAsOneByOne*"), ("kernel_test", "*"),
-                    ("kernel_edge_test", "*"), ("proof_test", "*"), QUICK_INDEX, ("index_test", "*")],
-    "src/plan": [("plan_test", "*OfAlmostNothing*:*AtTheByte*"), ("aligned_cuts_test", "*OfAlmostNothing*:*AtTheByte*"),
-                 ("plan_test", "*"), ("aligned_cuts_test", "*")],
-    "src/scan": [QUICK_INDEX, ("index_test", "-ThreadsTest.*"), ("stream_test", "Scan.*"), ("plan_test", "*"),
-                 ("index_test", "ThreadsTest.*")],
-    **dict.fromkeys(["src/scan/examine.cpp", "src/scan/census.cpp", "src/scan/excerpt.cpp"],
-                    [("examine_test", "-*TheSameByEveryMachine"), ("examine_test", "*TheSameByEveryMachine")]),
+    "src/base": ["json_test", "helpers_test", "checksum_test", "value_names_test", "column_list_test",
+                 cases("usage hints jsonl check")],
+    "src/dialect": ["dialect_test", "fields_test", "foreign_test", "index_test RecordIndex.*:*ReadsDenseNoise*",
+                    "stream_test Scan.*", "index_test", cases("dialect preamble check")],
+    "src/kernels": ["kernel_test *AllSizes*:*SummariesCompose*:*LanesAsOneByOne*", "kernel_test", "kernel_edge_test",
+                    "proof_test", "index_test"],
+    "src/memory": ["memory_test", "pool_manager_test", "keys_test", cases("memory")],
+    "src/fields": ["fields_test", "columns_test", "stage_test", "column_stream_test", "stages 60"],
+    "src/plan": ["plan_test *OfAlmostNothing*:*AtTheByte*", "aligned_cuts_test *OfAlmostNothing*:*AtTheByte*",
+                 "plan_test", "aligned_cuts_test", "range_test", "by_test", "value_pieces_test", "together_test",
+                 "sample_test", "contract_test", "byvalue 60", cases("by together sample ranges")],
+    "src/scan": ["index_test RecordIndex.*:*ReadsDenseNoise*", "index_test -ThreadsTest.*", "stream_test Scan.*",
+                 "plan_test", "index_test ThreadsTest.*", "examine_test", "index_file_test", "guessed_runs_test",
+                 "summariser_test", "range_test", "columns_test", cases("index check ranges")],
+    "src/stage": ["rules_test", "rules_file_test", "column_list_test", "operations_test", "keys_test", "stage_test",
+                  "forbidden_test", "similar_names_test", "device_lane_test", "stages 150",
+                  cases("rules redact select keys key stage_faults stage_report")],
+    "src/io": ["beneath_test", "scatter_test", "sequential_reader_test", "run_marker_test", "codec_test", "write_test",
+               "blob_test", "parallel_decoder_test", "read_ahead_test", "snapshot_test", "changed_input_test",
+               "stream_test", "job_test", "plan_file_test",
+               cases("compress streams safety system filter resume own_files clone by")],
+    "src/write": ["write_test", "names_test", "value_names_test", "checksum_test", "contract_test", "job_test",
+                  cases(SPLIT + "resume safety templates value_names by clone checksum compress filter manifest "
+                         "own_files streams system")],
+    "src/job": ["job_test", "column_stream_test", "device_lane_test", "range_test", "index_file_test", "fork_test",
+                "contract_test", "stages 100", "byvalue 60",
+                cases(SPLIT + "manifest resume own_files by jsonl report stage_faults stage_report index range ranges "
+                       "rules redact streams keys device machine")],
+    "src/offload": ["offload_test", "device_lane_test", cases("device machine")],
+    "src/cli": ["cli", "edges"],
+
+    "src/io/child.cpp": ["faults.filter A command that fails is exit 1"],
+    "src/io/command_guard.cpp": ["faults.filter A command that fails", "faults.filter After success",
+                                 "faults.filter KILL of the process", "faults.filter The commands have no descriptor",
+                                 "faults.filter A parent that ignores SIGCHLD"],
+    "src/io/run_marker.cpp": ["faults.signals KILL with --force over old pieces"],
+    "src/io/temporary_file.cpp": ["faults.output A name cannot be given"],
+    "src/stage/key_source.cpp": ["faults.keys"],
+    "src/write/trust.cpp": ["faults.output A piece, or the folder of one"],
+    "src/write/filter_target.cpp": ["faults.filter A command that fails"],
+    "src/write/piece_store.cpp": ["faults.output a reader sees the old piece or the new",
+                                  "faults.output A name cannot be given",
+                                  "faults.signals KILL with --force over old pieces"],
+    "src/write/file_target.cpp": ["faults.output the pieces have their names",
+                                  "faults.output A name is taken by another"],
+    "src/job/by_value.cpp": ["by_test"],
+    "src/cli/bar.cpp": ["bar_test", "terminal"],
+    "src/cli/sandbox.cpp": ["sandbox_test", cases("safety")],
+    "src/cli/signals.cpp": ["signals_test"],
+    **{"src/cli/%s.cpp" % name: [cases(names)] for name, names in {
+        "cat": "cat", "check": "check", "check_json": "check", "check_report": "check", "check_rules": "check rules",
+        "completion": "help", "count": "count", "device": "device", "diagnostics": "malformed usage",
+        "dialect_options": "dialect", "given": "usage hints", "help": "help", "index": "index", "index_use": "index",
+        "join": "join", "key": "key", "line_counter": "check malformed", "machine": "machine", "messages": "talk usage",
+        "offsets": "offsets", "option_table": "help usage", "options": SPLIT + "usage", "other_tools": "hints",
+        "output_options": "usage templates", "plan": "ranges", "planned": "ranges", "range_options": "range ranges",
+        "range_printer": "offsets range", "sample": "sample", "scan": "ranges", "session": "streams",
+        "split": SPLIT + "talk", "stage_options": "rules redact keys", "staged_output": "redact select",
+        "values": "values value_names"}.items()},
 }
 
 # What is replaced by what. Operators stand between blanks, as clang-format writes them; templates do not.
 REPLACEMENTS = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
-    (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" % ", " / "),
+    (r"(?<!\0) \+ (?!\0)", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" % ", " / "),
     (r" && ", " || "), (r" \|\| ", " && "), (r" & ", " | "), (r" \| ", " & "), (r" \^ ", " | "),
     (r" << ", " >> "), (r" >> ", " << "),
-    (r" \+= ", " -= "), (r" -= ", " += "), (r" &= ", " |= "), (r" \|= ", " &= "), (r" \^= ", " |= "),
+    (r" \+= (?!\0)", " -= "), (r" -= ", " += "), (r" &= ", " |= "), (r" \|= ", " &= "), (r" \^= ", " |= "),
     (r" \*= ", " += "), (r"\+\+", "--"), (r"--", "++"),
     (r" [+-] 1\b(?!')", ""),
-    (r"(?<![=!<>])!(?=[\w(])", ""), (r"~(?=[\w(])", ""),
+    (r"(?<![=!<>])!(?=[\w(])", ""), (r"~(?=[a-z(])", ""),
     (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
     (r"(?<![\w.'])0(?![\w.'])", "1"), (r"(?<![\w.'])1(?![\w.'])", "0"),
     (r"\bstd::min\b", "std::max"), (r"\bstd::max\b", "std::min"),
     (r"\blower_bound\b", "upper_bound"), (r"\bupper_bound\b", "lower_bound"),
-    (r"\bif \((?=.*\) (?:return|break|continue)\b)", "if (false) if ("),
+    (r"\bif \((?=.*\) (?:return|break|continue|throw)\b)", "if (false) if ("),
     (r"\b(?:break|continue|return);", ";"),
+    (r"(?<=^ )( *)[\w:.\[\]*]+(?:->[\w.]+)*\([^;{}]*\);$", r"\1;"),   # a call that stands alone
 ]
-NOT_CODE = re.compile(r"^\s*(#|//|static_assert|assert\(|namespace |using |template )|\bassert\(")
+NOT_CODE = re.compile(r"^\s*(#|//|static_assert|assert\(|namespace |using |template )|\bassert\(|^\s*virtual .*= 0;")
 
 
 class Mutant(NamedTuple):
     file: str
-    line: int  # from 1
+    line: int    # from 1
+    place: str   # the line, below as many as make it the only one of its kind in the file
     before: str
     after: str
+
+    @property
+    def row(self):
+        """What names the mutant in survivors.tsv: no number of a line, so that it lasts."""
+        return self.file, self.place, self.after.strip()
 
     def __str__(self):
         return "%s:%d\n  - %s\n  + %s" % (self.file, self.line, self.before.strip(), self.after.strip())
@@ -79,137 +164,273 @@ class Mutant(NamedTuple):
 def code_part(line):
     """The line without its comment and with nothing in its literals."""
     line = re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'', lambda match: "\0" * len(match.group()), line)
-    return line.split("//")[0]
+    return line.split("//")[0].rstrip()
+
+
+def place_of(stripped, index):
+    for first in range(index, -1, -1):
+        block = stripped[first:index + 1]
+        if sum(stripped[i:i + len(block)] == block for i in range(len(stripped))) == 1:
+            break
+    return "\\n".join(block)
 
 
 def mutants_of(file):
-    for number, line in enumerate((ROOT / file).read_text().split("\n"), 1):
+    lines = (ROOT / file).read_text().split("\n")
+    stripped = [line.strip() for line in lines]
+    for index, line in enumerate(lines):
         if NOT_CODE.search(line):
             continue
         seen = {line}
         code = code_part(line)
         for pattern, replacement in REPLACEMENTS:
             for match in re.finditer(pattern, code):
-                mutated = line[:match.start()] + replacement + line[match.end():]
+                mutated = line[:match.start()] + match.expand(replacement) + line[match.end():]
                 if mutated not in seen:
                     seen.add(mutated)
-                    yield Mutant(file, number, line, mutated)
+                    yield Mutant(file, index + 1, place_of(stripped, index), line, mutated)
 
 
-def run(command, timeout=None):
-    """The exit code and the output; None if time ran out."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT)) if timeout else None
-    with subprocess.Popen(command, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", start_new_session=True, preexec_fn=limit) as process:
-        try:
-            output, _ = process.communicate(timeout=timeout)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return None, ""
+def folder_of(file):
+    return "/".join(file.split("/")[:2])
 
 
-def tests_for(file):
-    return TESTS.get(file) or TESTS[str(Path(file).parent)]
+def chosen_mutants(paths, sample, seed):
+    """By folder. A sample is divided among the folders evenly."""
+    found = {}
+    for path in paths:
+        path, _, line = path.partition(":")
+        files = [path] if (ROOT / path).is_file() else sorted(
+            str(file.relative_to(ROOT)) for file in (ROOT / path).rglob("*.cpp"))
+        for file in files:
+            found.setdefault(folder_of(file), []).extend(
+                mutant for mutant in mutants_of(file) if not line or mutant.line == int(line))
+    if sample:
+        share = math.ceil(sample / len(found))
+        for folder, mutants in found.items():
+            picked = random.Random("%d %s" % (seed, folder)).sample(range(len(mutants)), min(share, len(mutants)))
+            found[folder] = [mutants[i] for i in sorted(picked)]
+    return found
 
 
-def build(file):
-    binaries = sorted({"tests/" + binary for binary, _ in tests_for(file)})
-    code, output = run(["ninja", *binaries])
-    return code == 0, output
+# The record of survivors.
+
+def read_survivors():
+    """Rates by folder, and (verdict, reason) by Mutant.row."""
+    rates, known = {}, {}
+    for line in SURVIVORS.read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        match line.split("\t"):
+            case [folder, tried, survived]:
+                rates[folder] = int(survived) / int(tried)
+            case [file, place, after, verdict, reason]:
+                known[file, place, after] = verdict, reason
+            case _:
+                sys.exit("%s: not a row: %s" % (SURVIVORS.name, line))
+    return rates, known
 
 
-def run_tests(file, timeout):
-    """What kills: a test's name, or 'timeout'; None if all pass."""
-    for binary, test_filter in tests_for(file):
-        code, output = run(["tests/" + binary, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + test_filter],
-                           timeout)
+def allowance(tried, rate):
+    """The least number that so many mutants exceed with a probability below CHANCE, if they survive at this rate."""
+    at_most = 0.0
+    for number in range(tried + 1):
+        at_most += math.comb(tried, number) * rate ** number * (1 - rate) ** (tried - number)
+        if 1 - at_most < CHANCE:
+            return number
+    return tried
+
+
+# Building and running.
+
+class Step:
+    """A test: how it is built and run, and what it was before any change."""
+
+    def __init__(self, text):
+        self.text = text
+        name, _, argument = text.partition(" ")
+        if name in SCRIPTS:
+            self.target = "cleave"
+            script, *words = SCRIPTS[name]
+            self.command = [sys.executable, "-B", TREE / "tests" / script,
+                            *(BUILD / word if word == "cleave" else word for word in words),
+                            *(argument.split() if name == "cli" and argument else [argument])]
+            self.program = BUILD / "cleave"
+        else:
+            self.target = name
+            self.program = program_of(name)
+            self.command = [self.program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + (argument or "*")]
+        self.seconds = self.digest = None
+
+    def measure(self):
+        """Builds and runs it without a change."""
+        if self.seconds is None:
+            good, output = build(self.target)
+            if not good:
+                raise Failure("without a change, %s is not built: %s" % (self.target, output[-2000:]))
+            self.digest = digest(self.program)
+            start = time.monotonic()
+            killer = self.killer(120)
+            self.seconds = time.monotonic() - start
+            if killer:
+                raise Failure("without a change: " + killer)
+
+    def killer(self, seconds):
+        """The test that fails; None if all pass. Ample time is given to a run that takes so many seconds."""
+        code, output = run_confined(self.command, ROOT / "build/mutate", 10 + 3 * seconds, 4 + 3 * seconds)
         if code is None:
-            return "timeout in " + binary
-        if code != 0:
-            failed = re.search(r"\[  FAILED  \] ([^\s,]+)", output)
-            return failed.group(1) if failed else "%s ends with %d" % (binary, code)
-    return None
+            return "timeout of " + self.text
+        if code in (0, 77):
+            return None
+        failed = re.search(r"\[  FAILED  \] ([^\s,]+)|^FAIL (.*)", output, re.MULTILINE)
+        return "%s: %s" % (self.text, failed.group(1) or failed.group(2) if failed else "ends with %d" % code)
+
+
+STEPS = {}     # by text
+PROGRAMS = {}  # of unit tests: where they are built, by name
+
+
+def program_of(name):
+    if not PROGRAMS:
+        listed = subprocess.run(["ninja", "-t", "targets", "all"], cwd=BUILD, check=True, stdout=subprocess.PIPE,
+                                text=True).stdout
+        for path in re.findall(r"^(\S+_test): CXX_EXECUTABLE", listed, re.MULTILINE):
+            PROGRAMS[Path(path).name] = BUILD / path
+    return PROGRAMS[name]
+
+
+def steps_for(file):
+    """Those of the file and of its folder, the quickest first."""
+    texts = dict.fromkeys(TESTS.get(file, []) + TESTS[folder_of(file)])
+    steps = [STEPS.setdefault(text, Step(text)) for text in texts]
+    for step in steps:
+        step.measure()
+    return sorted(steps, key=lambda step: step.seconds)
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def build(target):
+    """Whether it is built, and what was said."""
+    done = subprocess.run(["ninja", "-j", str(os.cpu_count()), target], cwd=BUILD, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
+    return done.returncode == 0, done.stdout
+
+
+CHECKED = b"".join(b"target_compile_options(%s PRIVATE -O1 -UNDEBUG -D_GLIBCXX_ASSERTIONS -w)\n" % target
+                   for target in (b"libcleave", b"command", b"cleave"))
 
 
 def prepare():
     """Brings the copy up to date, touching only what is different, and configures it."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
         source, target = ROOT / name, TREE / name
-        if not source.is_file() or (target.is_file() and target.read_bytes() == source.read_bytes()):
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-    # A processor without a name has the scalar kernel only; SIMDe would bring another one.
-    subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-                    "-DCMAKE_CXX_FLAGS=-O1 -g0 -D_GLIBCXX_ASSERTIONS", "-DCMAKE_SYSTEM_NAME=Linux",
-                    "-DCMAKE_SYSTEM_PROCESSOR=none", "-DSIMDE_INCLUDE_DIR=OFF",
-                    "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST"], check=True, stdout=subprocess.DEVNULL)
+        content = source.read_bytes() + (CHECKED if name == "CMakeLists.txt" else b"")
+        if not target.is_file() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            shutil.copymode(source, target)
+    subprocess.run(["cmake", "--preset", "release", "-DBUILD_TESTING=ON",
+                    "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST"], cwd=TREE, check=True,
+                   stdout=subprocess.DEVNULL)
 
 
-def try_mutant(mutant, timeout):
-    """'killed', 'survived' or 'did not compile', and by what it was killed."""
+# Mutants.
+
+def try_mutant(mutant, steps):
+    """'killed', 'survived', 'same program' or 'did not compile', and what killed it."""
     path = TREE / mutant.file
     original = path.read_text()
     lines = original.split("\n")
     lines[mutant.line - 1] = mutant.after
     path.write_text("\n".join(lines))
+    outcome = "same program", ""
     try:
-        if not build(mutant.file)[0]:
-            return "did not compile", ""
-        killer = run_tests(mutant.file, timeout)
-        return ("killed", killer) if killer else ("survived", "")
+        for step in steps:
+            if not build(step.target)[0]:
+                return "did not compile", ""
+            if digest(step.program) == step.digest:
+                continue
+            killer = step.killer(step.seconds)
+            if killer:
+                return "killed", killer
+            outcome = "survived", ""
+        return outcome
     finally:
         path.write_text(original)
 
 
+def processor_time():
+    """Of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Campaign:
+    """Tries mutants folder by folder, and gathers the survivors that nobody has read."""
+
+    def __init__(self, report):
+        self.report = report
+        self.rates, self.known = read_survivors()
+        self.unread = []
+
+    def try_folder(self, folder, mutants):
+        counts = dict.fromkeys(["killed", "survived", "read before", "same program", "did not compile"], 0)
+        unread = []
+        for number, mutant in enumerate(mutants, 1):
+            steps = steps_for(mutant.file)
+            start = processor_time()
+            outcome, killer = try_mutant(mutant, steps)
+            seconds = processor_time() - start
+            if outcome == "survived" and mutant.row in self.known:
+                outcome, killer = "read before", self.known[mutant.row][0]
+            counts[outcome] += 1
+            if outcome == "survived":
+                unread.append(mutant)
+            print("[%d/%d] %s\n    %s%s, %.1f s of processor time" % (number, len(mutants), mutant, outcome,
+                                                   " by " + killer if killer else "", seconds), flush=True)
+            if self.report:
+                print(outcome, killer, "%.1f" % seconds, mutant.line, *mutant.row, sep="\t", file=self.report,
+                      flush=True)
+        self.unread += unread
+        tried = counts["killed"] + counts["survived"] + counts["read before"]
+        allowed = allowance(tried, self.rates.get(folder, 0))
+        print("%s: %s; %d may survive unread" % (folder, ", ".join("%d %s" % (n, what) for what, n in counts.items()),
+                                                 allowed))
+        if len(unread) > allowed:
+            raise Failure("%d of %d mutants survive that nobody has read, and %d may" % (len(unread), tried, allowed))
+        if tried and not counts["killed"]:
+            raise Failure("no mutant was killed")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", nargs="+", default=FILES, metavar="FILE")
-    parser.add_argument("--sample", type=int, metavar="N", help="N mutants, picked at random [all]")
+    parser.add_argument("--files", nargs="+", metavar="PATH[:LINE]", help="files, or folders of src [all of TESTS]",
+                        default=[name for name in TESTS if name.count("/") == 1])
+    parser.add_argument("--sample", type=int, metavar="N", help="N mutants at random, as many of each folder [all]")
     parser.add_argument("--seed", type=int, default=1, help="of the sample [1]")
-    parser.add_argument("--allowed", type=int, default=0, metavar="N", help="how many may survive [0]")
-    parser.add_argument("--timeout", type=float, default=120, metavar="SECONDS", help="for one run of a test [120]")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write every mutant and what became of it there")
     parser.add_argument("--list", action="store_true", help="print the mutants, try none")
     arguments = parser.parse_args()
 
-    mutants = [mutant for file in arguments.files for mutant in mutants_of(file)]
-    if arguments.sample and arguments.sample < len(mutants):
-        chosen = random.Random(arguments.seed).sample(range(len(mutants)), arguments.sample)
-        mutants = [mutants[i] for i in sorted(chosen)]
+    found = chosen_mutants(arguments.files, arguments.sample, arguments.seed)
     if arguments.list:
-        print(*mutants, sep="\n")
-        print("%d mutants" % len(mutants))
+        for mutants in found.values():
+            print(*mutants, sep="\n")
+        print("%d mutants" % sum(map(len, found.values())))
         return 0
 
     prepare()
-    for file in {str(tests_for(mutant.file)): mutant.file for mutant in mutants}.values():
-        good, output = build(file)
-        killer = run_tests(file, arguments.timeout) if good else output
-        if killer:
-            sys.exit("without a change: " + killer)
-
-    outcomes = {"killed": [], "survived": [], "did not compile": []}
-    report = arguments.report.open("w") if arguments.report else None
-    for number, mutant in enumerate(mutants, 1):
-        start = time.monotonic()
-        outcome, killer = try_mutant(mutant, arguments.timeout)
-        outcomes[outcome].append(mutant)
-        line = "%s%s, %.0f s" % (outcome, " by " + killer if killer else "", time.monotonic() - start)
-        print("[%d/%d] %s: %s" % (number, len(mutants), mutant, line), flush=True)
-        if report:
-            print("%s: %s" % (mutant, line), file=report, flush=True)
-    survivors = outcomes["survived"]
-    print("\nSurvivors:", *survivors, sep="\n")
-    print(", ".join("%d %s" % (len(found), outcome) for outcome, found in outcomes.items()))
-    if len(survivors) > arguments.allowed:
-        print("%d survivors, but %d are allowed" % (len(survivors), arguments.allowed))
-    elif not outcomes["killed"]:
-        print("no mutant was killed")
-    return int(len(survivors) > arguments.allowed or not outcomes["killed"])
+    tally = Tally()
+    campaign = Campaign(arguments.report.open("w") if arguments.report else None)
+    for folder, mutants in found.items():
+        tally.run("mutants of " + folder, lambda: campaign.try_folder(folder, mutants))
+    print("Survivors that nobody has read:", *campaign.unread or ["none"], sep="\n")
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -13,10 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from verdicts import Failure, Tally, need  # noqa: E402
-import counts  # noqa: E402
-import prove  # noqa: E402
+import counts
+import prove
+from verdicts import Failure, Tally, need
 
 HERE = prove.ROOT   # of the real repository
 SEED = 20261126
