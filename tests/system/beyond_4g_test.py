@@ -156,10 +156,13 @@ def indexed(bench):
 
 
 def expect_planned(bench, summaries):
-    sparse, pieces = bench.sparse, bench.sparse.by_number(1000)
-    with open(bench.at("plan.json"), "wb") as file:
-        file.write(bench.run("plan", "-n", "1000", data=b"".join(summaries)))
-    need(bench.run("offsets", "--plan", "plan.json", sparse.path) == sparse.offsets(pieces), "other pieces")
+    sparse, last = bench.sparse, 5250   # of the records before a cut behind 4 GiB
+    for words, pieces in ((["-l", str(last)], [(0, last), (last, sparse.records)]),
+                          (["-n", "1000"], sparse.by_number(1000))):
+        with open(bench.at("plan.json"), "wb") as file:
+            file.write(bench.run("plan", *words, data=b"".join(summaries)))
+        got = bench.run("offsets", "--plan", "plan.json", sparse.path)
+        need(got == sparse.offsets(pieces), "other pieces: %s" % words)
     got = bench.run("cat", "--plan", "plan.json", "-n", "1000", sparse.path)
     need(got == HEADER + sparse.read(sparse.starts[pieces[-1][0]], sparse.size), "the last piece differs")
 
@@ -180,8 +183,10 @@ def by_ranges(bench):
 
 
 def by_whole_ranges(bench):
-    bounds = [0, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 70_001, bench.sparse.size]
-    expect_planned(bench, [scanned(bench, begin, end) for begin, end in zip(bounds, bounds[1:])])
+    """In several ranges, and in one of more than 4 GiB."""
+    for inner in ([1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 70_001], []):
+        bounds = [0, *inner, bench.sparse.size]
+        expect_planned(bench, [scanned(bench, begin, end) for begin, end in zip(bounds, bounds[1:])])
 
 
 # What is appended, what finds it in the report, at which of its bytes, and the exit status.
