@@ -21,7 +21,7 @@ import tempfile
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
 from large_test import Group  # noqa: E402
 from sparse import GIB, HEADER, PART, Sparse, make_many, make_sparse, member_of_zeros, sum_of_file  # noqa: E402
 from verdicts import Skip, Tally, need, need_tool  # noqa: E402

@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
+import prove  # noqa: E402
 from verdicts import Tally, need  # noqa: E402
 
 TABLE = os.path.join(HERE, "chunks.tsv")
@@ -46,12 +47,11 @@ def rows():
     return lines
 
 
-def names_of_tests(source, build):
+def names_of_tests(build):
     listed = subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True, check=True).stdout
     names = {name.removesuffix("_NOT_BUILT") for name in re.findall(r"^ *Test +#\d+: (\S+)", listed, re.MULTILINE)}
     names |= {name.split(".")[0] for name in names}   # a program with many tests
-    with open(os.path.join(source, "dev"), encoding="utf-8") as file:
-        return names | {"./dev prove " + step for step in re.findall(r"^prove_(\w+)\(\)", file.read(), re.MULTILINE)}
+    return names | {"./dev prove " + part for part in prove.PARTS}
 
 
 def each_has_a_row(source):
@@ -63,8 +63,8 @@ def each_has_a_row(source):
     need(set(named) <= there, "rows for what is not there: %s" % sorted(set(named) - there))
 
 
-def each_test_exists(source, build):
-    names = names_of_tests(source, build)
+def each_test_exists(build):
+    names = names_of_tests(build)
     missing = {row[2] for row in rows() if row[2] != "-" and row[2] not in names}
     need(not missing, "no such tests: %s" % sorted(missing))
 
@@ -76,7 +76,7 @@ def main():
     arguments = parser.parse_args()
     tally = Tally()
     tally.run("Each constant has a row", lambda: each_has_a_row(arguments.source))
-    tally.run("Each test exists", lambda: each_test_exists(arguments.source, arguments.build))
+    tally.run("Each test exists", lambda: each_test_exists(arguments.build))
     return tally.close()
 
 

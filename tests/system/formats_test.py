@@ -22,8 +22,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-from verdicts import Failure, Skip, Tally, need, need_sight, need_tool  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
+from verdicts import Skip, Tally, need, need_sight, need_tool  # noqa: E402
 
 DATA = os.path.join(HERE, "..", "..", "data")
 KEPT = os.path.join(DATA, "formats")
@@ -341,8 +341,9 @@ def marker_is_written(bench):
             process, notes = marker[:20], marker[20:].replace(own, KEPT_ID)
             need(re.fullmatch(rb"[1-9][0-9]*\0+", process), "the marker does not begin with the process: %r" % process)
             fields = notes.split(b"\0")
-            for at, inode in zip((0, 3), KEPT_INODES):
+            for number, (at, inode) in enumerate(zip((0, 3), KEPT_INODES)):
                 fields[at] = inode
+                fields[at + 1] = re.sub(rb"-\d+$", b"-%d" % number, fields[at + 1])   # begins anywhere
             bench.expect_kept(name, b"1".ljust(20, b"\0") + b"\0".join(fields))
 
 

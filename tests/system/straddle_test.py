@@ -23,7 +23,7 @@ import tempfile
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
 from verdicts import Tally, need, need_tool  # noqa: E402
 
 SIZE = 40 << 20

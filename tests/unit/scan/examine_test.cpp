@@ -238,6 +238,11 @@ TEST(Examine, EmptyRecordsBeforeTheHeader) {
         check.expect_mapped({nullptr, 2, 4096});
         check.expect_streamed(sizes_after_peek(1));
     }
+    // The record that says how many fields there are is looked for a MiB at a time.
+    Dialect dialect;
+    dialect.header = HeaderRecord::kNone;
+    const ExamineCheck check(std::string((std::size_t{2} << 20) - 2, '\n') + "a,b,c\n1,2\n", dialect);
+    check.expect_mapped({nullptr, 2, std::size_t{1} << 20});
 }
 
 TEST(Examine, KeepsTheStartOfALongHeader) {
