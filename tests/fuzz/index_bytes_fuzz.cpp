@@ -94,19 +94,22 @@ void mend_index(std::span<std::uint8_t> bytes) {
     store(end, 12, 4, crc32c_by_bits(kMagic + std::string(bytes.begin(), bytes.end() - 4)));
 }
 
+std::size_t mutate(std::span<std::uint8_t> room, std::size_t size, unsigned seed) {
+    Random random(seed);
+    const bool is_index = size >= kHeadSize + kEndSize;
+    size = is_index && random.chance(70) ? change_index(room, size, random)
+                                         : LLVMFuzzerMutate(room.data(), size, room.size());
+    if (random.chance(90)) mend_index(room.first(size));
+    return size;
+}
+
 }  // namespace
 }  // namespace cleave::test
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
-    using namespace cleave::test;
-    Random random(seed);
-    const std::span<std::uint8_t> room(data, max_size);
-    const bool is_index = size >= kHeadSize + kEndSize;
-    size = is_index && random.chance(70) ? change_index(room, size, random) : LLVMFuzzerMutate(data, size, max_size);
-    if (random.chance(90)) mend_index(room.first(size));
-    return size;
+    return cleave::test::mutate({data, max_size}, size, seed);
 }
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
