@@ -9,10 +9,12 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cleave/names.h"
 #include "cleave/value_names.h"
+#include "guarded_memory.h"
 
 namespace cleave::test {
 namespace {
@@ -75,6 +77,15 @@ TEST(ValueNames, EscapeBytesThatAreNotText) {
     EXPECT_EQ(name_of("\xc2\x9b"), "%C2%9B") << "a control character";
     EXPECT_EQ(name_of("\xc2\x80"), "%C2%80");
     EXPECT_EQ(name_of("\xc2\xa0"), "\xc2\xa0") << "the first that is none";
+}
+
+TEST(ValueNames, ReadNothingBehindAValue) {
+    GuardedMemory memory;
+    for (const std::string text : {"a\xc2", "a\xe2\x82", "\xf0\x9f\x98", "a."}) {
+        const std::string_view copy = memory.at_back(text);
+        const auto value = [&](std::size_t, std::size_t) { return copy; };
+        EXPECT_EQ(value_names(1, value, {false, {"c"}}).front(), name_of(text));
+    }
 }
 
 TEST(ValueNames, HaveAWordForTheEmptyValue) {
