@@ -1,9 +1,9 @@
 """Runs a command that may do anything where it can do no harm.
 
 The command sees no process but its own, so it can signal no other one. It can write only to an empty folder, which is
-its working directory and its $TMPDIR, to an empty /dev/shm, and to what it takes for /tmp: all else is read-only. What it
-has started ends with it. Its memory, its processor time and the size of its files are limited. This takes namespaces,
-and so root.
+its working directory and its $TMPDIR, to an empty /dev/shm, and to what it takes for /tmp: everything else is
+read-only. What it has started ends with it. Its memory, its processor time and the size of its files are limited. This
+takes namespaces, and so root.
 """
 import math
 import os

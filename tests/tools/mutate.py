@@ -409,15 +409,15 @@ class Campaign:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", nargs="+", metavar="PATH[:LINE]", help="files, or folders of src [all of TESTS]",
-                        default=[name for name in TESTS if name.count("/") == 1])
+    parser.add_argument("--files", nargs="+", metavar="PATH[:LINE]",
+                        help="files, or folders of src [the folders that have a rate in survivors.tsv]")
     parser.add_argument("--sample", type=int, metavar="N", help="N mutants at random, as many of each folder [all]")
     parser.add_argument("--seed", type=int, default=1, help="of the sample [1]")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write every mutant and what became of it there")
     parser.add_argument("--list", action="store_true", help="print the mutants, try none")
     arguments = parser.parse_args()
 
-    found = chosen_mutants(arguments.files, arguments.sample, arguments.seed)
+    found = chosen_mutants(arguments.files or read_survivors()[0], arguments.sample, arguments.seed)
     if arguments.list:
         for mutants in found.values():
             print(*mutants, sep="\n")
