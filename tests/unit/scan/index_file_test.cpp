@@ -41,6 +41,12 @@ IndexContents contents_of(const std::string& text, const Dialect& dialect, const
     return contents;
 }
 
+// The text without an open quote at its end: random_csv() cuts off anywhere.
+std::string closed(std::string text) {
+    if (read_by_rules(text, Dialect{}).open_at_end) text += '"';
+    return text;
+}
+
 // A file and its index, on a disk.
 class IndexFileTest : public testing::Test {
 protected:
@@ -475,7 +481,7 @@ TEST_F(IndexFileTest, IsMadeAsTheReferenceMakesIt) {
     for (const std::size_t long_record : {0U, 2'500'000U}) {
         Random random(3);
         std::string text = random_csv(random, Dialect{}, 1'200'000, 0) + '"' + std::string(long_record, '\n') + "\"\n";
-        text += random_csv(random, Dialect{}, 1'200'000, 0);
+        text = closed(text + random_csv(random, Dialect{}, 1'200'000, 0));
         write_input(text);
         Input file = Input::open(input());
         const IndexContents made = make_index(file, Dialect{}, Execution{nullptr, 2, 4096});
@@ -516,7 +522,7 @@ TEST_F(IndexFileTest, IsMadeInOnePass) {
 // Plans by an index are the plans by a scan, whatever the policy.
 TEST_F(IndexFileTest, GivesTheSamePlans) {
     Random random(9);
-    make(random_csv(random, Dialect{}, 3'300'000, 0));
+    make(closed(random_csv(random, Dialect{}, 3'300'000, 0)));
     const Input file = Input::open(input());
     Input again = Input::open(input());
     const auto there = IndexFile::open(file, Dialect{});
