@@ -399,7 +399,7 @@ private:
                                         [&](const Piece& piece, const std::string& path, const PieceResult& result) {
                                             reports_.finished(piece, path, result);
                                         });
-            StreamSink sink(job_, *namer_, *feed, reports_, report_.header_size);
+            StreamSink sink(policy_.header, job_.execution.meter, *namer_, *feed, reports_, report_.header_size);
             const Findings findings =
                 staging_ ? staging_->cut_in_order(sink) : cut_stream(input_, dialect(), job_.execution, policy_, sink);
             if (!is_checkable()) input_.throw_if_changed();

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 
-#include "cleave/job.h"
 #include "cleave/meter.h"
 #include "cleave/names.h"
 #include "cleave/plan.h"
@@ -19,13 +18,10 @@ namespace cleave {
 // must outlive it.
 class StreamSink : public PieceSink {
 public:
-    StreamSink(const Job& job, const PieceNamer& namer, Feed& feed, PieceReports& reports, std::uint64_t& header_size)
-        : mode_(job.policy.header),
-          meter_(job.execution.meter),
-          namer_(namer),
-          feed_(feed),
-          reports_(reports),
-          header_size_(header_size) {}
+    // `mode` is the one by which the stream is cut: of a dialect without a header, kNone.
+    StreamSink(HeaderMode mode, Meter* meter, const PieceNamer& namer, Feed& feed, PieceReports& reports,
+               std::uint64_t& header_size)
+        : mode_(mode), meter_(meter), namer_(namer), feed_(feed), reports_(reports), header_size_(header_size) {}
 
     void header(std::span<const std::uint8_t> bytes) override;
     void begin(const Piece& piece) override;

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -37,6 +38,16 @@ protected:
             job = by_pieces(3);
             job.policy.header = HeaderMode::kDrop;
         }
+        return run(std::move(job), observer, text);
+    }
+
+    JobReport run_by(HeaderMode header, const Dialect& dialect, const std::string& text, JobObserver& observer) {
+        Job job = GetParam() == Way::kSpooled ? by_pieces(3, header) : by_records(1, header);
+        job.dialect = settled_options(dialect);
+        return run(std::move(job), observer, text);
+    }
+
+    JobReport run(Job job, JobObserver& observer, const std::string& text) {
         job.output.names = out_.path("piece{i:1}");
         job.output.manifest = out_.path("manifest");
         job.passes = GetParam() == Way::kOnePass ? Passes::kOne : Passes::kTwo;
@@ -112,6 +123,23 @@ TEST_P(JobTest, WhateverTheObserverThrowsTakesEverythingBack) {
         watcher.on_concluded = [&](const JobReport&) { fail("concluded"); };
         EXPECT_THROW(run(watcher), std::runtime_error) << member;
         EXPECT_TRUE(out_.files().empty()) << member;
+    }
+}
+
+// A dialect without a header has none in any mode, and a preamble goes into every piece.
+TEST_P(JobTest, APreambleIsInEveryPieceWhereTheDialectHasNoHeader) {
+    Dialect dialect;
+    dialect.header = HeaderRecord::kNone;
+    dialect.preamble = 4;
+    for (const HeaderMode header : {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone}) {
+        JobObserver silent;
+        run_by(header, dialect, "# p\na\nb\nc\n", silent);
+        for (const auto& [name, text] : out_.files()) {
+            if (name == "manifest") continue;
+            EXPECT_EQ(text, std::string("# p\n") + static_cast<char>('a' + name.back() - '1') + "\n") << name;
+            std::filesystem::remove(out_.path(name));
+        }
+        std::filesystem::remove(out_.path("manifest"));
     }
 }
 
