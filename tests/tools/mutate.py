@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from confined import run_confined
-from verdicts import Failure, Tally
+from verdicts import INCONCLUSIVE, PASSED, SKIPPED, Failure, Tally
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "build/mutate/tree"
@@ -42,11 +42,12 @@ BUILD = TREE / "build/release"
 SURVIVORS = ROOT / "tests/tools/survivors.tsv"
 CHANCE = 0.01   # that a folder fails whose survival rate is as recorded
 
-# Scripts that run the command, and what follows them in TESTS: files of cases, a check, or a number of cases.
+# Scripts that run the command, and what follows them in TESTS: files of cases, a check, a number of cases, a shell.
 SCRIPTS = {
     "cli": ["cases/run.py", "--cleave", "cleave", "--only"],
     "edges": ["system/edges_test.py", "--cleave", "cleave", "--only"],
     "terminal": ["system/terminal_test.py", "--cleave", "cleave", "--only"],
+    "completions": ["system/drift/completions_test.py", "--cleave", "cleave"],
     "byvalue": ["references/byvalue/run.py", "cleave", "--jobs", "1", "--count"],
     "stages": ["references/stages/compare.py", "cleave", "--jobs", "1", "--count"],
     **{"faults." + name: ["faults/%s_test.py" % name, "--cleave", "cleave", "--only"]
@@ -110,18 +111,19 @@ TESTS = {
                                   "faults.output A name is taken by another"],
     "src/job/by_value.cpp": ["by_test"],
     "src/cli/bar.cpp": ["bar_test", "terminal"],
+    "src/cli/completion.cpp": ["completions bash", "completions zsh", "completions fish"],
     "src/cli/sandbox.cpp": ["sandbox_test", cases("safety")],
     "src/cli/signals.cpp": ["signals_test"],
     **{"src/cli/%s.cpp" % name: [cases(names)] for name, names in {
-        "cat": "cat", "check": "check", "check_json": "check", "check_report": "check", "check_rules": "check rules",
-        "completion": "help", "count": "count", "device": "device", "diagnostics": "malformed usage",
+        "cat": "cat range", "check": "check", "check_json": "check", "check_report": "check",
+        "check_rules": "check rules", "count": "count", "device": "device", "diagnostics": "malformed usage",
         "dialect_options": "dialect", "given": "usage hints", "help": "help", "index": "index", "index_use": "index",
         "join": "join", "key": "key", "line_counter": "check malformed", "machine": "machine", "messages": "talk usage",
-        "offsets": "offsets", "option_table": "help usage", "options": SPLIT + "usage", "other_tools": "hints",
-        "output_options": "usage templates", "plan": "ranges", "planned": "ranges", "range_options": "range ranges",
-        "range_printer": "offsets range", "sample": "sample", "scan": "ranges", "session": "streams",
-        "split": SPLIT + "talk", "stage_options": "rules redact keys", "staged_output": "redact select",
-        "values": "values value_names"}.items()},
+        "offsets": "offsets", "option_table": "help usage", "options": SPLIT + "usage index", "other_tools": "hints",
+        "output_options": "usage templates compress", "plan": "ranges", "planned": "ranges",
+        "range_options": "range ranges", "range_printer": "offsets range", "sample": "sample", "scan": "ranges",
+        "session": "streams", "split": SPLIT + "talk", "stage_options": "rules redact keys",
+        "staged_output": "redact select", "values": "values value_names"}.items()},
 }
 
 # What is replaced by what. Operators stand between blanks, as clang-format writes them; templates do not.
@@ -276,11 +278,11 @@ class Step:
                 raise Failure("without a change: " + killer)
 
     def killer(self, seconds):
-        """The test that fails; None if all pass. Ample time is given to a run that takes so many seconds."""
+        """The test that fails; None if none does. Ample time is given to a run that takes so many seconds."""
         code, output = run_confined(self.command, ROOT / "build/mutate", 10 + 3 * seconds, 4 + 3 * seconds)
         if code is None:
             return "timeout of " + self.text
-        if code in (0, 77):
+        if code in (PASSED, INCONCLUSIVE, SKIPPED):
             return None
         failed = re.search(r"\[  FAILED  \] ([^\s,]+)|^FAIL (.*)", output, re.MULTILINE)
         return "%s: %s" % (self.text, failed.group(1) or failed.group(2) if failed else "ends with %d" % code)
