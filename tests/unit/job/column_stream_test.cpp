@@ -148,12 +148,30 @@ TEST(ColumnStream, AppliesRules) {
     options.columns = std::vector<std::size_t>{2, 1};
     options.rules.rules.push_back({"#2: fixed(gone)", "test"});
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // a number, of what was guessed
-    options.rules.is_delimiter_given = options.rules.is_header_given = true;
+    options.rules.is_delimiter_given = true;
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // the header still was
+    options.rules.is_delimiter_given = false;
+    options.rules.is_header_given = true;
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
+    options.rules.is_delimiter_given = true;
     ColumnStream stream(memory(text), Dialect(), options, by(2));
     EXPECT_EQ(stream.names(), (std::vector<std::string>{"price", "mail"}));
     EXPECT_EQ(rows_of(stream), (Rows{{"3,10", "gone"}, {"5", ""}}));
     options.rules.rules.back().text = "#9: null";
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
+}
+
+// A batch is compared with the input in parts of 1 MiB.
+TEST(ColumnStream, AppliesRulesToLargeBatches) {
+    const std::string record = "1,ada@example.org\n";
+    const std::size_t records = 3'500'000 / record.size();
+    std::string text = "id,mail\n";
+    for (std::size_t i = 0; i < records; ++i) text += record;
+    ColumnStreamOptions options;
+    options.page_size = std::size_t{4} << 20;
+    options.rules.rules.push_back({"mail: fixed(gone)", "test"});
+    ColumnStream stream(memory(text), Dialect(), options, by(2));
+    EXPECT_TRUE(rows_of(stream) == Rows(records, {"1", "gone"}));
 }
 
 // In the first block of a page, and in the second one.
