@@ -70,13 +70,30 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
     return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
 
-// "--redact: what is wrong", the rule, and a caret below the place.
+// Where the character of UTF-8 begins that has the byte at the offset. The offset itself where there is no such
+// character.
+std::size_t character_begin(std::string_view text, std::size_t offset) {
+    constexpr std::size_t kLongest = 4;
+    for (std::size_t back = 0; back < kLongest && back <= offset && offset < text.size(); ++back) {
+        if ((static_cast<unsigned char>(text[offset - back]) & 0xC0U) != 0x80U) return offset - back;
+    }
+    return offset;
+}
+
+// "--redact: what is wrong", the rule, and a caret below the place. A line of a file of rules may have megabytes, so
+// only what is near the place is shown.
 int fail(const Context& context, const RuleError& error) {
     const int code = fail(context, kUsage, formatted("{}: {}", display_name(error.origin()), error.what()));
     if (error.text().empty()) return code;
-    const PrintableData shown = printable_data(error.text(), error.place());
-    print_detail(shown.text);
-    print_detail(std::string(shown.caret, ' ') + '^');
+    constexpr std::size_t kMostShown = 200;  // bytes, before the place and from it on
+    const std::string_view rule = error.text();
+    const std::size_t place = std::min(error.place(), rule.size());
+    const std::size_t begin = character_begin(rule, place - std::min(place, kMostShown));
+    const std::size_t end = character_begin(rule, place + std::min(rule.size() - place, kMostShown));
+    const std::string_view before = begin > 0 ? "..." : "";
+    const PrintableData shown = printable_data(rule.substr(begin, end - begin), place - begin);
+    print_detail(formatted("{}{}{}", before, shown.text, end < rule.size() ? "..." : ""));
+    print_detail(std::string(before.size() + shown.caret, ' ') + '^');
     return code;
 }
 
