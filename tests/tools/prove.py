@@ -32,7 +32,7 @@ import gate  # noqa: E402
 
 class Part(NamedTuple):
     """`builds` are the presets to build with their tests first. Each line of `commands` is one command: a program in
-    Python, ./dev, or any other. `./dev test PRESET` is judged by CTest's report."""
+    Python, ./dev, or any other. `./dev test PRESET` and `./dev coverage` are judged by CTest's report."""
     proves: str
     builds: str
     commands: str
@@ -99,6 +99,8 @@ PARTS = {
         ./dev test clang -R _test[.]"""),
     "counts": Part("ten commands need no more than 1.002 times the instructions that they needed before", "", """
         ./dev counts"""),
+    "coverage": Part("which branches no test takes: build/prove/coverage.md", "", """
+        ./dev coverage"""),
     "packages": Part("two builds in two folders give the same packages, byte for byte", "", """
         ./dev package --twice"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """
@@ -164,6 +166,8 @@ def commit_of_tree():
 def tested_preset(words):
     """The preset whose tests a command runs by CTest, or None."""
     command = words[words.index("./dev") + 1:] if "./dev" in words else []
+    if command[:1] == ["coverage"]:
+        return "coverage"
     return command[1] if command[:1] == ["test"] else None
 
 

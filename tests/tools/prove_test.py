@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""prove.py and counts.py: what is run again, what is understood, and that each program gets the seed.
+"""prove.py, counts.py and coverage.py: what is run again, what is understood, and that each program gets the seed.
 
   prove_test.py [--only SUBSTRING]
 
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import counts
+import coverage
 import prove
 from verdicts import Failure, Tally, need
 
@@ -149,7 +150,7 @@ def every_command_is_read(make):
 def reports_of_ctest_are_read(make):
     """A command that runs CTest is judged by its report, and one of an earlier run is not believed"""
     repository = make(part="true")
-    for command, preset in (("env A=1 ./dev test debug -R x", "debug"),
+    for command, preset in (("env A=1 ./dev test debug -R x", "debug"), ("./dev coverage", "coverage"),
                             ("./dev test clang", "clang"), ("./dev fuzz 5 1", None), ("tests/x.py", None)):
         same(prove.tested_preset(command.split()), preset)
     os.makedirs(repository.path("build/debug/Testing/1"))
@@ -207,10 +208,38 @@ Ir                 file:function
         raise Failure("1.002001 passes")
 
 
+def branches_are_read(_):
+    """coverage.py reads what llvm-cov prints: sides of branches, of all instances together, without constants"""
+    files = coverage.read_branches("""./src/scan/walker.cpp:
+   11|       |// a|b
+   12|  1.50k|    if (a || b) return x > 2 ? N : x;
+  ------------------
+  |  Branch (12:9): [True: 1.20k, False: 0]
+  |  Branch (12:14): [Folded - Ignored]
+  |  Branch (12:30): [True: 0, False: 7]
+  |  Branch (12:30): [True: 3, False: 0]
+  ------------------
+
+include/cleave/plan.h:
+   40|      0|    while (next()) {
+  ------------------
+  |  Branch (40:12): [True: 0, False: 0]
+  ------------------
+""")
+    found = {file: {at: branch.taken for at, branch in branches.items()} for file, branches in files.items()}
+    same(found, {"src/scan/walker.cpp": {(12, 9): [True, False], (12, 30): [True, True]},
+                 "include/cleave/plan.h": {(40, 12): [False, False]}})
+    table = coverage.table_of(files)
+    same(table[2:], ["| include | 2 | 0 | 2 | 0.0 |", "| src/scan | 4 | 3 | 1 | 75.0 |", "| all | 6 | 3 | 3 | 50.0 |"])
+    page = coverage.page_of(files, table)
+    for line in ("- 12:9, never false: `if (a || b) return x > 2 ? N : x;`",
+                 "- 40:12, never evaluated: `while (next()) {`"):
+        need(line in page, page)
+
+
 CHECKS = [what_has_passed_is_not_run_again, what_has_not_passed_is_run_again, changes_are_not_remembered,
-          an_interrupted_run_continues, builds_come_first, every_command_is_read,
-          reports_of_ctest_are_read, counts_are_compared,
-          programs_get_the_seed]
+          an_interrupted_run_continues, builds_come_first, every_command_is_read, reports_of_ctest_are_read,
+          counts_are_compared, branches_are_read, programs_get_the_seed]
 
 
 def main():
