@@ -1,6 +1,5 @@
 // A mutator for inputs that end in a CSV text: it copies, moves and removes whole records and fields, and puts quotes
-// around them or takes them away. A mutator that changes bytes seldom gets there, because most of its changes break the
-// first quote that they meet.
+// around them or takes them away, each of which would take many changes of single bytes.
 #pragma once
 
 #include <cstdint>
