@@ -114,6 +114,7 @@ InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dia
         values_of(reader.read(first_record, {}, true), dialect, DialectCodec(dialect));
     InputColumns columns;
     columns.count = values.size();
+    columns.is_header_given = dialect.header == HeaderRecord::kNone;
     if (has_header) columns.names = values;
     return columns;
 }

@@ -63,7 +63,8 @@ class KeyUses;
 // Throws RuleError.
 RuleSet resolve_rules(const RuleRequest& request, const InputColumns& columns, KeyUses& keys);
 
-// The columns of an input whose first record is this; see Stage. Throws InputError where the record is malformed.
+// The columns of an input whose first record is this; see Stage. `is_header_given` is set only if the dialect has no
+// header: whoever asks adds what the user has said. Throws InputError where the record is malformed.
 InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dialect& dialect, bool has_header);
 
 // A rules file that names every column with `fail`, as a start for a user's own.
