@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "cleave/mapping_guard.h"
 #include "inputs.h"
+#include "job/plan_json.h"
 #include "jobs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"
@@ -277,6 +278,18 @@ Job by_value() {
     Policy policy;
     policy.by.emplace().columns = {"k", "--by"};
     return job_of(policy);
+}
+
+TEST(DialectJson, WithAnUnknownNameIsNone) {
+    Dialect escaping;
+    escaping.escape = '\\';
+    const Json json = dialect_json(escaping);
+    EXPECT_TRUE(dialect_of_json(json));
+    for (const char* name : {"quoting", "terminator", "escape_scope"}) {
+        Json other = json;
+        other[name] = "sideways";
+        EXPECT_FALSE(dialect_of_json(other)) << name;
+    }
 }
 
 // Bytes that are lost in a temporary file read as zeros. None of them may get into a piece that stays.
