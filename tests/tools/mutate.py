@@ -110,6 +110,7 @@ TESTS = {
     "src/write/file_target.cpp": ["faults.output the pieces have their names",
                                   "faults.output A name is taken by another"],
     "src/job/by_value.cpp": ["by_test"],
+    "src/job/piece_list.cpp": [cases("join")],
     "src/cli/bar.cpp": ["bar_test", "terminal"],
     "src/cli/completion.cpp": ["completions bash", "completions zsh", "completions fish"],
     "src/cli/sandbox.cpp": ["sandbox_test", cases("safety")],
