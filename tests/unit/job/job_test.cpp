@@ -260,8 +260,8 @@ TEST_F(StageJobTest, AReportBesideCommandsIsTakenBackIfTheJobFailsAfterwards) {
     }
 }
 
-// Takes the bytes of all files of the process that have no name, and returns how many there are. Not of those in a folder:
-// while the second piece is cut, another thread may be writing the first one.
+// Takes the bytes of all files of the process that have no name, and returns how many there are. Not of those in a
+// folder: while the second piece is cut, another thread may be writing the first one.
 unsigned empty_temporary_files(const std::string& folder) {
     unsigned count = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
