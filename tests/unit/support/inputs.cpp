@@ -42,16 +42,14 @@ std::string random_terminator(Random& random, Terminator terminator) {
 }
 
 std::uint64_t first_seed() {
-    const char* first = std::getenv("CLEAVE_TEST_SEED");  // NOLINT(concurrency-mt-unsafe): before any thread
-    return first == nullptr ? 0 : std::stoull(first);
+    static const char* const kFirst = std::getenv("CLEAVE_TEST_SEED");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+    static const std::uint64_t kSeed = kFirst == nullptr ? 0 : std::stoull(kFirst);
+    return kSeed;
 }
 
 }  // namespace
 
-Random::Random(std::uint64_t seed) {
-    static const std::uint64_t kFirst = first_seed();
-    engine_.seed(kFirst + seed);
-}
+Random::Random(std::uint64_t seed) : engine_(first_seed() + seed) {}
 
 std::vector<Dialect> every_dialect() {
     std::vector<Dialect> dialects;
