@@ -14,10 +14,11 @@ import gzip
 import os
 import random
 import re
+import subprocess
 import sys
 
-from harness import (RULE_WORDS, Failure, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, is_hidden,
-                     is_marker, main, need, snapshot, under_rules, write)
+from harness import (RULE_WORDS, Failure, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, finish,
+                     is_hidden, is_marker, main, need, snapshot, under_rules, wait_until, write)
 
 # In which ways a call fails, the most telling first. EINTR only where the manual pages allow it.
 CALLS = {
@@ -64,7 +65,9 @@ RUNTIME_CALLS = {"read", "write", "mmap", "munmap", "mremap", "madvise", "clone3
 REMOVING = ["unlinkat", "unlink", "renameat2", "renameat", "newfstatat", "rmdir", "close"]
 PIECES, SANITIZED_PIECES = 6, 3   # with --rounds 1
 MOST_REPORTED = 5
-FIRST_TRIES = 10   # of a call that depends on the moment, as poll() does
+FIRST_TRIES = 10   # of a call that depends on the moment
+# Made for a pipe that is empty, in this order, but the first only once. So nothing is written before poll() is seen.
+WAITING_CALLS = ["eventfd2", "poll", "read"]
 
 
 def small_job(bench, option="-C", size=4 << 10, tail=b""):
@@ -115,11 +118,17 @@ class Subject:
             options += ["--report", place.path("r.json")]
         return place.command("--quiet", *options, source="-" if self.piped or self.skipped else None)
 
-    def run(self, place, *strace):
+    def run(self, place, calls, *strace):
+        """Runs it and traces the calls."""
         command = self.command(place)
-        wrap = [self.bench.strace, "-f", "--seccomp-bpf", "-qq", "-o", os.path.join(place.root, "trace"), *strace]
+        wrap = [self.bench.strace, "-f", "--seccomp-bpf", "-qq", "-o", write(os.path.join(place.root, "trace"), b""),
+                "-e", "trace=" + ",".join("?" + call for call in calls), *strace]
         for name, value in {"ASAN_OPTIONS": "detect_leaks=0", **self.env}.items():
             wrap += ["-E", "%s=%s" % (name, value)]
+        if self.piped and "poll" in calls:
+            process = self.bench.start(command, wrap=wrap, stdin=subprocess.PIPE)
+            wait_until(lambda: process.poll() is not None or " poll(" in self.trace(place), "it waits for its input")
+            return finish(process, data=self.encode(self.job.data))
         if self.piped:
             return self.bench.run(command, wrap=wrap, data=self.encode(self.job.data))
         with open(place.longer if self.skipped else os.devnull, "rb", buffering=0) as stdin:
@@ -197,7 +206,7 @@ def calls_made(subject):
     """Which of the calls it makes when nothing fails."""
     place = subject.new_place()
     subject.prepare(place)
-    run = subject.run(place, "-e", "trace=" + ",".join("?" + call for call in subject.calls))
+    run = subject.run(place, CALLS)
     need(run.code == 0 or isinstance(subject, Malformed), "it fails by itself: %s" % run)
     made = set(re.findall(r"^\d+ +(\w+)\(", subject.trace(place), re.MULTILINE))
     place.remove()
@@ -207,12 +216,13 @@ def calls_made(subject):
 def fail_each(bench, subject, call, error, outcomes, failures):
     """Returns how often it failed."""
     place, failed, tries = subject.new_place(), 0, 0
+    traced = ["fcntl", *WAITING_CALLS] if call in WAITING_CALLS else ["fcntl", call]
     while True:
         nth = failed + 1
         inject = "inject=%s:error=%s:when=%d" % (call, error, nth)
         before = subject.prepare(place)
         try:
-            run = subject.run(place, "-e", "trace=fcntl," + call, "-e", inject)
+            run = subject.run(place, traced, "-e", inject)
             if "(INJECTED)" not in subject.trace(place):
                 subject.judge(call, place, before, run)
                 tries += 1
