@@ -68,7 +68,7 @@ ByValue::ByValue(Input& input, const Dialect& dialect, const Policy& policy, con
 void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, const std::vector<KeyColumn>& columns) {
     const bool has_header = policy.header != HeaderMode::kNone;
     Locator locator(index);
-    const FirstRecord first = first_record_of(index, locator);
+    const FirstRecord first = first_record_of(index, locator).value_or(FirstRecord{});
     const Stage stage = stage_without(columns, *policy.by, index, first, has_header);
     TemporaryBlob& written = shortened_.emplace();
     std::uint64_t header_size = 0;

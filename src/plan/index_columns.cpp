@@ -9,9 +9,9 @@
 
 namespace cleave {
 
-FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
+std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& locator) {
     const std::uint64_t records = guiding_records(index);
-    if (records == index.findings().preamble_records) return {};
+    if (records == index.findings().preamble_records) return std::nullopt;
     const Boundary at = locator.start_of(records - 1);
     const std::uint64_t begin = std::max(at.offset, index.lead().size);
     const std::uint64_t end = locator.start_of(records).offset;
@@ -19,16 +19,16 @@ FirstRecord first_record_of(const RecordIndex& index, Locator& locator) {
     if (end - begin > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {begin, at.record});
     std::vector<std::uint8_t> buffer;
     const auto bytes = index.blob().lend(begin, static_cast<std::size_t>(end - begin), buffer);
-    return {{bytes.begin(), bytes.end()}, {begin, at.record}};
+    return FirstRecord{{bytes.begin(), bytes.end()}, {begin, at.record}};
 }
 
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
+    const std::optional<FirstRecord> record = first_record_of(index, locator);
+    if (!record) return {};
     const Findings& findings = index.findings();
-    if (guiding_records(index) == findings.preamble_records) return {};
-    const FirstRecord record = first_record_of(index, locator);
-    const bool is_empty = std::ranges::all_of(record.bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
+    const bool is_empty = std::ranges::all_of(record->bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
     if (has_header && is_empty && findings.records == findings.header_records) return {};
-    std::vector<std::string> values = field_values(record.bytes, index.dialect());
+    std::vector<std::string> values = field_values(record->bytes, index.dialect());
     InputColumns columns;
     columns.count = values.size();
     columns.is_header_given = index.dialect().header == HeaderRecord::kNone;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cleave/error.h"
@@ -16,9 +17,9 @@ struct FirstRecord {
     Place place;
 };
 
-// Empty for an empty input. The locator is one of the index. Throws InputError for a record that is too long,
+// None for an input without bytes. The locator is one of the index. Throws InputError for a record that is too long,
 // InputChangedError.
-FirstRecord first_record_of(const RecordIndex& index, Locator& locator);
+std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& locator);
 
 // By that record, read as the dialect says: only rules refuse what readers may read differently. No columns for an
 // input without bytes, or whose only record is an empty one where the header belongs. `is_header_given` is set if the
