@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
-"""Prints the fuzz targets that a change touches, a line each.
+"""Which fuzz targets a change touches.
 
-  touched.py COMMIT BUILD
-
-COMMIT is what the change is measured from. BUILD is the folder of a build with the address sanitizer, whose dependency
-files say what each target includes. A target is touched by a change of its corpus, its dictionary, its source, a file that
-it includes, or the .cpp file of such a header, which has the same name wherever it is. All are touched by a change of what
-they share.
+The dependency files of a build with the address sanitizer say what each target includes. A target is touched by a change
+of its corpus, its dictionary, its source, a file that it includes, or the .cpp file of such a header, which has the same
+name wherever it is. All are touched by a change of what they share.
 """
 import glob
 import os
@@ -42,10 +38,8 @@ def touched(changed, sources, dictionaries):
             yield name
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    commit, build = sys.argv[1:]
+def touched_targets(commit, build):
+    """The targets that have changed since that commit, by the build in that folder."""
     wanted = glob.glob(os.path.join(HERE, "*_fuzz.cpp"))
     known = dependencies(os.path.abspath(build))
     missing = [path for path in wanted if path not in known]
@@ -56,8 +50,4 @@ def main():
         return {os.path.relpath(path, ROOT) for path in paths}
     sources = {os.path.relpath(path, ROOT): relative(known[path]) for path in wanted}
     dictionaries = {os.path.relpath(path, ROOT): targets_of(path) for path in glob.glob(os.path.join(HERE, "*.dict"))}
-    print(*touched(changed_since(commit), sources, dictionaries), sep="\n")
-
-
-if __name__ == "__main__":
-    main()
+    return list(touched(changed_since(commit), sources, dictionaries))
