@@ -20,10 +20,10 @@ import memory_test
 import nth_call_test
 import output_test
 import signals_test
-from harness import (HERE, KEY, Failure, Job, Place, Skip, contents, difference, drip, expect_clean, expect_exit,
+from harness import (HERE, KEY, Job, Place, Skip, contents, difference, drip, expect_clean, expect_exit,
                      expect_whole, finish, is_hidden, main, need, need_sight, read, snapshot, stop, under, write)
 from planted import FILE, KEY as KEY_WORDS, PIPE, WORDS, Site, Table, need_code
-from secrets_test import FAULTS, end, midway
+from secrets_test import FAULTS
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "references", "byvalue"))
 from cases import Case  # noqa: E402

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from harness import (Job, Place, contents, drip, expect_clean, expect_exit, expect_whole, finish, is_hidden, main,
+from harness import (Job, Place, contents, drip, expect_exit, expect_whole, finish, is_hidden, main,
                      make_input, need, need_sight, snapshot, stop, under_rules, write)
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

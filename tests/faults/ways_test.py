@@ -11,7 +11,6 @@ Only root can make files of another user. ways.py and ways_by_others.py have the
 import argparse
 import collections
 import multiprocessing
-import os
 import signal
 import sys
 import traceback

@@ -16,7 +16,6 @@ import sys
 
 from expect import Expected
 from cases import make_case
-import compare
 from compare import Difference, execute, read, stage_words, told, write
 import driver
 import names

@@ -27,7 +27,7 @@ def work(first, step, options, run_case, kernels, results):
             try:
                 text = run_case(options.seed + number, options, kernels, os.path.join(root, str(number)))
             except Exception as error:  # pylint: disable=broad-except
-                text = "seed %d: the programme itself failed: %r\n" % (options.seed + number, error)
+                text = "seed %d: the program itself failed: %r\n" % (options.seed + number, error)
             if text is not None:
                 results.put(text)
     results.put(None)
@@ -57,6 +57,6 @@ def run_all(options, run_case):
     for worker in workers:
         worker.join()
     seconds = time.monotonic() - began
-    print("%d cases from seed %d, %d differences, %.1f ms a case" % (options.count, options.seed, differences,
-                                                                    1000 * seconds / max(options.count, 1)))
+    print("cases from seed %d, %.1f ms each" % (options.seed, 1000 * seconds / max(options.count, 1)))
+    print("%d passed, %d failed" % (options.count - differences, differences))
     return 1 if differences else 0
