@@ -94,13 +94,15 @@ PARTS = {
     "mutants": Part("the tests notice 200 small changes of the sources", "", """
         tests/tools/mutate.py --sample 200 --seed {seed}"""),
     "debug": Part("the debug preset: -Werror, the checks of the standard library, all tests", "", """
-        env CLEAVE_TEST_SEED={first} ./dev test debug"""),
+        env CLEAVE_TEST_SEED={first} CLEAVE_TEST_ROUNDS=200 ./dev test debug"""),
     "clang": Part("clang compiles the release, tests and benchmarks without a warning; the unit tests pass", "", """
         ./dev test clang -R _test[.]"""),
     "counts": Part("ten commands need no more than 1.002 times the instructions that they needed before", "", """
         ./dev counts"""),
     "coverage": Part("which branches no test takes: build/prove/coverage.md", "", """
         ./dev coverage"""),
+    "gpu": Part("the GPU module and its tests compile, optimised, for all architectures", "", """
+        ./dev gpu"""),
     "packages": Part("two builds in two folders give the same packages, byte for byte", "", """
         ./dev package --twice"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """

@@ -64,8 +64,6 @@ std::optional<Written> of_device(Device& device, const Stage& stage, const std::
     return written;
 }
 
-constexpr unsigned kRounds = test::rounds(1200);
-
 // The parameter is a seed. A device is faster than the emulation, and is tried with more of them.
 class DeviceStageTest : public testing::TestWithParam<int> {
 protected:
@@ -79,7 +77,8 @@ TEST_P(DeviceStageTest, AsTheWorkerOfTheCpu) {
     int done = 0;
     int odd = 0;
     int refused = 0;
-    for (unsigned round = 0; round < kRounds; ++round) {
+    const unsigned rounds = test::rounds(1200);
+    for (unsigned round = 0; round < rounds; ++round) {
         set_seed(round);
         const Dialect dialect = random_dialect(random_, round);
         const std::size_t columns = 2 + random_.below(3);
@@ -104,7 +103,7 @@ TEST_P(DeviceStageTest, AsTheWorkerOfTheCpu) {
     }
     RecordProperty("done", done);
     std::printf("done %d, odd %d, refused by both %d\n", done, odd, refused);
-    EXPECT_GT(done, static_cast<int>(kRounds / 2));
+    EXPECT_GT(done, static_cast<int>(rounds / 2));
     EXPECT_GT(odd, 0);
 }
 

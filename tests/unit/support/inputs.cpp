@@ -47,7 +47,15 @@ std::uint64_t first_seed() {
     return kSeed;
 }
 
+unsigned percent_of_rounds() {
+    static const char* const kWanted = std::getenv("CLEAVE_TEST_ROUNDS");  // NOLINT(concurrency-mt-unsafe): likewise
+    static const std::uint64_t kPercent = kWanted == nullptr ? (kSanitized ? 25 : 50) : std::stoull(kWanted);
+    return static_cast<unsigned>(kPercent);
+}
+
 }  // namespace
+
+unsigned rounds(unsigned count) { return std::max(1U, (count * percent_of_rounds() + 99) / 100); }
 
 Random::Random(std::uint64_t seed) : engine_(first_seed() + seed) {}
 

@@ -2,7 +2,8 @@
 // collide. Everything is made from a seed.
 //
 // CLEAVE_TEST_SEED=N adds N to every seed of a run, for other texts than those of the gate: `./dev prove` sets it. A
-// test that fails names its seed without N, so set the same N to repeat it.
+// test that fails names its seed without N, so set the same N to repeat it. CLEAVE_TEST_ROUNDS=N runs N percent of the
+// rounds.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// How many rounds of a random test to run: fewer where each is slow.
-constexpr unsigned rounds(unsigned count) { return kSanitized ? (count + 3) / 4 : count; }
+// How many rounds of a random test to run, of the `count` that it has: half, and a quarter where each is slow, unless
+// CLEAVE_TEST_ROUNDS says otherwise. At least one.
+unsigned rounds(unsigned count);
 
 class Random;
 
