@@ -279,6 +279,7 @@ void ColumnStream::State::take_rules(const InputHead& head, const std::vector<st
         judged.rules = rules.rules;
         judged.is_delimiter_given = rules.is_delimiter_given;
         judged.is_header_given = rules.is_header_given;
+        judged.is_escape_given = rules.is_escape_given;
         std::ignore = Stage(judged, dialect, head.sample, options.has_header, options.keys.get());
     }
     rules.is_delimiter_given = rules.is_header_given = true;

@@ -91,7 +91,8 @@ InputHead read_head(Input& input, const Dialect& dialect, HeaderMode mode, std::
 }
 
 void refuse_marked_quote(const InputHead& head, const Dialect& dialect) {
-    const bool is_marked = !head.has_header && bom_size(head.bytes) > 0;
+    const std::size_t mark = bom_size(head.bytes);
+    const bool is_marked = !head.has_header && mark > 0 && head.sample_place.offset == mark;
     if (!is_marked || head.sample.empty() || head.sample.front() != dialect.quote) return;
     throw InputError("a quote behind a byte order mark, which readers take for plain data or for an opening quote",
                      head.sample_place);

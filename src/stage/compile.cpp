@@ -1,9 +1,11 @@
 // From rules to a program: reads the names of the columns, resolves the rules, and lays out the parts of a record.
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "cleave/keys.h"
 #include "cleave/stage.h"
+#include "stage/ambiguous.h"
 #include "stage/forbidden.h"
 #include "stage/keys.h"
 #include "stage/mac.h"
@@ -33,6 +35,19 @@ std::vector<std::string> values_of(const RecordBlock& block, const Dialect& dial
         begin = block.ends[i] + 1;
     }
     return values;
+}
+
+InputColumns columns_of_record(const RecordBlock& first_record, const Dialect& dialect, bool has_header) {
+    std::vector<std::string> values = values_of(first_record, dialect, DialectCodec(dialect));
+    InputColumns columns;
+    columns.count = values.size();
+    columns.is_header_given = dialect.header == HeaderRecord::kNone;
+    if (has_header) columns.names = std::move(values);
+    return columns;
+}
+
+FieldReader reader_of_first(const Dialect& dialect) {
+    return {dialect, kernel_by_name("scalar"), Reading::kUnambiguous, 0};
 }
 
 // Joins columns that stay and stand side by side.
@@ -109,21 +124,19 @@ bool has_forbidden_name(const InputColumns& columns, const StageOptions& options
 }  // namespace
 
 InputColumns input_columns(std::span<const std::uint8_t> first_record, const Dialect& dialect, bool has_header) {
-    FieldReader reader(dialect, kernel_by_name("scalar"), Reading::kUnambiguous, 0);
-    const std::vector<std::string> values =
-        values_of(reader.read(first_record, {}, true), dialect, DialectCodec(dialect));
-    InputColumns columns;
-    columns.count = values.size();
-    columns.is_header_given = dialect.header == HeaderRecord::kNone;
-    if (has_header) columns.names = values;
-    return columns;
+    return columns_of_record(reader_of_first(dialect).read(first_record, {}, true), dialect, has_header);
 }
 
 Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<const std::uint8_t> first_record,
              bool has_header, const KeyRing* keys) {
     check(options);
     const DialectCodec codec(dialect);
-    InputColumns columns = input_columns(first_record, dialect, has_header);
+    FieldReader reader = reader_of_first(dialect);
+    const RecordBlock record = reader.read(first_record, {}, true);
+    const bool refuses_backslash = dialect.quote && dialect.quote != '\\' && !dialect.escape &&
+                                   dialect.delimiter != '\\' && !options.is_escape_given;
+    if (refuses_backslash) refuse_escaped_quotes(record, *dialect.quote);  // it says how many columns there are
+    InputColumns columns = columns_of_record(record, dialect, has_header);
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
     columns.shows_names = !has_forbidden_name(columns, options);
@@ -140,8 +153,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program->forbid_mail = options.forbid_mail;
     program->forbid_card = options.forbid_card;
     program->only_counts_forbidden = options.only_counts_forbidden;
-    program->refuses_backslash = dialect.quote && dialect.quote != '\\' && !dialect.escape &&
-                                 dialect.delimiter != '\\' && !options.is_escape_given;
+    program->refuses_backslash = refuses_backslash;
     program->null_token = options.null_token;
     program->max_record = options.max_record;
     program->uses = std::move(uses);
