@@ -91,7 +91,7 @@ void ByValue::plan_shortened(const RecordIndex& index, const Policy& policy, con
 
 NameList ByValue::names_of(std::span<const Piece> pieces, const PieceNamer& namer, bool hive) const {
     std::vector<std::string> values;
-    if (namer.has_value() && !pieces.empty()) {
+    if (namer.has_value() && !plan_->columns().empty()) {
         const auto value = [&](std::size_t key, std::size_t column) { return plan_->value(key, column); };
         values = value_names(plan_->key_count(), value, {hive, plan_->columns()});
     }
