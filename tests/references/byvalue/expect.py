@@ -178,7 +178,8 @@ def without(case, result, places):
     before = b""
     if result.output.startswith(BOM) and not case.data.startswith(BOM):
         before = b"\r" if case.dialect.terminator == "cr" else b"\n"
-    again = redact(before + result.output, case.dialect, case.header_mode, select=items, escape_given=True)
+    again = redact(before + result.output, case.dialect, case.header_mode, select=items, escape_given=True,
+                   mark_is_plain=True)
     if again.refusal is not None:
         raise Refused(again.refusal.code)
     if not before:

@@ -46,13 +46,15 @@ def judge(case):
     """What the oracle says of a case."""
     return redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files, case.keys,
                   case.null_token, case.default, case.forbid,
-                  MAX_RECORD if case.max_record is None else case.max_record, has_escape(case))
+                  MAX_RECORD if case.max_record is None else case.max_record, **settled(case))
 
 
-def has_escape(case):
-    """Whether a backslash before a quote is no doubt: the command is told of an escape, if only of one that is the
-    quote, or there are no rules (pieces by value may lose columns without any)."""
-    return not getattr(case, "has_rules", True) or any(argument.startswith(b"--escape=") for argument in case.dialect_arguments)
+def settled(case):
+    """What is no doubt, as arguments of redact(). Without rules nothing is (pieces by value may lose columns without any).
+    A backslash before a quote is none where the command is told of an escape, if only of one that is the quote."""
+    has_rules = getattr(case, "has_rules", True)
+    has_escape = any(argument.startswith(b"--escape=") for argument in case.dialect_arguments)
+    return {"escape_given": has_escape or not has_rules, "mark_is_plain": not has_rules}
 
 
 class Expected:
@@ -109,7 +111,7 @@ class Expected:
         if self.result.refusal.kind == "record too long" and self.result.hidden is None:
             # The first record names the columns, whatever its size.
             unlimited = redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files,
-                               case.keys, case.null_token, case.default, case.forbid, len(case.data), has_escape(case))
+                               case.keys, case.null_token, case.default, case.forbid, len(case.data), **settled(case))
             if unlimited.refusal is not None and unlimited.refusal.code == 2:
                 self.codes = {2, 3}
         if self.result.refusal.code != 2 or self.result.hidden is not None:
@@ -118,8 +120,7 @@ class Expected:
             self.codes = {0, 2}  # There are no columns, and nothing to write.
         else:
             max_record = MAX_RECORD if case.max_record is None else case.max_record
-            plain = redact(case.data, case.dialect, case.header_mode, max_record=max_record,
-                           escape_given=has_escape(case))
+            plain = redact(case.data, case.dialect, case.header_mode, max_record=max_record, **settled(case))
             if plain.refusal is not None and plain.hidden is None:
                 self.codes = {2, 3}  # The header has a fault, too.
 
@@ -281,11 +282,15 @@ def execute(line, case, directory, cwd=None):
 
 
 def hidden_secrets(case, result):
-    """The secrets of columns that a rule names or that are dropped. All of them, where no column was looked at."""
+    """The secrets of columns that a rule names or that are dropped. All of them, where no column was looked at. A record
+    that became part of the header by a damaged line end is names: those of columns that stay are shown."""
     found = set()
     for column, values in case.secrets.items():
         if result.hidden is None or column in result.hidden:
             found.update(values)
+    if result.hidden is not None and result.names is not None:
+        shown = {name for place, name in enumerate(result.names) if place not in result.hidden}
+        found = {secret for secret in found if not any(secret in name for name in shown)}
     return found
 
 

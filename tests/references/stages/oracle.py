@@ -68,12 +68,12 @@ class Bound:
 
 
 def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(), keys=None, null_token=None,
-           default=None, forbid=(), max_record=MAX_RECORD, escape_given=False):
+           default=None, forbid=(), max_record=MAX_RECORD, escape_given=False, mark_is_plain=False):
     """What becomes of `data`. Never raises for what a user can do.
 
     header_mode: none (-H), or repeat, first, drop, which make no difference here. select: text or None. rules: texts of
     --redact. files: contents of rules files. keys: name -> bytes. null_token: bytes or None. escape_given: whether it was
-    said what escapes a quote, or that nothing does.
+    said what escapes a quote, or that nothing does. mark_is_plain: whether a quote behind a byte order mark is no doubt.
     """
     result = Result()
     result.input_size = len(data)
@@ -81,7 +81,8 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         select_items = parse_select(select) if select is not None else None
         parsed, default = parse_rules(rules, files, keys or {}, default)
         check_constants(parsed, null_token, dialect)
-        if header_mode == "none" and dialect.quote is not None and data.startswith(BOM + bytes([dialect.quote])):
+        is_marked = dialect.quote is not None and data.startswith(BOM + bytes([dialect.quote]))
+        if is_marked and header_mode == "none" and not mark_is_plain:
             raise Fault("a quote behind a byte order mark")
         records = read_records(data, dialect, max_record, escape_given, result)
         late_fault = None
