@@ -178,7 +178,7 @@ STEPS = {   # in the order in which they begin
     "lint": Step(lambda base: [["./dev", "lint", "--changed", base]], ("build-release",)),
     "tsan": ctest("tsan"),
     "fuzz": Step(lambda base: [["./dev", "fuzz-changed", base]], ("build-asan",)),
-    # Nothing runs the device's code here, and the optimiser takes twenty times as long as all else. ./dev prove has it.
+    # No test runs the device's code here, and optimising it takes most of the time. ./dev prove builds it optimised.
     "gpu": Step(lambda base: [["env", "CLEAVE_CUDA_ARCHITECTURES=90", "CLEAVE_CUDA_FLAGS=-G", "./dev", "gpu"]]),
     "acceptance": Step(acceptance, ("build-release", "build-asan")),
     "python": Step(lambda base: [["./dev", "python-test", "3.11"]], ("build-release",)),   # has compiled the library

@@ -50,8 +50,8 @@ def judge(case):
 
 
 def settled(case):
-    """What is no doubt, as arguments of redact(). Without rules nothing is (pieces by value may lose columns without any).
-    A backslash before a quote is none where the command is told of an escape, if only of one that is the quote."""
+    """Which ambiguities the command accepts, as arguments of redact(): all of them without rules (pieces by value may lose
+    columns without any), and a backslash before a quote if --escape is given, even if it names the quote itself."""
     has_rules = getattr(case, "has_rules", True)
     has_escape = any(argument.startswith(b"--escape=") for argument in case.dialect_arguments)
     return {"escape_given": has_escape or not has_rules, "mark_is_plain": not has_rules}
@@ -282,8 +282,8 @@ def execute(line, case, directory, cwd=None):
 
 
 def hidden_secrets(case, result):
-    """The secrets of columns that a rule names or that are dropped. All of them, where no column was looked at. A record
-    that became part of the header by a damaged line end is names: those of columns that stay are shown."""
+    """The secrets of columns that a rule names or that are dropped. All of them, where no column was looked at. If a
+    damaged line end made a record part of the header, its fields are names: messages show those of columns that stay."""
     found = set()
     for column, values in case.secrets.items():
         if result.hidden is None or column in result.hidden:

@@ -73,7 +73,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
 
     header_mode: none (-H), or repeat, first, drop, which make no difference here. select: text or None. rules: texts of
     --redact. files: contents of rules files. keys: name -> bytes. null_token: bytes or None. escape_given: whether it was
-    said what escapes a quote, or that nothing does. mark_is_plain: whether a quote behind a byte order mark is no doubt.
+    said what escapes a quote, or that nothing does. mark_is_plain: accept a quote after a byte order mark.
     """
     result = Result()
     result.input_size = len(data)

@@ -124,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(arguments.seed, arguments.seed + arguments.count):
             if not check(os.path.abspath(arguments.cleave), os.path.join(folder, "in.csv"), random.Random(seed)):
-                print("FAIL seed %d: the summaries are not those of the whole file" % seed)
+                print("FAIL seed %d: the composed summaries differ from that of the whole file" % seed)
                 failed += 1
     print("%d passed, %d failed" % (arguments.count - failed, failed))
     return 1 if failed else 0
