@@ -70,8 +70,7 @@ const char* hint(const Arguments& arguments, const std::error_code& code) {
     return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
 }
 
-// Where the character of UTF-8 begins that has the byte at the offset. The offset itself where there is no such
-// character.
+// Where the UTF-8 character that contains this byte begins; the offset itself if the byte belongs to no character.
 std::size_t character_begin(std::string_view text, std::size_t offset) {
     constexpr std::size_t kLongest = 4;
     for (std::size_t back = 0; back < kLongest && back <= offset && offset < text.size(); ++back) {

@@ -161,6 +161,23 @@ TEST(ColumnStream, AppliesRules) {
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
 }
 
+// A first record that can be read in two ways decides how many columns there are, so it is refused at the beginning,
+// even where it is not among the records that are read.
+TEST(ColumnStream, UnderRulesTheFirstRecordIsInNoDoubt) {
+    const std::string text = "\"a\\\",b\",c\n1,2\n";
+    ColumnStreamOptions options;
+    options.has_header = false;
+    options.rules.rules.push_back({"#2: fixed(gone)", "test"});
+    options.rules.is_delimiter_given = options.rules.is_header_given = true;
+    options.range = RecordRange{{text.find('1'), 1}, 4};
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), InputError);
+    Dialect dialect;
+    dialect.escape = '\\';
+    options.rules.is_escape_given = true;
+    ColumnStream stream(memory(text), dialect, options, by(2));
+    EXPECT_EQ(rows_of(stream), (Rows{{"1", "gone"}}));
+}
+
 // A batch is compared with the input in parts of 1 MiB.
 TEST(ColumnStream, AppliesRulesToLargeBatches) {
     const std::string record = "1,ada@example.org\n";
