@@ -139,9 +139,9 @@ public:
     // removing the file is no change. A file that reported size 0 and had bytes is not checked. A snapshot may become
     // longer and have other times. Any thread.
     void throw_if_changed() const;
-    // Whether, since the input was opened, only the time of the last status change is new, as after `touch -a`. If so,
-    // later changes are judged against the file as it is now. A writer may have reset the time of the last write: scan
-    // again and compare. False for a stream. Throws std::system_error. Not while another thread uses the input.
+    // The same, but returns true if only the time of the last status change is new, as after `touch -a`. From then on
+    // changes are judged against the file as it is now. A writer may have reset the time of the last write: scan again
+    // and compare. Never true for a stream. Not while another thread uses the input.
     bool accept_touch() const;
     bool is_unchanged() const;
 

@@ -11,6 +11,7 @@
 #include "cli/staged_output.h"
 #include "cli/verbs.h"
 #include "io/copy.h"
+#include "io/stable_input.h"
 
 namespace cleave::cli {
 namespace {
@@ -75,9 +76,8 @@ void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
     const std::uint64_t header = header_size_in(plan.header, piece.number, plan.header_size);
     copy_range(input.blob(), {0, header}, STDOUT_FILENO, kTarget, input.cancellation());
     copy_range(input.blob(), {piece.start, piece.length}, STDOUT_FILENO, kTarget, input.cancellation());
-    if (input.accept_touch() && planned_pieces(context, plan, input, arguments.cat_piece - 1, 1).front() != piece)
-        throw InputChangedError();
-    input.throw_if_changed();
+    throw_unless_same(
+        input, [&] { return planned_pieces(context, plan, input, arguments.cat_piece - 1, 1).front() == piece; });
 }
 
 // The plan of --plan, which has the piece.

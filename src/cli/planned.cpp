@@ -5,6 +5,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "io/fd.h"
+#include "io/stable_input.h"
 
 namespace cleave::cli {
 namespace {
@@ -67,13 +68,10 @@ void require_version(const Context& context, const RangePlan& plan, const Input&
 std::vector<Piece> planned_pieces(const Context& context, const RangePlan& plan, const Input& input, std::size_t first,
                                   std::size_t count) {
     const std::size_t ends = first + count < plan.cuts.size() ? count + 1 : count;
-    const auto find = [&] {
+    std::vector<Boundary> bounds = read_stable(input, [&] {
         return find_cuts(input.blob(), plan.dialect, std::span(plan.cuts).subspan(first, ends),
                          context.arguments.execution, input.cancellation());
-    };
-    std::vector<Boundary> bounds = find();
-    if (input.accept_touch() && find() != bounds) throw InputChangedError();
-    input.throw_if_changed();
+    });
     if (ends == count) bounds.push_back(plan.end());
     const std::uint64_t header_records = plan.findings.records_before_data(plan.header != HeaderMode::kNone);
     std::vector<Piece> pieces;

@@ -12,6 +12,7 @@
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
+#include "io/stable_input.h"
 
 namespace cleave::cli {
 namespace {
@@ -35,12 +36,9 @@ void scan_file(Context& context, OpenInput& opened) {
         throw InputError(formatted("it has {} bytes, and the range is {}-{}", size, range.begin, end));
     opened.bar.resize(end - range.begin);
     const RangeBlob blob(input.blob(), range.begin, end);
-    const auto summarise = [&] {
+    const RangeSummary summary = read_stable(input, [&] {
         return summarise_range(blob, range.begin, opened.dialect, arguments.execution, input.cancellation());
-    };
-    const RangeSummary summary = summarise();
-    if (input.accept_touch() && summarise() != summary) throw InputChangedError();
-    input.throw_if_changed();
+    });
     print_summary(summary, version_of(arguments, input));
 }
 

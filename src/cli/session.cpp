@@ -62,7 +62,6 @@ SniffedDialect settle(Context& context, Input& input) {
     SniffedDialect sniffed;
     if (!foreign) sniffed = settle_dialect(context.arguments.dialect, input);
     if (input.accept_touch()) return settle(context, input);
-    input.throw_if_changed();
     if (foreign) throw InputError(foreign_text(context, *foreign, input.compression()));
     Diagnostics(context).take(sniffed);
     return sniffed;

@@ -249,7 +249,9 @@ bool Input::is_unchanged() const { return opened().source.is_unchanged(impl_->ha
 
 bool Input::accept_touch() const {
     Impl& impl = opened();
-    return impl.blob && !impl.has_lost() && impl.source.accept_touch();
+    if (impl.blob && !impl.has_lost()) return impl.source.accept_touch();
+    throw_if_changed();
+    return false;
 }
 
 void Input::throw_if_changed() const { opened().source.throw_if_changed(impl_->has_lost()); }

@@ -7,31 +7,30 @@
 
 namespace cleave {
 
-// How the file has changed, as far as it matters. Bytes appended to the file of a snapshot do not matter, unless bytes
-// of the snapshot could not be read: then the file was shorter for a while.
-FileChange Source::change(bool has_lost) const noexcept {
-    const FileChange change = version ? version->change(file.get()) : FileChange::kNone;
-    const bool may_be_append =
-        change == FileChange::kGrown || change == FileChange::kWritten || change == FileChange::kTouched;
-    return is_snapshot && may_be_append && !has_lost ? FileChange::kNone : change;
-}
+FileChange Source::change() const noexcept { return version ? version->change(file.get()) : FileChange::kNone; }
 
-Source::Trust Source::trust(bool has_lost) const noexcept {
-    switch (change(has_lost)) {
+// Bytes appended to the file of a snapshot do not matter, unless bytes of the snapshot could not be read: then the file
+// was shorter for a while.
+Source::Trust Source::trust(FileChange change, bool has_lost) const noexcept {
+    const Trust kept = has_lost ? Trust::kUnreadable : Trust::kGood;
+    const bool accepts_append = is_snapshot && !has_lost;
+    switch (change) {
         case FileChange::kShortened: return Trust::kShortened;
-        case FileChange::kGrown: return Trust::kGrown;
+        case FileChange::kGrown: return accepts_append ? kept : Trust::kGrown;
         case FileChange::kWritten:
-        case FileChange::kTouched: return Trust::kChanged;
+        case FileChange::kTouched: return accepts_append ? kept : Trust::kChanged;
         case FileChange::kUnknown: return Trust::kUnreadable;
         case FileChange::kNone: break;
     }
-    return has_lost ? Trust::kUnreadable : Trust::kGood;
+    return kept;
 }
 
-bool Source::is_unchanged(bool has_lost) const noexcept { return trust(has_lost) == Trust::kGood; }
+bool Source::is_unchanged(bool has_lost) const noexcept { return trust(change(), has_lost) == Trust::kGood; }
 
-void Source::throw_if_changed(bool has_lost) const {
-    switch (trust(has_lost)) {
+void Source::throw_if_changed(bool has_lost) const { judge(change(), has_lost); }
+
+void Source::judge(FileChange change, bool has_lost) const {
+    switch (trust(change, has_lost)) {
         case Trust::kGood: return;
         case Trust::kShortened: throw InputChangedError("input truncated while reading");
         case Trust::kGrown: throw InputChangedError("input grew while reading");
@@ -40,11 +39,16 @@ void Source::throw_if_changed(bool has_lost) const {
     }
 }
 
+// Looks once: between two looks the file may be touched. The new version is taken before, so that it differs from the
+// file after any later change.
 bool Source::accept_touch() {
     if (!version) return false;
-    // The new version is taken first, so that it differs from the file after any later change.
     FileVersion now(file.get(), name);
-    if (version->change(file.get()) != FileChange::kTouched) return false;
+    const FileChange seen = change();
+    if (seen != FileChange::kTouched) {
+        judge(seen, false);
+        return false;
+    }
     version = std::move(now);
     return true;
 }

@@ -24,14 +24,15 @@ struct Source {
     void throw_if_changed(bool has_lost) const;
     bool is_unchanged(bool has_lost) const noexcept;
 
-    // As Input::accept_touch(), if nothing was lost.
+    // As Input::accept_touch(), of a blob of which nothing was lost.
     bool accept_touch();
 
 private:
     enum class Trust : std::uint8_t { kGood, kShortened, kGrown, kChanged, kUnreadable };
 
-    FileChange change(bool has_lost) const noexcept;
-    Trust trust(bool has_lost) const noexcept;
+    FileChange change() const noexcept;
+    Trust trust(FileChange change, bool has_lost) const noexcept;
+    void judge(FileChange change, bool has_lost) const;
 };
 
 }  // namespace cleave

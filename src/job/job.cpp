@@ -25,6 +25,7 @@
 #include "io/copy.h"
 #include "io/fd.h"
 #include "io/page_cache.h"
+#include "io/stable_input.h"
 #include "job/by_value.h"
 #include "job/input_cancellation.h"
 #include "job/manifest.h"
@@ -428,8 +429,11 @@ private:
     // To be called when all pieces are made. Throws as Input::throw_if_changed() and ByValue::throw_if_lost(). If only
     // the time of the last status change is new, scans the input again and compares the pieces with it.
     void throw_if_changed() {
-        if (is_checkable() && input_.accept_touch() && !pieces_match_input()) throw InputChangedError();
-        input_.throw_if_changed();
+        if (is_checkable()) {
+            throw_unless_same(input_, [this] { return pieces_match_input(); });
+        } else {
+            input_.throw_if_changed();
+        }
         if (by_value_) by_value_->throw_if_lost();
     }
 

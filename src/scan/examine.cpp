@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "dialect/contract.h"
 #include "io/sequential_reader.h"
+#include "io/stable_input.h"
 #include "scan/census.h"
 #include "scan/comparing_walker.h"
 #include "scan/excerpt.h"
@@ -172,13 +173,10 @@ Examination examine_stream(Input& input, const Dialect& dialect, const Execution
 
 Examination examine(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     try {
-        Examination examination = input.is_stream() ? examine_stream(input, dialect, execution, max_listed)
-                                                    : BlobExamination(input, dialect, execution, max_listed).examine();
-        if (input.accept_touch() && BlobExamination(input, dialect, execution, max_listed).examine() != examination) {
-            throw InputChangedError();
-        }
-        input.throw_if_changed();
-        return examination;
+        return read_stable(input, [&] {
+            return input.is_stream() ? examine_stream(input, dialect, execution, max_listed)
+                                     : BlobExamination(input, dialect, execution, max_listed).examine();
+        });
     } catch (const std::exception&) {
         input.rethrow();
     }

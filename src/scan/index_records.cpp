@@ -10,6 +10,7 @@
 #include "cleave/index_file.h"
 #include "cleave/scan.h"
 #include "dialect/contract.h"
+#include "io/stable_input.h"
 #include "scan/contract.h"
 #include "scan/first_starts.h"
 #include "scan/walker.h"
@@ -103,13 +104,11 @@ RecordIndex index_records(Input& input, const Dialect& dialect, const Execution&
 
 void rescan_if_touched(const Input& input, const RecordIndex& index, const Dialect& dialect,
                        const Execution& execution) {
-    if (input.accept_touch()) {
+    throw_unless_same(input, [&] {
         Execution same = execution;
         same.block_size = index.block_size();
-        const RecordIndex again(input.blob(), dialect, same, input.cancellation());
-        if (!again.has_same_records(index)) throw InputChangedError();
-    }
-    input.throw_if_changed();
+        return RecordIndex(input.blob(), dialect, same, input.cancellation()).has_same_records(index);
+    });
 }
 
 }  // namespace cleave

@@ -18,6 +18,7 @@
 #include "cleave/scan.h"
 #include "inputs.h"
 #include "io/mapping.h"
+#include "io/stable_input.h"
 #include "jobs.h"
 #include "pipe_input.h"
 
@@ -263,8 +264,30 @@ TEST_F(ChangedInputTest, ATouchIsAcceptedOnceAndAWriteIsNot) {
     EXPECT_TRUE(input.is_unchanged());
     EXPECT_FALSE(input.accept_touch());
     overwrite(path, 0, "7");
-    EXPECT_FALSE(input.accept_touch());
+    expect_throw<InputChangedError>(kChanged, [&] { input.accept_touch(); });
     expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
+}
+
+// While results are compared, too: it is another reason to compare.
+TEST_F(ChangedInputTest, ATouchMayComeAtAnyTimeButNotForEver) {
+    const std::string path = write();
+    const Input input = Input::open(path);
+    unsigned compared = 0;
+    const auto touched = [&](unsigned times) {
+        return [&path, &compared, times] {
+            if (++compared < times) touch(path);
+            return true;
+        };
+    };
+    throw_unless_same(input, touched(1));
+    EXPECT_EQ(compared, 0U);
+    touch(path);
+    throw_unless_same(input, touched(3));
+    EXPECT_EQ(compared, 3U);
+    touch(path);
+    EXPECT_THROW(throw_unless_same(input, touched(1000)), InputChangedError);
+    touch(path);
+    EXPECT_THROW(throw_unless_same(input, [] { return false; }), InputChangedError);
 }
 
 TEST_F(ChangedInputTest, ATouchDoesNotUndoAScanOrAnExamination) {
