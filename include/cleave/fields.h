@@ -60,9 +60,6 @@ public:
     // quote that is no delimiter, terminator or quote, a CR outside quotes that ends no record, an LF likewise, and an
     // escape as the last byte.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end);
-    // The same of bytes that others may change, from `source` on: they are copied, each once, into `copy`, and their
-    // fields are those of the copy. Takes less time than a copy and read() after it.
-    RecordBlock read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end);
 
 private:
     struct State;

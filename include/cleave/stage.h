@@ -133,8 +133,6 @@ public:
     // earlier fault in them. Throws InputError if the first record is bad. So the caller goes on behind the block, and
     // hears of the first fault first.
     RecordBlock read_sound(std::span<const std::uint8_t> bytes, Place place, bool at_end);
-    // As read(), of bytes that are copied: see FieldReader::read_copy().
-    RecordBlock read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end);
 
     // Appends the changed records of the block. Throws InputError for a value that the dialect cannot carry, and for a
     // forbidden value in a column that stays.

@@ -24,7 +24,7 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "job/record_blocks.h"
+#include "stage/record_blocks.h"
 
 namespace cleave::cli {
 namespace {

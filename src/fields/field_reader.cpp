@@ -1,7 +1,6 @@
 // Finds fields: the kernel finds those of the next bytes, up to a step at which readers may differ; that step is taken
 // by the state machine, a byte at a time, which either finds the fault or reads on as the dialect says.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -21,40 +20,6 @@ namespace {
 // Kernels write positions in batches, past the last one.
 constexpr std::size_t kSlack = 64;
 
-// What is copied at a time: so much that a call of a kernel costs little, and so little that the copy is still in the
-// first cache when its fields are found.
-constexpr std::size_t kPart = std::size_t{8} << 10;
-
-// Bytes that are read where they are, or copied first, part by part. While a kernel finds the fields of one part it
-// fetches the next one, byte by byte as far ahead: copied at once, the parts would come only as fast as memory sends
-// them, and the processor would wait.
-class Source {
-public:
-    explicit Source(std::span<const std::uint8_t> bytes) : there_(bytes.size()), size_(bytes.size()) {}
-    Source(const std::uint8_t* from, std::span<std::uint8_t> copy)
-        : from_(from), copy_(copy.data()), size_(copy.size()) {}
-
-    // How many bytes may be read after this. More than before, unless all may.
-    std::size_t read_on() {
-        if (there_ == size_) return there_;
-        const std::size_t size = std::min(kPart, size_ - there_);
-        std::memcpy(copy_ + there_, from_ + there_, size);
-        there_ += size;
-        return there_;
-    }
-
-    // See FieldList::ahead. Kernels follow the copy at a distance of a step.
-    std::ptrdiff_t ahead() const {
-        return from_ == nullptr ? 0 : from_ - copy_ + static_cast<std::ptrdiff_t>(kPart + kStepSize);
-    }
-
-private:
-    const std::uint8_t* from_ = nullptr;
-    std::uint8_t* copy_ = nullptr;
-    std::size_t there_ = 0;
-    std::size_t size_;
-};
-
 const char* const kStrayQuote = "a quote inside an unquoted field";
 const char* const kTextAfterQuote = "text after a closing quote";
 const char* const kLastEscape = "an escape with no byte after it";
@@ -73,7 +38,7 @@ struct FieldReader::State {
           fields(count),
           memory(MemoryManager::or_default(std::move(from))) {}
 
-    RecordBlock read(Source source, std::span<const std::uint8_t> all, Place at, bool at_end);
+    RecordBlock read(std::span<const std::uint8_t> all, Place at, bool at_end);
 
     void reserve(std::size_t size);
     void step_exactly(std::size_t size);
@@ -121,7 +86,7 @@ void FieldReader::State::reserve(std::size_t size) {
     capacity = size;
 }
 
-RecordBlock FieldReader::State::read(Source source, std::span<const std::uint8_t> all, Place at, bool at_end) {
+RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at, bool at_end) {
     if (all.size() > std::numeric_limits<std::uint32_t>::max() - kStepSize) {
         throw std::invalid_argument("fields: a run of 4 GiB or more");
     }
@@ -129,18 +94,12 @@ RecordBlock FieldReader::State::read(Source source, std::span<const std::uint8_t
     bytes = all;
     place = at;
     position = {carry_of(cleave::State::kRecordStart), 0, 0, 0};
-    list = {reinterpret_cast<std::uint32_t*>(ends.data()), reinterpret_cast<FieldRow*>(rows.data()), 0, 0,
-            source.ahead()};
+    list = {reinterpret_cast<std::uint32_t*>(ends.data()), reinterpret_cast<FieldRow*>(rows.data()), 0, 0};
     while (position.offset < bytes.size()) {
-        // The state machine looks one byte ahead.
-        const std::size_t there = source.read_on();
-        const std::size_t limit = there == bytes.size() ? there : there - kStepSize;
-        while (position.offset < limit) {
-            const auto rest = bytes.subspan(position.offset, limit - position.offset);
-            kernel->mark_fields[markup.variant](markup, rest.data(), rest.size(), position, list);
-            const std::size_t left = limit - position.offset;
-            if (left > 0) step_exactly(std::min(left, kStepSize));
-        }
+        const auto rest = bytes.subspan(position.offset);
+        kernel->mark_fields[markup.variant](markup, rest.data(), rest.size(), position, list);
+        const std::size_t left = bytes.size() - position.offset;
+        if (left > 0) step_exactly(std::min(left, kStepSize));
     }
     finish(at_end);
     const std::size_t size = list.rows[list.row_count - 1].begin;
@@ -254,11 +213,7 @@ FieldReader::FieldReader(FieldReader&&) noexcept = default;
 FieldReader& FieldReader::operator=(FieldReader&&) noexcept = default;
 
 RecordBlock FieldReader::read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
-    return state_->read(Source(bytes), bytes, place, at_end);
-}
-
-RecordBlock FieldReader::read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end) {
-    return state_->read(Source(source, copy), copy, place, at_end);
+    return state_->read(bytes, place, at_end);
 }
 
 std::uint32_t content_end(std::span<const std::uint8_t> bytes, std::uint32_t begin, std::uint32_t end,

@@ -1,12 +1,7 @@
-// The pipeline of cleave/column_stream.h. Threads work on one sequence of pages, in slots (see base/ordered.h):
+// The pipeline of cleave/column_stream.h. A page is a batch of records (see records/batch_loop.h):
 //
-//   pull   the next page: a run of whole records, copied from the input
 //   work   change the records by the rules, find their fields, lay out the columns
-//   emit   put the batch into a queue, from which next() takes it
-//
-// Of a blob without rules, the ends of the runs are guessed: nobody walks the bytes before work() finds their fields. A
-// guess is right if the records of the run end where the run ends. If one is wrong, or a record has a fault, the
-// sequence begins anew behind the last batch that was emitted, and is exact from there on.
+//   emit   put the array into a queue, from which next() takes it
 //
 // From the first next() on, a thread beside that of the caller runs all this. When the queue is full, emit() waits, and
 // then no slot is free: so memory is bounded by the slots and the queue. The destructor makes both wake up, and the
@@ -26,42 +21,40 @@
 #include <tuple>
 #include <utility>
 
-#include "base/ordered.h"
+#include "base/too_long.h"
 #include "base/utf8.h"
 #include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "cleave/kernel.h"
 #include "dialect/contract.h"
 #include "fields/column_pool.h"
-#include "job/batch_check.h"
 #include "job/input_cancellation.h"
 #include "job/input_head.h"
-#include "job/record_blocks.h"
+#include "records/batch_check.h"
+#include "records/batch_loop.h"
 #include "scan/contract.h"
-#include "scan/guessed_reads.h"
-#include "scan/record_runs.h"
+#include "stage/record_blocks.h"
 
 namespace cleave {
 namespace {
 
-// Pages in work, and batches that wait, for each thread.
-constexpr std::size_t kSlotsOfThread = 2;
+// Arrays that wait, for each thread.
 constexpr std::size_t kWaitingOfThread = 2;
 
-// Columns that were released are kept for the next batches: this many times the bytes of a page for each batch in work.
+// Columns that were released are kept for the next pages: this many times the bytes of a page for each page in work.
 // With records of two bytes, the offsets alone take twice the bytes of the page.
 constexpr std::size_t kKeptOfPage = 2;
 
 // An array that is released.
-class Batch {
+class OwnedArray {
 public:
-    Batch() = default;
-    Batch(Batch&& other) noexcept : array_(std::exchange(other.array_, {})) {}
-    Batch& operator=(Batch&& other) noexcept {
+    OwnedArray() = default;
+    OwnedArray(OwnedArray&& other) noexcept : array_(std::exchange(other.array_, {})) {}
+    OwnedArray& operator=(OwnedArray&& other) noexcept {
         std::swap(array_, other.array_);
         return *this;
     }
-    ~Batch() {
+    ~OwnedArray() {
         if (array_.release != nullptr) array_.release(&array_);
     }
 
@@ -165,15 +158,13 @@ struct ColumnStream::State {
     State& operator=(const State&) = delete;
 
     void take_rules(const InputHead& head, const std::vector<std::size_t>& wanted);
-    RunOptions run_options() const;
+    void read();
     void run();
-    void run_pages();
-    bool run_guessed();
-    void put(Batch batch);
+    void put(OwnedArray array);
     bool take(ArrowArray* array);
     bool is_begun_elsewhere() const { return process != 0 && process != ::getpid(); }
 
-    class Slot;
+    class Page;
 
     std::shared_ptr<Input> input;
     Dialect dialect;
@@ -189,13 +180,10 @@ struct ColumnStream::State {
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
     std::shared_ptr<ColumnPool> pool;       // of columns that were released
-    BlobRange range{};                      // of the records, in a blob
-    Place emitted;                          // where the next record to be emitted begins
-    std::optional<GuessedReads> guessed;    // while no guess was wrong
-    std::optional<RecordRuns> runs;         // else
+    Place begin;                            // of the first record
+    std::uint64_t size = 0;                 // bytes of the records, in a blob
     std::vector<std::uint8_t> read_before;  // with rules: see BatchTrail
     std::optional<BatchCheck> check;        // likewise
-    std::optional<BatchTrail> trail;        // likewise; of what was emitted
     std::optional<StreamClaim> claim;       // of a stream
     // Of a stream's waits. The second one goes first, also when the constructor throws.
     std::optional<Cancellation> cancellation;
@@ -203,12 +191,12 @@ struct ColumnStream::State {
 
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<Batch> waiting;   // guarded by mutex, as are those below
-    bool is_stopped = false;     // by the destructor
-    bool is_done = false;        // nothing more is put
-    std::exception_ptr failure;  // comes after what is waiting
-    ::pid_t process = 0;         // that began the stream; 0: none so far. Not guarded
-    std::jthread worker;         // from the first take() on; last: it uses the other members
+    std::deque<OwnedArray> waiting;  // guarded by mutex, as are those below
+    bool is_stopped = false;         // by the destructor
+    bool is_done = false;            // nothing more is put
+    std::exception_ptr failure;      // comes after what is waiting
+    ::pid_t process = 0;             // that began the stream; 0: none so far. Not guarded
+    std::jthread worker;             // from the first take() on; last: it uses the other members
 };
 
 ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen,
@@ -241,32 +229,24 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     }
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
-    const std::size_t batches = threads * (kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
-    pool = std::make_shared<ColumnPool>(columns.size(), batches * kKeptOfPage * options.page_size);
+    const std::size_t pages = threads * (BatchLoop::kSlotsOfThread + kWaitingOfThread) + 1;  // the reader has one
+    pool = std::make_shared<ColumnPool>(columns.size(), pages * kKeptOfPage * options.page_size);
 
-    emitted = {head.size, head.records};
-    if (input->is_stream()) {
-        runs.emplace(*input, emitted, dialect, kernel, run_options());
-        return;
-    }
-    const std::uint64_t size = input->blob().size();
-    range = {emitted.offset, size - emitted.offset};
+    begin = {head.size, head.records};
+    if (input->is_stream()) return;
+    const std::uint64_t end = input->blob().size();
+    size = end - begin.offset;
     if (options.range) {
-        const RecordRange& wanted_range = *options.range;
-        const std::uint64_t begin = wanted_range.begin.offset;
-        if (begin < emitted.offset || begin > size || wanted_range.size > size - begin) {
+        const RecordRange& part = *options.range;
+        if (part.begin.offset < begin.offset || part.begin.offset > end || part.size > end - part.begin.offset) {
             throw std::invalid_argument("columns: a range that is not in the input, or not behind its header");
         }
-        emitted = wanted_range.begin;
-        range = {begin, wanted_range.size};
+        begin = part.begin;
+        size = part.size;
     }
-    if (has_rules) {
-        const auto before = head.before(emitted.offset);
-        read_before.assign(before.begin(), before.end());
-        runs.emplace(*input, range, emitted.record, dialect, kernel, run_options());
-    } else {
-        guessed.emplace(*input, range, dialect, kernel, run_options());
-    }
+    if (!has_rules) return;
+    const auto before = head.before(begin.offset);
+    read_before.assign(before.begin(), before.end());
 }
 
 // Throws as Stage.
@@ -289,11 +269,6 @@ void ColumnStream::State::take_rules(const InputHead& head, const std::vector<st
     check.emplace(*input, BatchCheck::Reads::kFile);
 }
 
-RunOptions ColumnStream::State::run_options() const {
-    const std::uint64_t longest = options.rules.is_empty() ? kMaxRecordLimit : options.rules.max_record;
-    return {options.page_size, longest, nullptr, memory};
-}
-
 ColumnStream::State::~State() {
     {
         const std::scoped_lock lock(mutex);
@@ -304,122 +279,98 @@ ColumnStream::State::~State() {
     if (worker.joinable()) worker.join();
 }
 
-class ColumnStream::State::Slot {
+// A page of the stream: the columns of a batch, under the rules if there are any.
+class ColumnStream::State::Page {
 public:
-    explicit Slot(State& state)
+    explicit Page(State& state)
         : state_(state),
-          run_(state.memory),
           fields_(state.dialect, state.kernel, Reading::kByDialect,
                   state.options.layout.missing_is_null && !state.stage ? 0 : state.staged_fields, state.memory) {
         if (state.stage) worker_.emplace(*state.stage, state.kernel, state.memory);
     }
 
-    bool pull();
-    bool is_large() const { return run_.bytes.size() > 2 * state_.options.page_size; }
-    void work();
-    void emit();
+    void work(const Batch& batch);
+    std::uint64_t emit(Place);
 
 private:
-    void change();
-    void lay_out(std::span<const std::uint8_t> bytes);
-    Place begin_of(std::uint64_t record);
+    void change(const Batch& batch);
+    void lay_out(std::span<const std::uint8_t> bytes, const Batch& batch);
+    Place begin_of(const Batch& batch, std::uint64_t record);
 
     State& state_;
-    RecordRun run_;
     FieldReader fields_;
     std::optional<StageWorker> worker_;  // with rules
-    Batch batch_;
+    OwnedArray array_;
 };
 
-bool ColumnStream::State::Slot::pull() {
-    if (state_.columns.empty()) return false;
-    const bool is_found = state_.guessed ? state_.guessed->next(run_) : state_.runs->next(run_);
-    if (is_found && !run_.bytes.empty()) return true;
-    std::optional<Place> open;
-    if (state_.runs) open = state_.runs->open_quote();
-    state_.input->throw_if_changed();
-    if (open && !state_.options.accepts_open_quote) throw OpenQuoteError(*open);
-    return false;
-}
-
-void ColumnStream::State::Slot::work() {
-    if (worker_) {
-        change();
-        try {
-            lay_out(worker_->written());
-        } catch (const InputError& error) {  // its offset is one of the changed bytes
-            if (!error.place()) throw;
-            throw InputError(error.what(), begin_of(error.place()->record));
-        }
-        state_.check->compare(run_.place.offset, run_.bytes);
-    } else {
-        if (state_.runs) state_.runs->require_whole(run_);
-        lay_out(run_.bytes);
+void ColumnStream::State::Page::work(const Batch& batch) {
+    if (!worker_) {
+        if (batch.is_cut) throw_too_long(kMaxRecordLimit, batch.place);
+        return lay_out(batch.bytes, batch);
     }
-    if (is_large()) run_.copy.release();
+    change(batch);
+    try {
+        lay_out(worker_->written(), batch);
+    } catch (const InputError& error) {  // its offset is one of the changed bytes
+        if (!error.place()) throw;
+        throw InputError(error.what(), begin_of(batch, error.place()->record));
+    }
 }
 
-void ColumnStream::State::Slot::emit() {
-    if (state_.trail) state_.trail->take(run_.bytes);
-    Place& place = state_.emitted;
-    place = {place.offset + run_.bytes.size(), place.record + static_cast<std::uint64_t>(batch_.get()->length)};
-    state_.put(std::move(batch_));
+std::uint64_t ColumnStream::State::Page::emit(Place) {
+    const auto records = static_cast<std::uint64_t>(array_.get()->length);
+    state_.put(std::move(array_));
+    return records;
 }
 
-void ColumnStream::State::Slot::change() {
+void ColumnStream::State::Page::change(const Batch& batch) {
     worker_->clear();
-    for_each_block(*worker_, run_.bytes, run_.place, run_.is_cut, state_.stage->max_record(),
+    for_each_block(*worker_, batch, state_.stage->max_record(),
                    [&](const RecordBlock& block) { worker_->write(block); });
 }
 
-void ColumnStream::State::Slot::lay_out(std::span<const std::uint8_t> bytes) {
-    const RecordBlock block = fields_.read(bytes, run_.place, !state_.guessed);
-    if (block.bytes.size() != bytes.size()) throw InputError("the end of a run was guessed wrong");
+// Lays out the bytes, which are those of the batch, or what the rules have made of them.
+void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, const Batch& batch) {
+    const RecordBlock block = fields_.read(bytes, batch.place, batch.is_exact || worker_);
+    if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
+    array_ = {};  // that of a guessed batch behind one that was not sound
     ArrowSchema schema{};
-    export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, batch_.get());
+    export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, array_.get());
     schema.release(&schema);
 }
 
-// Where a record of the run begins in the input. The run is read again: only an error asks.
-Place ColumnStream::State::Slot::begin_of(std::uint64_t record) {
-    Place begin = run_.place;
-    for_each_block(*worker_, run_.bytes, run_.place, run_.is_cut, state_.stage->max_record(),
-                   [&](const RecordBlock& block) {
-                       if (record < block.place.record || record - block.place.record >= block.record_count()) return;
-                       begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
-                   });
+// Where a record of the batch begins in the input. The batch is read again: only an error asks.
+Place ColumnStream::State::Page::begin_of(const Batch& batch, std::uint64_t record) {
+    Place begin = batch.place;
+    for_each_block(*worker_, batch, state_.stage->max_record(), [&](const RecordBlock& block) {
+        if (record < block.place.record || record - block.place.record >= block.record_count()) return;
+        begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
+    });
     return begin;
 }
 
-void ColumnStream::State::run_pages() {
-    std::vector<Slot> slots;
-    const std::size_t count = threads * kSlotsOfThread;
-    slots.reserve(count);
-    while (slots.size() < count) slots.emplace_back(*this);
-    run_in_order(std::span(slots), static_cast<unsigned>(threads));
-}
-
-// Returns false if the records from `emitted` on are to be read exactly. What is thrown is thrown of the first run that
-// is not sound, and that one begins with a record.
-bool ColumnStream::State::run_guessed() {
-    try {
-        run_pages();
-        return true;
-    } catch (const InputError&) {  // without the number of the record
-        return false;
+// All records, to the end.
+void ColumnStream::State::read() {
+    const std::uint64_t longest = stage ? stage->max_record() : kMaxRecordLimit;
+    const BatchOptions batches{options.page_size, longest, nullptr, memory};
+    std::optional<BatchLoop> loop;
+    if (input->is_stream()) {
+        loop.emplace(*input, begin, dialect, kernel, batches);
+    } else {
+        loop.emplace(input->blob(), BlobRange{begin.offset, size}, begin.record, dialect, kernel, BatchAccess::kFile,
+                     batches, check ? &*check : nullptr, read_before);
     }
+    if (!columns.empty()) loop->run(static_cast<unsigned>(threads), [this] { return Page(*this); });
+    loop->finish();
+    input->throw_if_changed();
+    const std::optional<Place> open = loop->open_quote();
+    if (open && !options.accepts_open_quote) throw OpenQuoteError(*open);
 }
 
 void ColumnStream::State::run() {
     std::exception_ptr thrown;
     try {
-        if (check) trail.emplace(*check, emitted.offset, read_before);
-        if (guessed && !run_guessed()) {
-            guessed.reset();
-            const BlobRange rest{emitted.offset, range.offset + range.size - emitted.offset};
-            runs.emplace(*input, rest, emitted.record, dialect, kernel, run_options());
-        }
-        if (runs) run_pages();
+        read();
     } catch (...) {
         try {
             input->rethrow();
@@ -437,12 +388,12 @@ void ColumnStream::State::run() {
 }
 
 // Waits until there is room.
-void ColumnStream::State::put(Batch batch) {
+void ColumnStream::State::put(OwnedArray array) {
     {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return is_stopped || waiting.size() < threads * kWaitingOfThread; });
         if (is_stopped) throw Cancelled();
-        waiting.push_back(std::move(batch));
+        waiting.push_back(std::move(array));
     }
     changed.notify_all();
 }
@@ -484,8 +435,8 @@ std::uint64_t ColumnStream::header_records() const noexcept { return state_->hea
 void ColumnStream::schema(ArrowSchema* schema) const {
     const FieldRow end{0, 0};
     const RecordBlock nothing{{}, {}, {}, std::span(&end, 1)};
-    Batch batch;
-    export_columns(nothing, *state_->reader, state_->columns, nullptr, schema, batch.get());
+    OwnedArray array;
+    export_columns(nothing, *state_->reader, state_->columns, nullptr, schema, array.get());
 }
 
 bool ColumnStream::next(ArrowArray* array) { return state_->take(array); }

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "job/record_blocks.h"
 #include "offload/device.h"
 #include "stage/device_stage.h"
+#include "stage/record_blocks.h"
 
 namespace cleave {
 namespace {
@@ -172,18 +172,14 @@ void DeviceLane::note_emitted(std::uint64_t size, std::uint64_t records) {
 }
 
 void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
-    bool is_terminated = true;
     worker_.clear();
     try {
-        for_each_block(worker_, page.bytes, page.place, false, stage_.max_record(), [&](const RecordBlock& block) {
-            is_terminated = block.ends.back() < block.bytes.size();
-            worker_.write(block);
-        });
+        const Batch batch{page.bytes, page.place, !page.is_guessed, page.is_last};
+        for_each_block(worker_, batch, stage_.max_record(), [&](const RecordBlock& block) { worker_.write(block); });
     } catch (const InputError&) {
-        if (page.is_guessed) throw DoubtfulRun();
+        if (page.is_guessed) throw DoubtfulBatch();
         throw;
     }
-    if (page.is_guessed && !page.is_last && !is_terminated) throw DoubtfulRun();
     emit({worker_.written(), worker_.starts(), worker_.counts(), page.place.offset, page.bytes});
     note_emitted(page.bytes.size(), worker_.starts().size());
     worker_.release();
@@ -193,7 +189,7 @@ void DeviceLane::take(const StagedRecords& records, const Emit& emit) {
     const RecordPage& page = records.page;
     if (records.is_for_cpu) return take_by_cpu(page, emit);
     // A page without a fault does not end within quotes.
-    if (page.is_guessed && !page.is_last && !ends_record(stage_.dialect(), page.bytes.back())) throw DoubtfulRun();
+    if (page.is_guessed && !page.is_last && !ends_record(stage_.dialect(), page.bytes.back())) throw DoubtfulBatch();
     const auto* const starts = reinterpret_cast<const std::uint32_t*>(records.starts->data());
     starts_.assign(starts, starts + records.records);
     const std::span<const std::uint64_t> counters(records.counters);

@@ -70,7 +70,8 @@ public:
     using Emit = std::function<void(const Written& written)>;
 
     // Passes on pages. Returns false if the CPU is to take those that are left. Any thread; one waits for the other.
-    // Throws what `pages`, StageWorker and `emit` throw, DoubtfulRun, MemoryError, and, without a choice, DeviceError.
+    // Throws what `pages`, StageWorker and `emit` throw, DoubtfulBatch, MemoryError, and, without a choice,
+    // DeviceError.
     bool run(PageSource& pages, const Emit& emit);
 
 private:

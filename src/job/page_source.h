@@ -1,4 +1,4 @@
-// Where pages of records come from: gathered runs of whole records, or runs of a mapping that are guessed.
+// Where pages of records come from: gathered batches of whole records, or batches of a mapping that are guessed.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,9 @@
 #include <utility>
 
 #include "cleave/memory.h"
-#include "io/read_ahead.h"
 #include "job/record_page.h"
-#include "scan/guessed_runs.h"
-#include "scan/record_runs.h"
+#include "records/exact_batches.h"
+#include "records/guessed_batches.h"
 #include "scan/walker.h"
 
 namespace cleave {
@@ -36,42 +35,48 @@ public:
     virtual std::optional<RecordPage> next() = 0;
 };
 
-// Pages of exact runs, of about `size` bytes.
+// Pages of exact batches, of about `size` bytes.
 class GatheredPages final : public PageSource {
 public:
-    // `runs` must outlive the source. `memory` is not null.
-    GatheredPages(RecordRuns& runs, std::size_t size, std::shared_ptr<MemoryManager> memory)
-        : runs_(runs), size_(size), memory_(std::move(memory)) {}
+    // `batches` must outlive the source. `memory` is not null.
+    GatheredPages(ExactBatches& batches, std::size_t size, std::shared_ptr<MemoryManager> memory)
+        : batches_(batches), size_(size), memory_(std::move(memory)) {}
 
-    // Throws what the runs throw, once the runs before that were passed on.
+    // Throws what the batches throw, once those before that were passed on.
     std::optional<RecordPage> next() override;
 
 private:
-    bool pull(RecordRun& run, bool is_first_of_page);
+    bool pull(OwnedBatch& batch, bool is_first_of_page);
 
-    RecordRuns& runs_;
+    ExactBatches& batches_;
     const std::size_t size_;
     const std::shared_ptr<MemoryManager> memory_;
-    std::exception_ptr failure_;  // of the runs
+    std::exception_ptr failure_;  // of the batches
 };
 
-// Pages of a mapped range, which begins and ends with a record. Their runs are guessed. The bytes are those of the
-// mapping, which others may write to: see PagesAhead, whose threads copy them.
+// Pages of guessed batches. Their bytes are those of the mapping, which others may write to: see PagesAhead, whose
+// threads copy them.
 class GuessedPages final : public PageSource {
 public:
-    // `input` must outlive the source.
-    GuessedPages(Input& input, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape);
+    // Of a range of a mapped blob, which must outlive the source and begins and ends with a record. `memory` is not
+    // null.
+    GuessedPages(const Blob& blob, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape,
+                 std::shared_ptr<MemoryManager> memory)
+        : batches_(blob, range, dialect, BatchAccess::kMapping, {.size = shape.run_size}),
+          most_(shape.size / shape.run_size),
+          walker_(dialect, kernel),
+          batch_(std::move(memory)),
+          end_(range.offset) {}
 
-    // Throws InputChangedError, DoubtfulRun.
+    // Throws as GuessedBatches::find(), InputChangedError.
     std::optional<RecordPage> next() override;
 
 private:
-    const std::span<const std::uint8_t> blob_;
-    GuessedRuns guessed_;
-    ReadAhead ahead_;
+    GuessedBatches batches_;
+    const std::size_t most_;  // batches in a page
     Walker walker_;
-    const std::uint64_t end_;
-    const std::size_t runs_of_page_;
+    OwnedBatch batch_;
+    std::uint64_t end_;  // of the last page
 };
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // The record lane of a job: records that a stage changes on their way. The byte lane moves ranges of the input as they
-// are; here runs of whole records are read, changed, and passed on in order.
+// are; here batches of whole records are read, changed, and passed on in order.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@
 #include "cleave/plan.h"
 #include "cleave/scan.h"
 #include "cleave/stage.h"
-#include "job/batch_check.h"
 #include "job/device_lane.h"
 #include "job/input_head.h"
 #include "job/measuring_cutter.h"
+#include "records/batch_check.h"
+#include "records/batch_loop.h"
 #include "scan/private_bytes.h"
-#include "scan/record_runs.h"
 
 namespace cleave {
 
 class KeyField;
+class RunKeys;
 
 // Members may be called from any thread, except where they say otherwise.
 class RecordLane {
@@ -61,17 +62,23 @@ public:
     std::uint64_t records() const { return records_; }
 
 private:
-    class Borrowed;
-    class Copies;
-    class Slot;
-    struct Consumer;
-    struct Pass;
+    // Gets where measured records begin in the input, the number of the first one, the sizes of what is written, and
+    // the values of the key, or nullptr.
+    using TakeMeasured = std::function<void(std::span<const std::uint64_t> starts, std::uint64_t record,
+                                            std::span<const std::uint64_t> sizes, RunKeys* keys)>;
 
-    Place pass_over(BlobRange range, std::uint64_t record, unsigned threads, const Consumer& consumer, Meter* meter);
-    bool uses_device(const Consumer& consumer, DeviceLane::Use use) const;
-    bool write_on_device(PageSource& pages, Place& at, BatchTrail& trail, const Take& take, Meter* meter);
-    void try_cpu(Pass& pass, unsigned threads, std::uint64_t runs, std::optional<std::uint64_t> end);
-    RunOptions run_options() const;
+    class Borrowed;
+    class Rewrite;
+    class Measure;
+
+    BatchLoop loop_over(BlobRange range, std::uint64_t record, Meter* meter);
+    std::uint64_t measure_all(const TakeMeasured& take, const KeyField* key, Meter* meter);
+    void rewrite(BatchLoop& loop, unsigned threads, const Take& take);
+    void rewrite_on_device(BatchLoop& loop, const Take& take);
+    void try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const Take& take);
+    bool uses_device(DeviceLane::Use use) const;
+    BatchOptions batch_options(Meter* meter) const;
+    void count(const StageCounts& counts);
     BlobRange body() const;
 
     Input& input_;

@@ -22,7 +22,7 @@ struct PageRun {
 
 // Whole records: the runs from `first` to `last`. Copies are views of the same bytes.
 //
-// The runs of a page may be guessed (see scan/guessed_runs.h). Then records have no numbers, and a fault in the page is
+// The runs of a page may be guessed (see records/batch.h). Then records have no numbers, and a fault in the page is
 // a doubt about the guess. If all pages before it were sound it begins with a record; it is sound if it has no fault
 // and, unless the input ends with it, its last record has a terminator.
 struct RecordPage {

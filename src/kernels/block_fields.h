@@ -46,7 +46,6 @@ public:
         : finder_(markup),
           scanner_(passed_of(position.carry)),
           data_(data),
-          ahead_(data + fields.ahead),
           base_(static_cast<std::uint32_t>(position.offset)),
           lone_is_odd_(markup.terminator == '\n' ? 0 : ~Lane{0}),
           last_line_end_(Lane{position.carry.after_cr} << 63),
@@ -109,7 +108,6 @@ private:
             return false;
         }
         if constexpr (!kAnyTerminator) last_line_end_ = last_byte_to_top(masks.line_ends, size);
-        fetch_ahead();
         append(masks.starts & valid_bits(size), masks.separators);
         done_ += size;
         return true;
@@ -142,7 +140,6 @@ private:
             asm volatile("" : : : "memory");  // without this, the compiler extracts elements
             for (std::size_t i = 0; i < even; ++i) {
                 for (std::size_t step = 0; step < kLongSteps; ++step, done_ += kStepSize) {
-                    fetch_ahead();
                     append(starts[i].words[step], separators[i].words[step]);
                 }
             }
@@ -150,8 +147,6 @@ private:
         scanner_ = ScannerOf<Lane>(last_of(scanner.passed()));
         last_line_end_ = last_word(last_line_end);
     }
-
-    void fetch_ahead() const { __builtin_prefetch(ahead_ + done_); }
 
     // Appends the rows and the ends of a step.
     void append(Lane starts, Lane separators) {
@@ -169,7 +164,6 @@ private:
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape, Target::kFields> finder_;
     ScannerOf<Lane> scanner_;
     const std::uint8_t* data_;
-    const std::uint8_t* ahead_;
     std::size_t done_ = 0;
     std::uint32_t base_;  // offset of data_[0]
     Lane lone_is_odd_;    // under one terminator: all ones if the other line end is odd, wherever it stands

@@ -68,7 +68,6 @@ struct FieldList {
     FieldRow* rows;  // one for each record that begins here
     std::size_t end_count;
     std::size_t row_count;
-    std::ptrdiff_t ahead;  // the bytes that lie so far behind those of a step are fetched into the cache meanwhile
 };
 
 constexpr std::size_t kStepSize = 64;

@@ -1,35 +1,40 @@
 #include "plan/key_share.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <exception>
 #include <optional>
 
 #include "base/too_long.h"
 #include "cleave/memory.h"
 #include "cleave/stage.h"
+#include "records/batch_loop.h"
 #include "scan/private_bytes.h"
+#include "stage/record_blocks.h"
 
 namespace cleave {
 namespace {
 
-// Few enough bytes for the records and their fields to be in the second cache.
-constexpr std::uint64_t kBlockSize = std::uint64_t{256} << 10;
-
 // So many keys ahead, their slots in the table are fetched.
 constexpr std::size_t kAhead = 16;
 
-// The size of the part to try next, if in one of this size no record ends.
-std::uint64_t larger(std::uint64_t size, Place record) {
-    if (size >= kMaxRecordLimit) throw_too_long(kMaxRecordLimit, record);
-    return std::min(size * 2, kMaxRecordLimit);
-}
+// There are too many keys.
+class TooManyKeys : public std::exception {};
 
 }  // namespace
 
-// Reads fields, by a stage's worker if there is a stage.
-class KeyShare::Blocks {
+// The consumer of a loop over batches by one thread: when work() begins, all batches before were emitted, and were
+// sound. So what work() has of a batch may go into the share at once, if the batch is sound, too.
+class KeyShare::Reader {
 public:
-    explicit Blocks(const KeyQuestion& question) {
+    // `mark` goes with the first record, which has that number.
+    Reader(KeyShare& share, const KeyQuestion& question, std::span<const std::uint8_t> mark, std::uint64_t record)
+        : share_(share),
+          question_(question),
+          mark_(mark),
+          record_(record),
+          keys_(question.index.dialect(), question.columns, question.by.accepts_missing, question.seed,
+                question.memory) {
         const RecordIndex& index = question.index;
         if (question.stage != nullptr) {
             worker_.emplace(*question.stage, index.kernel(), question.memory);
@@ -38,92 +43,121 @@ public:
         }
     }
 
-    RecordBlock read(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
-        return worker_ ? worker_->read_sound(bytes, place, at_end) : fields_->read(bytes, place, at_end);
+    void work(const Batch& batch) {
+        const Cancellation* const cancellation = question_.index.cancellation();
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        if (batch.is_cut && !worker_) throw_too_long(kMaxRecordLimit, batch.place);
+        records_ = 0;
+        Place place = batch.place;
+        for (auto rest = batch.bytes; !rest.empty();) {
+            const RecordBlock block = read(rest, place, batch);
+            take(block, batch.is_exact);
+            rest = rest.subspan(block.bytes.size());
+            place = {place.offset + block.bytes.size(), place.record + block.record_count()};
+        }
     }
 
-    StageWorker* worker() { return worker_ ? &*worker_ : nullptr; }
+    std::uint64_t emit(Place) const { return records_; }
+
+    // Of an input of nothing but the mark, which is one record.
+    void take_mark() {
+        const RecordKey key{{}, hash_of_key({}, question_.seed)};
+        share_.take(question_, {&key, 1}, record_, [&](std::size_t r) { return r == 0 ? 0 : mark_.size(); });
+        share_.size = mark_.size();
+    }
 
 private:
+    // All records of a guessed batch; those of an exact one up to the first that is bad.
+    RecordBlock read(std::span<const std::uint8_t> bytes, Place place, const Batch& batch) {
+        RecordBlock block;
+        if (worker_ && batch.is_exact) {
+            block = worker_->read_sound(bytes, place, !batch.is_cut);
+            if (block.record_count() == 0) throw_too_long(kMaxRecordLimit, place);
+        } else if (worker_) {
+            block = worker_->read(bytes, place, true);
+            if (!batch.is_last && block.ends.back() == bytes.size()) throw DoubtfulBatch();
+        } else {
+            block = fields_->read(bytes, place, batch.is_exact || batch.is_last);
+            if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
+        }
+        return block;
+    }
+
+    // Nothing has gone into the share when this throws for a guessed batch.
+    void take(const RecordBlock& block, bool is_exact) {
+        std::exception_ptr thrown;
+        try {
+            keys_.read(block);
+        } catch (const InputError&) {
+            if (!is_exact) throw;
+            thrown = std::current_exception();  // comes after the records before it
+        }
+        const std::size_t count = block.record_count();
+        if (worker_) {
+            worker_->clear();
+            worker_->append(mark_);
+            worker_->write(block);
+            const auto written = worker_->written();
+            const auto begins = worker_->starts();
+            share_.take(question_, keys_.keys(), record_, [&](std::size_t r) {
+                return share_.size + (r == 0 ? 0 : r < count ? begins[r] : written.size());
+            });
+            question_.written->write_at(share_.origin + share_.size, written);
+            share_.size += written.size();
+        } else {
+            const std::uint64_t done = mark_.size() + block.bytes.size();
+            share_.take(question_, keys_.keys(), record_, [&](std::size_t r) {
+                return share_.size + (r == 0 ? 0 : r < count ? mark_.size() + block.rows[r].begin : done);
+            });
+            share_.size += done;
+        }
+        mark_ = {};
+        record_ += count;
+        records_ += count;
+        if (thrown) std::rethrow_exception(thrown);
+    }
+
+    KeyShare& share_;
+    const KeyQuestion& question_;
+    std::span<const std::uint8_t> mark_;  // until it was taken
+    std::uint64_t record_;                // the number of the next record
+    std::uint64_t records_ = 0;           // of the batch
+    KeyReader keys_;
     std::optional<FieldReader> fields_;
-    std::optional<StageWorker> worker_;
+    std::optional<StageWorker> worker_;  // with a stage
 };
 
 void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     const RecordIndex& index = question.index;
     keys = KeyTable(question.memory);
-    KeyReader reader(index.dialect(), question.columns, question.by.accepts_missing, question.seed, question.memory);
-    Blocks blocks(question);
     if (question.stage == nullptr) origin = from.offset;
     if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
-    const std::uint64_t usual = std::min<std::uint64_t>(kBlockSize, index.block_size());
-    std::uint64_t wanted = usual;
-    PrivateBytes bytes(question.memory);
-    for (Boundary at = from; at.offset < to.offset;) {
-        if (index.cancellation() != nullptr) index.cancellation()->throw_if_requested();
-        const std::uint64_t part_end = std::min(at.offset + wanted, to.offset);
-        const bool is_last = part_end == to.offset;
-        const auto part = bytes.read(index.blob(), at.offset, static_cast<std::size_t>(part_end - at.offset));
-        // A byte order mark is no part of a field. It goes with the first record.
-        const std::uint64_t bom =
-            at.offset < index.lead().size ? std::min<std::uint64_t>(index.lead().size, part.size()) : 0;
-        RecordBlock block;
-        try {
-            block = blocks.read(part.subspan(bom), {at.offset + bom, at.record}, is_last);
-            if (block.record_count() > 0) reader.read(block);
-        } catch (const InputError&) {
-            fault = std::current_exception();
-            if (block.rows.empty()) return;
-        }
-        if (block.record_count() == 0 && !is_last) {
-            wanted = larger(wanted, {at.offset, at.record});
-            continue;
-        }
-        const std::size_t count = std::max<std::size_t>(block.record_count(), 1);  // 1: nothing but the mark
-        if (!take_block(question, blocks, reader.keys(), block, part.first(bom), at.record) || fault) return;
-        at = {at.offset + bom + block.bytes.size(), at.record + count};
-        wanted = usual;
-        if (at.offset == to.offset && at.record != to.record) throw InputChangedError();
-    }
-}
-
-// Of a block that begins with the record of that number, behind the byte order mark, if there is one. Returns false if
-// there are too many keys, or at a fault.
-bool KeyShare::take_block(const KeyQuestion& question, Blocks& blocks, std::span<const RecordKey> of_block,
-                          const RecordBlock& block, std::span<const std::uint8_t> mark, std::uint64_t record) {
-    const std::array<RecordKey, 1> of_mark{RecordKey{{}, hash_of_key({}, question.seed)}};
-    if (block.record_count() == 0) of_block = of_mark;  // an input of nothing but the mark
-    StageWorker* const worker = blocks.worker();
-    if (worker == nullptr) {
-        const std::uint64_t done = mark.size() + block.bytes.size();
-        const bool goes_on = take(question, of_block, record, [&](std::size_t r) {
-            return size + (r == 0 ? 0 : r < block.record_count() ? mark.size() + block.rows[r].begin : done);
-        });
-        size += done;
-        return goes_on;
-    }
-    worker->clear();
-    worker->append(mark);
+    if (from.offset == to.offset) return;
+    // A byte order mark is no part of a field. It goes with the first record.
+    const std::uint64_t lead = std::min(index.lead().size, to.offset);
+    PrivateBytes of_mark(question.memory);
+    const auto mark = of_mark.read(index.blob(), from.offset, lead - std::min(from.offset, lead));
+    const BlobRange range{from.offset + mark.size(), to.offset - from.offset - mark.size()};
+    const std::size_t batch_size = std::min<std::uint64_t>(kBlockSize, index.block_size());
+    BatchLoop loop(index.blob(), range, from.record, index.dialect(), index.kernel(), BatchAccess::kMapping,
+                   {batch_size, kMaxRecordLimit, nullptr, question.memory});
+    const auto make = [&] { return Reader(*this, question, mark, from.record); };
     try {
-        worker->write(block);
+        if (range.size == 0) return make().take_mark();
+        loop.run(1, make);
     } catch (const InputError&) {
         fault = std::current_exception();
-        return false;
+        return;
+    } catch (const TooManyKeys&) {
+        return;
     }
-    const auto written = worker->written();
-    const auto begins = worker->starts();
-    const bool goes_on = take(question, of_block, record, [&](std::size_t r) {
-        return size + (r == 0 ? 0 : r < begins.size() ? begins[r] : written.size());
-    });
-    question.written->write_at(origin + size, written);
-    size += written.size();
-    return goes_on;
+    if (loop.at().record != to.record) throw InputChangedError();
 }
 
-// Of the records of a block: `record` is the first one, and start_of(r) is where record r begins, from the start of the
-// share. Returns false if there are too many keys.
+// Of consecutive records: `record` is the number of the first one, and start_of(r) is where record r begins, from the
+// start of the share. Throws TooManyKeys.
 template <class StartOf>
-bool KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
+void KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
                     const StartOf& start_of) {
     const By& by = question.by;
     for (std::size_t r = 0; r < of_block.size(); ++r) {
@@ -142,9 +176,8 @@ bool KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_b
         ++of_key.records;
         of_key.length += bytes;
         if (route.append({key, static_cast<std::uint32_t>(bytes)}, question.joins)) ++of_key.entries;
-        if (!by.buckets && keys.size() > by.max_keys) return false;
+        if (!by.buckets && keys.size() > by.max_keys) throw TooManyKeys();
     }
-    return true;
 }
 
 }  // namespace cleave

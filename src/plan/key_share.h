@@ -60,11 +60,9 @@ struct KeyShare {
     std::exception_ptr fault;         // InputError
 
 private:
-    class Blocks;
-    bool take_block(const KeyQuestion& question, Blocks& blocks, std::span<const RecordKey> of_block,
-                    const RecordBlock& block, std::span<const std::uint8_t> mark, std::uint64_t record);
+    class Reader;
     template <class StartOf>
-    bool take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
+    void take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
               const StartOf& start_of);
 };
 

@@ -338,10 +338,6 @@ RecordBlock StageWorker::read_sound(std::span<const std::uint8_t> bytes, Place p
     std::rethrow_exception(fault);
 }
 
-RecordBlock StageWorker::read_copy(const std::uint8_t* source, std::span<std::uint8_t> copy, Place place, bool at_end) {
-    return state_->checked(state_->reader.read_copy(source, copy, place, at_end), copy.size());
-}
-
 void StageWorker::write(const RecordBlock& block) {
     State& state = *state_;
     const std::size_t records = block.record_count();

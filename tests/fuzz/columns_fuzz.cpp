@@ -25,7 +25,6 @@ struct Case {
     Reading reading;
     ColumnOptions options;
     bool counts_fields;  // records must have as many as the first one
-    bool copies;         // the bytes are copied as they are read
     bool keeps_owner;    // of the bytes that arrays refer to
     bool is_text;
     std::size_t part_size;
@@ -46,7 +45,6 @@ Case make_case(Choices& choices) {
     made.options.memory = kMemory;
     const std::uint8_t flags = choices.byte();
     made.counts_fields = (flags & 1) != 0;
-    made.copies = (flags & 2) != 0;
     made.keeps_owner = (flags & 4) != 0;
     made.is_text = (flags & 8) != 0;
     made.part_size = 1 + choices.below(300);
@@ -308,16 +306,13 @@ void fuzz(Choices choices) {
     const Case made = make_case(choices);
     ColumnsCheck check(made);
     FieldReader reader(made.dialect, *made.kernel, made.reading, check.fields(), made.options.memory);
-    std::vector<std::uint8_t> copy(made.text.size());
     Place place;
     try {
         for (std::size_t size = made.part_size; place.offset < made.text.size();) {
             const auto left = bytes_of(made.text).subspan(place.offset);
             const auto part = left.first(std::min(size, left.size()));
             const bool is_end = part.size() == left.size();
-            const RecordBlock block =
-                made.copies ? reader.read_copy(part.data(), std::span(copy).first(part.size()), place, is_end)
-                            : reader.read(part, place, is_end);
+            const RecordBlock block = reader.read(part, place, is_end);
             EXPECT_LE(block.bytes.size(), part.size());
             if (is_end) {
                 ASSERT_EQ(block.bytes.size(), part.size());

@@ -24,6 +24,7 @@ ROWS = [
     ["plan"],
     ["stage"],
     ["fields"],
+    ["records"],
     ["scan"],
     ["kernels"],
     ["dialect"],

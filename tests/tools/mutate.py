@@ -76,7 +76,7 @@ TESTS = {
                  "plan_test", "aligned_cuts_test", "range_test", "by_test", "value_pieces_test", "together_test",
                  "sample_test", "contract_test", "byvalue 60", cases("by together sample ranges")],
     "src/scan": ["index_test RecordIndex.*:*ReadsDenseNoise*", "index_test -ThreadsTest.*", "stream_test Scan.*",
-                 "plan_test", "index_test ThreadsTest.*", "examine_test", "index_file_test", "guessed_runs_test",
+                 "plan_test", "index_test ThreadsTest.*", "examine_test", "index_file_test", "batches_test",
                  "summariser_test", "range_test", "columns_test", cases("index check ranges")],
     "src/stage": ["rules_test", "rules_file_test", "column_list_test", "operations_test", "keys_test", "stage_test",
                   "forbidden_test", "similar_names_test", "device_lane_test", "stages 150",

@@ -13,7 +13,7 @@
 #include "inputs.h"
 #include "kernels_under_test.h"
 #include "pipe_input.h"
-#include "scan/record_runs.h"
+#include "records/exact_batches.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {
@@ -131,7 +131,7 @@ TEST_P(ColumnsTest, ALastReturnIsData) {
     }
 }
 
-// Through the runs that stages read, too.
+// Through the batches that stages read, too.
 TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
     const TemporaryDirectory directory;
     for (std::uint64_t seed = 0; seed < rounds(4); ++seed) {
@@ -146,11 +146,14 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
             const Pipe pipe(text, {1 + random.below(50)});
             for (const std::string& path : {directory.path("in.csv"), pipe.path()}) {
                 Input input = Input::open(path);
-                RecordRuns runs(input, Place{}, dialect, kernel(), {1 + random.below(200), 1000, nullptr});
+                const BatchOptions options{1 + random.below(200), 1000};
+                ExactBatches batches =
+                    input.is_stream() ? ExactBatches(input, Place{}, dialect, kernel(), options)
+                                      : ExactBatches(input.blob(), {0, text.size()}, 0, dialect, kernel(), options);
                 FieldReader reader(dialect, kernel(), Reading::kUnambiguous, 0);
                 Values found;
-                for (RecordRun run(MemoryManager::open("system")); runs.next(run);) {
-                    const RecordBlock block = reader.read(run.bytes, run.place, true);
+                for (OwnedBatch batch(MemoryManager::open("system")); batches.next(batch);) {
+                    const RecordBlock block = reader.read(batch.bytes, batch.place, true);
                     const std::size_t number = 0;
                     const auto columns = read_columns(block, dialect, fields, {&number, 1}, {StringLayout::kViews});
                     append(found, columns[0], block);

@@ -171,7 +171,7 @@ TEST_P(FieldsTest, StopsBeforeTheStepWithAFault) {
         std::vector<std::uint32_t> ends(odd.size() + 64);
         std::vector<FieldRow> rows(odd.size() + 64);
         Position position{carry_of(State::kRecordStart), 0, 0, 0};
-        FieldList list{ends.data(), rows.data(), 0, 0, 0};
+        FieldList list{ends.data(), rows.data(), 0, 0};
         const auto bytes = bytes_of(odd);
         EXPECT_EQ(kernel().mark_fields[markup.variant](markup, bytes.data(), bytes.size(), position, list),
                   at / kStepSize * kStepSize);
@@ -202,46 +202,6 @@ TEST_P(FieldsTest, LeavesOutARecordInProgress) {
             ASSERT_EQ(block.bytes.size(), left_out);
             if (found.size() + 2 <= all.size()) {
                 ASSERT_GE(all[found.size() + 1].begin, size) << "seed " << seed;
-            }
-        }
-    }
-}
-
-// What reading comes to: the records, or the fault and its place.
-template <class Read>
-std::string outcome_of(const Dialect& dialect, const Read& read) {
-    try {
-        return text_of(records_of(read(), dialect), false);
-    } catch (const InputError& error) {
-        return std::string(error.what()) + " at " + std::to_string(error.place()->offset) + " in record " +
-               std::to_string(error.place()->record);
-    }
-}
-
-// Texts of several of the parts that are copied at a time, with something odd around the ends of parts.
-TEST_P(FieldsTest, CopiesWhatItReadsAndReadsWhatItCopies) {
-    constexpr std::size_t kPart = 8192;
-    GuardedMemory memory(8);
-    for (std::uint64_t seed = 0; seed < rounds(3); ++seed) {
-        Random random(seed);
-        for (const Dialect& dialect : every_dialect_and_rule()) {
-            const std::string plain = random_csv(random, dialect, 3 * kPart, 0);
-            for (const std::size_t back : {0U, 1U, 2U, 63U, 64U, 65U, 66U, 128U, 130U}) {
-                if (kSanitized && random.below(3) != 0) continue;  // a sixth of the time of all tests
-                std::string text = plain.substr(0, (1 + random.below(2)) * kPart - back);
-                text += random_text(random, dialect, random.below(6));
-                if (random.below(3) != 0) text += random_csv(random, dialect, random.below(kPart), 0);
-                const auto source = bytes_of(memory.at_back(text));
-                std::vector<std::uint8_t> copy(source.size());
-                for (const Reading reading : {Reading::kByDialect, Reading::kUnambiguous}) {
-                    FieldReader reader(dialect, kernel(), reading, 0);
-                    FieldReader copying(dialect, kernel(), reading, 0);
-                    const auto wanted = outcome_of(dialect, [&] { return reader.read(source, {}, true); });
-                    const auto found =
-                        outcome_of(dialect, [&] { return copying.read_copy(source.data(), copy, {}, true); });
-                    ASSERT_EQ(found, wanted) << "seed " << seed << ", " << back << ", " << describe(dialect);
-                    ASSERT_TRUE(reading == Reading::kUnambiguous || std::ranges::equal(copy, source));
-                }
             }
         }
     }

@@ -392,7 +392,7 @@ std::string joined(PageSource& source, const std::vector<std::uint64_t>* starts 
 
 class PageSourceTest : public test::FaultTest {
 protected:
-    static RunOptions run_options(std::uint64_t max_record = 1 << 20) { return {kShape.run_size, max_record}; }
+    static BatchOptions run_options(std::uint64_t max_record = 1 << 20) { return {kShape.run_size, max_record}; }
 
     static std::string usual_text(std::size_t size) {
         std::string text;
@@ -415,19 +415,19 @@ TEST_F(PageSourceTest, PagesAreTheInputWhateverWayItComes) {
         const std::string path = write(text);
         for (const Access access : {Access::kMapped, Access::kRead}) {
             Input input = Input::open(path, nullptr, access);
-            RecordRuns runs(input, {0, text.size()}, 0, Dialect(), default_kernel(), run_options());
+            ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), run_options());
             GatheredPages gathered(runs, kShape.size, memory_);
             EXPECT_EQ(joined(gathered, &starts), text);
         }
         {
             test::Pipe pipe(text, {7, 1000, 3});
             Input input = Input::open(pipe.path());
-            RecordRuns runs(input, {}, Dialect(), default_kernel(), run_options());
+            ExactBatches runs(input, {}, Dialect(), default_kernel(), run_options());
             GatheredPages gathered(runs, kShape.size, memory_);
             EXPECT_EQ(joined(gathered, &starts), text);
         }
         Input input = Input::open(path);
-        GuessedPages guessed(input, {0, text.size()}, Dialect(), default_kernel(), kShape);
+        GuessedPages guessed(input.blob(), {0, text.size()}, Dialect(), default_kernel(), kShape, memory_);
         EXPECT_EQ(joined(guessed, &starts), text);
     }
 }
@@ -435,7 +435,7 @@ TEST_F(PageSourceTest, PagesAreTheInputWhateverWayItComes) {
 TEST_F(PageSourceTest, TheLastPageOfARangeIsMarked) {
     const std::string text = usual_text(30'000);
     Input input = Input::open(write(text));
-    GuessedPages guessed(input, {0, text.size()}, Dialect(), default_kernel(), kShape);
+    GuessedPages guessed(input.blob(), {0, text.size()}, Dialect(), default_kernel(), kShape, memory_);
     std::size_t pages = 0;
     std::size_t last = 0;
     while (const std::optional<RecordPage> page = guessed.next()) {
@@ -453,7 +453,7 @@ TEST_F(PageSourceTest, TheLastPageOfARangeIsMarked) {
 
 TEST_F(PageSourceTest, AnEmptyInputHasNoPages) {
     Input input = Input::open(write(""));
-    RecordRuns runs(input, {0, 0}, 0, Dialect(), default_kernel(), run_options());
+    ExactBatches runs(input.blob(), {0, 0}, 0, Dialect(), default_kernel(), run_options());
     GatheredPages gathered(runs, kShape.size, memory_);
     EXPECT_FALSE(gathered.next());
 }
@@ -463,11 +463,11 @@ TEST_F(PageSourceTest, ARecordLargerThanAPageStaysWhole) {
     const std::string text = "1,2\n3,\"" + std::string(50'000, 'x') + "\"\n4,5\n";
     const std::string path = write(text);
     Input input = Input::open(path);
-    RecordRuns runs(input, {0, text.size()}, 0, Dialect(), default_kernel(), run_options());
+    ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), run_options());
     GatheredPages gathered(runs, kShape.size, memory_);
     const std::vector<std::uint64_t> starts = test::read_by_rules(text, Dialect()).starts;
     EXPECT_EQ(joined(gathered, &starts), text);
-    GuessedPages guessed(input, {0, text.size()}, Dialect(), default_kernel(), kShape);
+    GuessedPages guessed(input.blob(), {0, text.size()}, Dialect(), default_kernel(), kShape, memory_);
     EXPECT_EQ(joined(guessed), text);
 }
 
@@ -480,7 +480,7 @@ TEST_F(PageSourceTest, GuessedPagesCoverAnyText) {
             if (text.empty()) continue;
             const std::string path = write(text);
             Input input = Input::open(path);
-            GuessedPages guessed(input, {0, text.size()}, dialect, default_kernel(), {64, 16});
+            GuessedPages guessed(input.blob(), {0, text.size()}, dialect, default_kernel(), {64, 16}, memory_);
             ASSERT_EQ(joined(guessed), text) << "seed " << seed;
         }
     }
@@ -493,7 +493,7 @@ TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
     const std::string path = write(text);
     for (const Access access : {Access::kMapped, Access::kRead}) {
         Input input = Input::open(path, nullptr, access);
-        RecordRuns runs(input, {0, text.size()}, 0, Dialect(), default_kernel(), run_options(1'000));
+        ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), run_options(1'000));
         GatheredPages gathered(runs, kShape.size, memory_);
         std::uint64_t size = 0;
         try {
@@ -522,7 +522,7 @@ TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
     });
     const std::uint8_t* const end = input.bytes().data() + input.bytes().size();
     for (unsigned round = 0; round < test::rounds(400); ++round) {
-        GuessedPages guessed(input, {0, text.size()}, Dialect(), default_kernel(), {1 << 16, 16});
+        GuessedPages guessed(input.blob(), {0, text.size()}, Dialect(), default_kernel(), {1 << 16, 16}, memory_);
         const std::uint8_t* at = input.bytes().data();
         try {
             while (const std::optional<RecordPage> page = guessed.next()) {
@@ -532,7 +532,7 @@ TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
             }
             ASSERT_EQ(at, end);
         } catch (const InputChangedError&) {  // is as good
-        } catch (const DoubtfulRun&) {        // likewise
+        } catch (const DoubtfulBatch&) {      // likewise
         }
     }
 }

@@ -1,4 +1,4 @@
-#include "job/batch_check.h"
+#include "records/batch_check.h"
 
 #define XXH_INLINE_ALL  // the code of the hash, not a library
 #include <xxhash.h>

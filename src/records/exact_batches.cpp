@@ -1,8 +1,8 @@
 // Walks the next bytes and cuts before the last record start in them. Those of a blob are read to where they stay;
 // those of a stream are copied, because the next read replaces them:
 //
-//   run = the record in progress so far, and the bytes up to the last record start; the rest is carried on
-#include "scan/record_runs.h"
+//   batch = the record in progress so far, and the bytes up to the last record start; the rest is carried on
+#include "records/exact_batches.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,9 +23,9 @@ void append(ValueBuffer& buffer, std::size_t& size, std::span<const std::uint8_t
 
 }  // namespace
 
-RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, const Dialect& dialect,
-                       const Kernel& kernel, const RunOptions& options)
-    : input_(input),
+ExactBatches::ExactBatches(const Blob& blob, BlobRange range, std::uint64_t record, const Dialect& dialect,
+                           const Kernel& kernel, const BatchOptions& options)
+    : blob_(&blob),
       options_(options),
       walker_(dialect, kernel),
       end_(range.offset + range.size),
@@ -36,31 +36,34 @@ RecordRuns::RecordRuns(Input& input, BlobRange range, std::uint64_t record, cons
     walker_.seek(range.offset, record, State::kRecordStart);
 }
 
-RecordRuns::RecordRuns(Input& input, Place skipped, const Dialect& dialect, const Kernel& kernel,
-                       const RunOptions& options)
-    : RecordRuns(
-          input,
-          {skipped.offset,
-           (input.is_stream() ? std::numeric_limits<std::uint64_t>::max() : input.blob().size()) - skipped.offset},
-          skipped.record, dialect, kernel, options) {
-    if (!input.is_stream()) return;
-    reader_ = std::make_unique<SequentialReader>(input, options.meter);
-    skipped_ = skipped.offset;
+ExactBatches::ExactBatches(Input& stream, Place skipped, const Dialect& dialect, const Kernel& kernel,
+                           const BatchOptions& options)
+    : blob_(nullptr),
+      options_(options),
+      walker_(dialect, kernel),
+      end_(std::numeric_limits<std::uint64_t>::max()),
+      skipped_(skipped.offset),
+      begin_(skipped),
+      read_(skipped.offset),
+      reader_(std::make_unique<SequentialReader>(stream, options.meter)),
+      carried_(MemoryManager::or_default(options.memory)) {
+    walker_.seek(skipped.offset, skipped.record, State::kRecordStart);
 }
 
-bool RecordRuns::next(RecordRun& run) {
+bool ExactBatches::next(OwnedBatch& batch) {
     if (is_cut_) throw_too_long(options_.max_record, begin_);
-    run.is_cut = false;
+    batch.is_exact = true;
+    batch.is_cut = false;
     if (is_done_) return false;
-    return input_.is_stream() ? next_of_stream(run) : next_of_blob(run);
+    return blob_ == nullptr ? next_of_stream(batch) : next_of_blob(batch);
 }
 
-void RecordRuns::require_whole(const RecordRun& run) const {
-    if (run.is_cut) throw_too_long(options_.max_record, run.place);
+void ExactBatches::require_whole(const Batch& batch) const {
+    if (batch.is_cut) throw_too_long(options_.max_record, batch.place);
 }
 
-// The next bytes of a stream, at most the size of a run; none at the end.
-std::span<const std::uint8_t> RecordRuns::read_on() {
+// The next bytes of a stream, at most the size of a batch; none at the end.
+std::span<const std::uint8_t> ExactBatches::read_on() {
     while (chunk_.empty()) {
         chunk_ = reader_->read();
         if (chunk_.empty()) return {};
@@ -73,12 +76,12 @@ std::span<const std::uint8_t> RecordRuns::read_on() {
     return part;
 }
 
-bool RecordRuns::next_of_stream(RecordRun& run) {
-    run.place = begin_;
-    std::swap(run.copy, carried_);
+bool ExactBatches::next_of_stream(OwnedBatch& batch) {
+    batch.place = begin_;
+    std::swap(batch.copy, carried_);
     std::size_t size = std::exchange(carried_size_, 0);
     const auto finish = [&] {
-        run.bytes = {run.copy.data(), size};
+        batch.bytes = {batch.copy.data(), size};
         return size > 0;
     };
     for (;;) {
@@ -90,7 +93,7 @@ bool RecordRuns::next_of_stream(RecordRun& run) {
         const auto last = Walker::last_of(walker_.walk(bytes));
         const std::uint64_t start = last ? read_ + *last : begin_.offset;
         const auto done = start > begin_.offset ? start - read_ : bytes.size();
-        append(run.copy, size, bytes.first(done));
+        append(batch.copy, size, bytes.first(done));
         read_ += bytes.size();
         if (start > begin_.offset) {
             append(carried_, carried_size_, bytes.subspan(done));
@@ -98,23 +101,23 @@ bool RecordRuns::next_of_stream(RecordRun& run) {
             return finish();
         }
         if (is_too_long()) {
-            run.is_cut = is_cut_ = true;
+            batch.is_cut = is_cut_ = true;
             return finish();
         }
     }
 }
 
 // As next_of_stream(), but the bytes are read to where they stay.
-bool RecordRuns::next_of_blob(RecordRun& run) {
-    run.place = begin_;
-    std::swap(run.copy, carried_);
+bool ExactBatches::next_of_blob(OwnedBatch& batch) {
+    batch.place = begin_;
+    std::swap(batch.copy, carried_);
     std::size_t size = std::exchange(carried_size_, 0);
     while (read_ < end_) {
         const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
         if (options_.meter != nullptr) options_.meter->scanned += part;
-        run.copy.reserve(size + part);
-        const std::span<std::uint8_t> bytes{run.copy.data() + size, part};
-        read_bytes(input_.blob(), read_, bytes);
+        batch.copy.reserve(size + part);
+        const std::span<std::uint8_t> bytes{batch.copy.data() + size, part};
+        read_bytes(*blob_, read_, bytes);
         const auto last = Walker::last_of(walker_.walk(bytes));
         const std::uint64_t start = last ? read_ + *last : begin_.offset;
         read_ += part;
@@ -123,16 +126,16 @@ bool RecordRuns::next_of_blob(RecordRun& run) {
             const auto rest = static_cast<std::size_t>(read_ - start);
             append(carried_, carried_size_, bytes.last(rest));
             begin_ = {start, walker_.records() - 1};
-            run.bytes = {run.copy.data(), size - rest};
+            batch.bytes = {batch.copy.data(), size - rest};
             return true;
         }
         if (is_too_long()) {
-            run.is_cut = is_cut_ = true;
+            batch.is_cut = is_cut_ = true;
             break;
         }
     }
     is_done_ = true;
-    run.bytes = {run.copy.data(), size};
+    batch.bytes = {batch.copy.data(), size};
     return size > 0;
 }
 

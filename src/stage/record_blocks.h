@@ -1,0 +1,45 @@
+// The records of a batch with their fields, in blocks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/too_long.h"
+#include "cleave/fields.h"
+#include "cleave/stage.h"
+#include "records/batch.h"
+
+namespace cleave {
+
+// Few enough bytes for records, their fields and the changed records to be in the second cache.
+inline constexpr std::size_t kBlockSize = std::size_t{256} << 10;
+
+// Calls take(block) for the records of the batch, in blocks of at least one record each. Throws InputError for a record
+// that is bad or too long: of an exact batch after the records before it, of a guessed one at once. Throws
+// DoubtfulBatch for a guessed batch whose last record does not end with it.
+template <class Take>
+void for_each_block(StageWorker& worker, const Batch& batch, std::uint64_t max_record, const Take& take) {
+    bool is_terminated = true;
+    Place place = batch.place;
+    std::size_t wanted = kBlockSize;
+    for (auto rest = batch.bytes; !rest.empty();) {
+        const auto bytes = rest.first(std::min(wanted, rest.size()));
+        const bool at_end = bytes.size() == rest.size() && !batch.is_cut;
+        const RecordBlock block =
+            batch.is_exact ? worker.read_sound(bytes, place, at_end) : worker.read(bytes, place, at_end);
+        if (block.record_count() == 0) {
+            if (bytes.size() > max_record) throw_too_long(max_record, place);
+            wanted *= 2;
+            continue;
+        }
+        take(block);
+        is_terminated = block.ends.back() < block.bytes.size();
+        rest = rest.subspan(block.bytes.size());
+        place = {place.offset + block.bytes.size(), place.record + block.record_count()};
+        wanted = kBlockSize;
+    }
+    if (!batch.is_exact && !batch.is_last && !is_terminated) throw DoubtfulBatch();
+}
+
+}  // namespace cleave
