@@ -8,7 +8,7 @@
 
 #include "cleave/plan.h"
 #include "io/copy.h"
-#include "plan/limits.h"
+#include "plan/piece_state.h"
 
 namespace cleave {
 
@@ -24,9 +24,9 @@ public:
     // `mark` is the byte order mark, if it is not part of a header: it begins the first piece.
     MeasuringCutter(const Policy& policy, std::span<const Piece> cuts, std::uint64_t header_size, BlobRange mark,
                     std::uint64_t record)
-        : policy_(policy), cuts_(cuts), header_size_(header_size) {
+        : policy_(policy), cuts_(cuts), header_size_(header_size), state_(policy) {
         begin(mark.offset, record);
-        open_.written.length = mark.size;
+        state_.take(state_.end() + mark.size, 0);
     }
 
     // The next record of the input: where it begins, its number, the bytes that are written of it, and whether a piece
@@ -39,57 +39,42 @@ public:
             }
         } else if (policy_.together) {
             keep_together(offset, record, size, may_begin);
-        } else if (open_.written.records > 0 &&
-                   (open_.written.records == limits_.records || open_.written.length + size > limits_.size)) {
+        } else if (!state_.fits(state_.end() + size)) {
             cut(offset, record);
         }
-        ++open_.written.records;
-        open_.written.length += size;
+        state_.take(state_.end() + size);
     }
 
     // `end` is where the input ends, `record` how many records it has.
     std::vector<StagedPiece> finish(std::uint64_t end, std::uint64_t record) {
         while (pieces_.size() + 1 < cuts_.size()) cut(end, record);
-        const bool is_written = open_.written.length > 0 || !cuts_.empty() ||
-                                header_size_in(policy_.header, open_.written.number, header_size_) > 0;
+        const bool is_written =
+            state_.length() > 0 || !cuts_.empty() || header_size_in(policy_.header, state_.number(), header_size_) > 0;
         if (is_written) close(end);
         return std::move(pieces_);
     }
 
 private:
     void begin(std::uint64_t offset, std::uint64_t record) {
-        const Piece before = pieces_.empty() ? Piece{0, header_size_, 0, 1, 0} : pieces_.back().written;
+        state_.open(pieces_.empty() ? header_size_ : state_.end(), header_size_);
         open_ = {{offset, 0}, record, {}};
-        open_.written.number = before.number + 1;
-        open_.written.start = before.start + before.length;
-        open_.written.first_record = before.first_record + before.records;
-        limits_ = limits_of(policy_, open_.written.number, header_size_);
         change_ = {};
     }
     // Before a record is taken: cuts behind a run that does not fit, and at the last change if the record does not fit.
     void keep_together(std::uint64_t offset, std::uint64_t record, std::uint64_t size, bool is_change) {
-        if (open_.written.records == 0) return;
-        if (is_change && is_oversize(open_.written)) {
-            cut(offset, record);
-            return;
-        }
-        if (is_change) change_ = {offset, record, open_.written.records, open_.written.length};
-        const bool fits = open_.written.records < limits_.records && open_.written.length + size <= limits_.size;
-        if (fits || change_.records == 0) return;
-        const std::uint64_t records = open_.written.records - change_.records;
-        const std::uint64_t length = open_.written.length - change_.length;
-        open_.written.records = change_.records;
-        open_.written.length = change_.length;
+        if (state_.records() == 0) return;
+        if (is_change && state_.is_oversize()) return cut(offset, record);
+        if (is_change) change_ = {offset, record, state_.records(), state_.end()};
+        if (state_.has_room(state_.end() + size) || change_.records == 0) return;
+        const std::uint64_t records = state_.records() - change_.records;
+        const std::uint64_t end = state_.end();
+        state_.give_back(change_.end, change_.records);
         cut(change_.offset, change_.record);
-        open_.written.records = records;
-        open_.written.length = length;
-    }
-    bool is_oversize(const Piece& piece) const {
-        return piece.records > limits_.records || piece.length > limits_.size;
+        state_.take(end, records);
     }
     void close(std::uint64_t offset) {
         open_.range.size = offset - open_.range.offset;
-        open_.written.oversize = is_oversize(open_.written);
+        open_.written = state_.close();
         pieces_.push_back(open_);
     }
     void cut(std::uint64_t offset, std::uint64_t record) {
@@ -102,7 +87,7 @@ private:
         std::uint64_t offset = 0;
         std::uint64_t record = 0;
         std::uint64_t records = 0;
-        std::uint64_t length = 0;
+        std::uint64_t end = 0;  // of what is written of them
     };
 
     const Policy& policy_;
@@ -110,8 +95,8 @@ private:
     std::uint64_t header_size_;
     std::vector<StagedPiece> pieces_;
     StagedPiece open_;
+    PieceState state_;
     Change change_;
-    Limits limits_{};
 };
 
 }  // namespace cleave

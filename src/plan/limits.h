@@ -1,4 +1,4 @@
-// What ends a piece, for plan.cpp and cut_stream.cpp.
+// What ends a piece: the arithmetic of all who cut.
 #pragma once
 
 #include <algorithm>
@@ -61,6 +61,11 @@ inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::u
         limits.size = *policy.size - std::min(*policy.size, header);
     }
     return limits;
+}
+
+// Whether a piece of so many bytes and records is no larger than the policy wants.
+inline bool is_within(const Limits& limits, std::uint64_t size, std::uint64_t records) {
+    return records <= limits.records && size <= limits.size;
 }
 
 }  // namespace cleave

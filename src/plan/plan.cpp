@@ -97,8 +97,7 @@ public:
         if (from != to && (to.offset <= from.offset || to.record <= from.record)) throw InputChangedError();
         const std::uint64_t first = from.record - body_.record + 1;
         Piece piece{number, from.offset, to.offset - from.offset, first, to.record - from.record};
-        const Limits limits = limits_of(policy_, number, body_.offset);
-        piece.oversize = piece.length > limits.size || piece.records > limits.records;
+        piece.oversize = !is_within(limits_of(policy_, number, body_.offset), piece.length, piece.records);
         return piece;
     }
 

@@ -1,6 +1,6 @@
 // Cuts bytes that come in order, with the same result as plan.cpp:
 //
-//   at each record start: if the record before it made the piece too long, cut before that record;
+//   at each record start: if the record before it does not fit the piece, cut before that record;
 //                         if the piece is full, cut here
 //   after each chunk: pass on the bytes up to the last record start; hold back the record in progress, unless it
 //                     belongs to this piece whatever its size
@@ -15,7 +15,7 @@
 #include "base/bits.h"
 #include "cleave/plan.h"
 #include "io/spill.h"
-#include "plan/limits.h"
+#include "plan/piece_state.h"
 
 namespace cleave {
 
@@ -24,7 +24,9 @@ class StreamCutter {
 public:
     // Only policies by pieces use `input_size`. `sink` must outlive the cutter.
     StreamCutter(Policy policy, PieceSink& sink, std::uint64_t input_size)
-        : policy_(std::move(policy)), sink_(sink), input_size_(input_size) {}
+        : policy_(std::move(policy)), sink_(sink), input_size_(input_size), state_(policy_) {}
+    StreamCutter(const StreamCutter&) = delete;
+    StreamCutter& operator=(const StreamCutter&) = delete;
 
     // How many records are not data. To be called before the first feed().
     void set_header_records(std::uint64_t count) { header_records_ = count; }
@@ -39,9 +41,9 @@ public:
         if (in_header_) {
             take_header(end);
         } else if (open_) {
-            if (too_long(end)) cut(last_, started_ - 1);
+            if (!state_.fits(end)) cut(state_.end());
             // The record in progress may belong to the next piece, unless there is no size limit or it is the only one.
-            send(limits_.size == kUnlimited || last_ == piece_.start ? end : last_);
+            send(state_.limits().size == kUnlimited || state_.records() == 0 ? end : state_.end());
             hold(end);
         }
         base_ = end;
@@ -50,36 +52,26 @@ public:
     // `findings` are those of the whole stream.
     void finish(const Findings& findings) {
         chunk_ = {};
-        if (policy_.pieces) {
-            finish_shares();
-        } else if (open_) {
-            if (too_long(base_)) cut(last_, started_ - 1);
-            end_piece(base_, started_);
+        if (open_) {
+            if (!state_.fits(base_)) cut(state_.end());
+            state_.take(base_);
+        } else if (policy_.pieces) {
+            begin_piece(base_);
         } else if (header_size_in(policy_.header, 1, header_size_) > 0) {
             check_header_size(policy_, header_size_, findings);
             begin_piece(base_);
-            end_piece(base_, 0);
         }
+        while (policy_.pieces && state_.number() < *policy_.pieces) cut(base_);
+        if (open_) end_piece(base_);
     }
 
 private:
-    // Ends the remaining pieces at the end of the input.
-    void finish_shares() {
-        if (!open_) {
-            begin_piece(base_);
-            started_ = 0;
-        }
-        for (; piece_.number < *policy_.pieces; started_ = 0) cut(base_, started_);
-        end_piece(base_, started_);
-    }
-
     // Takes the record starts among the 64 bytes from `offset` on.
     void take_starts(std::uint64_t bits, std::uint64_t offset) {
         const std::uint64_t count = count_bits(bits);
         const std::uint64_t last = offset + static_cast<std::uint64_t>(std::bit_width(bits)) - 1;
-        if (open_ && count <= limits_.records - started_ && last - piece_.start <= limits_.size && last < share_end_) {
-            started_ += count;
-            last_ = last;
+        if (open_ && last < share_end_ && state_.has_room(last, count + 1)) {
+            state_.take(last, count);
             return;
         }
         for (; bits != 0; bits &= bits - 1) start_record(offset + static_cast<std::uint64_t>(std::countr_zero(bits)));
@@ -95,58 +87,36 @@ private:
             check_header_size(policy_, header_size_);
             in_header_ = false;
         }
-        if (!open_) {
+        if (open_) {
+            if (!state_.fits(offset)) cut(state_.end());
+            state_.take(offset);
+            if (state_.is_full()) cut(offset);
+        } else {
             begin_piece(offset);
-            end_shares(offset, 0);
-            return;
         }
-        if (offset >= share_end_) {
-            end_shares(offset, started_);
-            return;
-        }
-        if (too_long(offset)) cut(last_, started_ - 1);
-        if (started_ == limits_.records || offset - piece_.start > limits_.size) {
-            cut(offset, started_);
-            return;
-        }
-        ++started_;
-        last_ = offset;
+        while (offset >= share_end_) cut(offset);
     }
 
-    // Ends the pieces whose share ends at `offset` or before it: the first one with `records` records, the others with
-    // none.
-    void end_shares(std::uint64_t offset, std::uint64_t records) {
-        for (; offset >= share_end_; records = 0) cut(offset, records);
-    }
-
-    // Whether the record in progress, if it goes on to `end`, makes the piece too long. A record that stands alone does
-    // not.
-    bool too_long(std::uint64_t end) const { return end - piece_.start > limits_.size && last_ > piece_.start; }
-
-    // Ends the piece, of `records` records, at `offset`; the next one begins there.
-    void cut(std::uint64_t offset, std::uint64_t records) {
-        end_piece(offset, records);
+    // Ends the piece at `offset`, where a record begins; the next one begins there.
+    void cut(std::uint64_t offset) {
+        end_piece(offset);
         begin_piece(offset);
     }
 
     void begin_piece(std::uint64_t offset) {
-        piece_ = Piece{piece_.number + (any_ ? 1 : 0), offset, 0, piece_.first_record + piece_.records, 0, false};
-        any_ = open_ = true;
-        started_ = 1;
-        last_ = sent_ = offset;
-        limits_ = limits_of(policy_, piece_.number, header_size_);
-        share_end_ = policy_.pieces && piece_.number < *policy_.pieces
-                         ? cleave::share_end(policy_, piece_.number, header_size_, input_size_)
+        state_.open(offset, header_size_);
+        open_ = true;
+        sent_ = offset;
+        const std::uint64_t number = state_.number();
+        share_end_ = policy_.pieces && number < *policy_.pieces
+                         ? cleave::share_end(policy_, number, header_size_, input_size_)
                          : kUnlimited;
-        sink_.begin(piece_);
+        sink_.begin(state_.piece());
     }
 
-    void end_piece(std::uint64_t offset, std::uint64_t records) {
+    void end_piece(std::uint64_t offset) {
         send(offset);
-        piece_.length = offset - piece_.start;
-        piece_.records = records;
-        piece_.oversize = records == 1 && piece_.length > limits_.size;
-        sink_.end(piece_);
+        sink_.end(state_.close());
         open_ = false;
     }
 
@@ -188,13 +158,9 @@ private:
     std::uint64_t header_records_ = 0;
     std::uint64_t header_started_ = 0;  // records of the header, the one in progress included
     std::uint64_t header_size_ = 0;
-    bool any_ = false;   // there was a piece
-    bool open_ = false;  // a piece is open; the members up to sent_ describe it
-    Piece piece_;
-    Limits limits_{};
+    bool open_ = false;                     // a piece is open; the members up to sent_ describe it
+    PieceState state_;                      // without the record in progress, which begins where it ends
     std::uint64_t share_end_ = kUnlimited;  // by pieces: the first record start at or after this ends the piece
-    std::uint64_t started_ = 0;             // records, the one in progress included
-    std::uint64_t last_ = 0;                // where the record in progress starts
     std::uint64_t sent_ = 0;                // the sink has the bytes up to here
     SpillBuffer held_;
 };

@@ -188,7 +188,7 @@ void ValuePlan::divide() {
             const std::uint32_t key = shares_[s].pieces[entry.to];
             Open& of_key = open[key];
             ++record;
-            if (of_key.piece == kNone || !fits(pieces_[of_key.piece], entry.size)) {
+            if (of_key.piece == kNone || !fits(pieces_[of_key.piece], entry.size, 1)) {
                 if (pieces_.size() == By::kMostKeys) throw std::invalid_argument("plan: too many pieces");
                 of_key.piece = static_cast<std::uint32_t>(pieces_.size());
                 of_key.share = 0;
@@ -205,7 +205,7 @@ void ValuePlan::divide() {
             Piece& piece = pieces_[of_key.piece];
             piece.length += entry.size;
             ++piece.records;
-            piece.oversize = piece.length > limits_of(*policy_, piece.number, header_size_).size;
+            piece.oversize = !fits(piece, 0, 0);
             KeyRecords& records = divided.records[of_key.place];
             records.length += entry.size;
             if (divided.route.append({of_key.place, entry.size}, true)) ++records.entries;
@@ -215,9 +215,9 @@ void ValuePlan::divide() {
     }
 }
 
-bool ValuePlan::fits(const Piece& piece, std::uint64_t size) const {
-    const Limits limits = limits_of(*policy_, piece.number, header_size_);
-    return piece.records < limits.records && piece.length <= limits.size && size <= limits.size - piece.length;
+// Whether the piece stays within its limits with so much more.
+bool ValuePlan::fits(const Piece& piece, std::uint64_t size, std::uint64_t records) const {
+    return is_within(limits_of(*policy_, piece.number, header_size_), piece.length + size, piece.records + records);
 }
 
 void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const {

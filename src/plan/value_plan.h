@@ -112,7 +112,7 @@ private:
     void merge(std::span<KeyShare> shares, std::uint64_t seed);
     void add_records(const KeyShare& share, std::span<const std::uint32_t> pieces, std::uint64_t start);
     void divide();
-    bool fits(const Piece& piece, std::uint64_t size) const;
+    bool fits(const Piece& piece, std::uint64_t size, std::uint64_t records) const;
     std::vector<std::uint64_t> reserve_parts();
     void place(const Share& share, std::span<std::uint64_t> next);
 
