@@ -10,6 +10,9 @@
 
 namespace cleave {
 
+// The descriptors that starting a command needs: both ends of a pipe and of a control socket.
+inline constexpr std::uint64_t kDescriptorsOfFilter = 4;
+
 // At most `threads`, at least 1; few enough for each to have `descriptors` open.
 inline unsigned threads_within(unsigned threads, std::uint64_t descriptors) {
     constexpr std::uint64_t kOtherDescriptors = 15;  // are enough for everything else

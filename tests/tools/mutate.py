@@ -109,7 +109,7 @@ TESTS = {
                                   "faults.signals KILL with --force over old pieces"],
     "src/write/file_target.cpp": ["faults.output the pieces have their names",
                                   "faults.output A name is taken by another"],
-    "src/job/by_value.cpp": ["by_test"],
+    "src/job/records_by_value.cpp": ["by_test"],
     "src/job/piece_list.cpp": [cases("join")],
     "src/cli/bar.cpp": ["bar_test", "terminal"],
     "src/cli/completion.cpp": ["completions bash", "completions zsh", "completions fish"],

@@ -1,0 +1,22 @@
+// Pieces that are scanned, cut and written part by part, in order: of a stream, or of a file that is better read once.
+#pragma once
+
+#include "job/piece_bytes.h"
+
+namespace cleave {
+
+class BytesOfStream final : public PieceBytes {
+public:
+    explicit BytesOfStream(const JobContext& context) : PieceBytes(context) {}
+
+    bool is_planned() const override { return false; }
+    std::optional<std::uint64_t> count() const override { return context_.policy.pieces; }
+    NameList names(const PieceNamer& namer) const override;
+    void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
+    bool is_of_input() const noexcept override { return context_.staging == nullptr; }
+
+private:
+    std::uint64_t write_piece(std::size_t, PieceOutput&) override { return 0; }
+};
+
+}  // namespace cleave

@@ -1,0 +1,54 @@
+#include "job/rewritten_records.h"
+
+#include <algorithm>
+
+#include "write/threads.h"
+
+namespace cleave {
+namespace {
+
+bool must_measure(const JobContext& context) {
+    const OutputOptions& output = context.job.output;
+    const PieceNamer namer(output.names, context.input.path(), output.first_index, std::nullopt);
+    return context.policy.size || context.policy.together || namer.needs_place() || !output.filter.empty() ||
+           output.dry_run || (output.resume && !output.manifest.empty());
+}
+
+}  // namespace
+
+RewrittenRecords::RewrittenRecords(const JobContext& context)
+    : PieceBytes(context), is_measured_(must_measure(context)) {
+    JobReport& report = context.report;
+    report.header_size = context.staging->header_size();
+    context.reports.found(context.staging->plan(is_measured_, staged_));
+    for (const StagedPiece& piece : staged_) pieces_.push_back(piece.written);
+    if (!is_measured_) return;
+    report_cuts();
+    // As the manifest says it in the end.
+    if (!pieces_.empty()) report.findings.size = pieces_.back().start + pieces_.back().length;
+}
+
+void RewrittenRecords::write(PieceTarget& target, const PieceNamer&, const NameList& paths) {
+    target.prepare({}, paths, {});
+    const unsigned threads = threads_within(context_.job.execution.threads, kDescriptorsOfFilter);
+    share_ = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged_.size(), 1, threads));
+    const std::vector<char> are_there(pieces_.size());
+    try {
+        write_side_by_side(target, paths, are_there, threads);
+    } catch (const InputError&) {
+        context_.staging->throw_first_fault();
+        throw;
+    }
+}
+
+std::uint64_t RewrittenRecords::write_piece(std::size_t i, PieceOutput& output) {
+    const std::uint64_t length =
+        context_.staging->write_piece(staged_[i], share_, [&](std::span<const std::uint8_t> bytes) {
+            output.write(bytes);
+            if (context_.meter() != nullptr) context_.meter()->written += bytes.size();
+        });
+    if (is_measured_ && length != pieces_[i].length) throw InputChangedError();
+    return length;
+}
+
+}  // namespace cleave
