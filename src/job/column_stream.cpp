@@ -295,7 +295,6 @@ public:
 private:
     void change(const Batch& batch);
     void lay_out(std::span<const std::uint8_t> bytes, const Batch& batch);
-    Place begin_of(const Batch& batch, std::uint64_t record);
 
     State& state_;
     FieldReader fields_;
@@ -313,7 +312,8 @@ void ColumnStream::State::Page::work(const Batch& batch) {
         lay_out(worker_->written(), batch);
     } catch (const InputError& error) {  // its offset is one of the changed bytes
         if (!error.place()) throw;
-        throw InputError(error.what(), begin_of(batch, error.place()->record));
+        const std::uint64_t number = error.place()->record - batch.place.record;
+        throw InputError(error.what(), place_of_record(*worker_, batch, state_.stage->max_record(), number));
     }
 }
 
@@ -337,16 +337,6 @@ void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, con
     ArrowSchema schema{};
     export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, array_.get());
     schema.release(&schema);
-}
-
-// Where a record of the batch begins in the input. The batch is read again: only an error asks.
-Place ColumnStream::State::Page::begin_of(const Batch& batch, std::uint64_t record) {
-    Place begin = batch.place;
-    for_each_block(*worker_, batch, state_.stage->max_record(), [&](const RecordBlock& block) {
-        if (record < block.place.record || record - block.place.record >= block.record_count()) return;
-        begin = {block.place.offset + block.rows[record - block.place.record].begin, record};
-    });
-    return begin;
 }
 
 // All records, to the end.

@@ -95,19 +95,41 @@ const RecordIndex& RecordLane::index() {
     return *index_;
 }
 
+namespace {
+
+// Passes records on as they are.
+class PassedOn final : public RecordLane::Follower {
+public:
+    explicit PassedOn(const RecordLane::Take& take) : take_(take) {}
+    void emit(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) override {
+        take_(bytes, starts);
+    }
+
+private:
+    const RecordLane::Take& take_;
+};
+
+RecordLane::MakeFollower passing_on(const RecordLane::Take& take) {
+    return [&take] { return std::make_unique<PassedOn>(take); };
+}
+
+}  // namespace
+
 // For one thread at a time, as the loop over batches wants it.
 class RecordLane::Rewrite {
 public:
-    Rewrite(RecordLane& lane, const Take& take) : lane_(lane), take_(take), worker_(lane) {}
+    Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower)
+        : lane_(lane), follower_(std::move(follower)), worker_(lane) {}
 
     void work(const Batch& batch) {
         worker_->clear();
         for_each_block(*worker_, batch, lane_.stage_.max_record(),
                        [&](const RecordBlock& block) { worker_->write(block); });
+        lane_.follow(*follower_, worker_->written(), worker_->starts(), batch);
     }
 
     std::uint64_t emit(Place) {
-        take_(worker_->written(), worker_->starts());
+        follower_->emit(worker_->written(), worker_->starts());
         lane_.count(worker_->counts());
         const std::uint64_t records = worker_->starts().size();
         if (worker_->written().size() > kMuchWritten) worker_->release();
@@ -116,7 +138,7 @@ public:
 
 private:
     RecordLane& lane_;
-    const Take& take_;
+    std::unique_ptr<Follower> follower_;
     Borrowed worker_;
 };
 
@@ -176,13 +198,26 @@ void RecordLane::count(const StageCounts& counts) {
     counts_ += counts;
 }
 
+// Throws InputError with the place in the input. The records were made of those of the batch.
+void RecordLane::follow(Follower& follower, std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
+                        const Batch& batch) {
+    try {
+        follower.work(bytes, starts);
+    } catch (const InputError& error) {
+        if (!error.place()) throw;
+        const Borrowed worker(*this);
+        throw InputError(error.what(), place_of_record(*worker, batch, stage_.max_record(), error.place()->record));
+    }
+}
+
 bool RecordLane::uses_device(DeviceLane::Use use) const { return device_ && device_->use() == use; }
 
 // The records from loop.at() on, as far as the device takes them.
-void RecordLane::rewrite_on_device(BatchLoop& loop, const Take& take) {
+void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
     const DeviceLane::Emit emit = [&](const DeviceLane::Written& written) {
         loop.compare(written.offset, written.input, execution_.threads);
-        take(written.bytes, written.starts);
+        follow(follower, written.bytes, written.starts, Batch{written.input, loop.at()});
+        follower.emit(written.bytes, written.starts);
         loop.advance(written.input.size(), written.starts.size());
         count(written.counts);
     };
@@ -201,8 +236,8 @@ void RecordLane::rewrite_on_device(BatchLoop& loop, const Take& take) {
 
 // The next batches by the CPU, of which the last `timed` are timed. Its speed decides whether the device takes the
 // others. Where a stream ends is unknown: as much is taken to be left as was read.
-void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const Take& take) {
-    const auto make = [&] { return Rewrite(*this, take); };
+void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make_follower) {
+    const auto make = [&] { return Rewrite(*this, make_follower()); };
     loop.run(threads, make, kWarmBatches);
     const std::uint64_t begin = loop.at().offset;
     const auto start = std::chrono::steady_clock::now();
@@ -220,25 +255,27 @@ void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads,
     }
 }
 
-void RecordLane::rewrite(BatchLoop& loop, unsigned threads, const Take& take) {
+void RecordLane::rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make) {
     for (std::uint64_t timed = kTimedBatches; !loop.is_done();) {
         const bool is_for_device = uses_device(DeviceLane::Use::kTaken);
         if (is_for_device && !loop.is_in_doubt()) {
-            rewrite_on_device(loop, take);
+            rewrite_on_device(loop, *make());
         } else if (uses_device(DeviceLane::Use::kUndecided)) {
-            try_cpu(loop, timed, threads, take);
+            try_cpu(loop, timed, threads, make);
             timed *= 2;
         } else {
-            loop.run(
-                threads, [&] { return Rewrite(*this, take); }, is_for_device ? 1 : BatchLoop::kAll);
+            const std::uint64_t most = is_for_device ? 1 : BatchLoop::kAll;
+            const auto make_consumer = [&] { return Rewrite(*this, make()); };
+            loop.run(threads, make_consumer, most);
         }
     }
     loop.finish();
 }
 
 BatchLoop RecordLane::loop_over(BlobRange range, std::uint64_t record, Meter* meter) {
-    return BatchLoop(input_.blob(), range, record, stage_.dialect(), kernel_, BatchAccess::kMapping,
-                     batch_options(meter), &check_, head_.before(range.offset));
+    return {input_.blob(),        range,   record,
+            stage_.dialect(),     kernel_, BatchAccess::kMapping,
+            batch_options(meter), &check_, head_.before(range.offset)};
 }
 
 // Returns the number of records up to the end of the body.
@@ -249,20 +286,22 @@ std::uint64_t RecordLane::measure_all(const TakeMeasured& take, const KeyField* 
     return loop.at().record;
 }
 
-void RecordLane::write_all(const Take& take) {
+void RecordLane::write_all(const Take& take) { write_all(passing_on(take)); }
+
+void RecordLane::write_all(const MakeFollower& make) {
     if (!input_.is_stream()) {
         if (execution_.meter != nullptr) execution_.meter->scanned += body().offset;
         BatchLoop loop = loop_over(body(), head_.records, execution_.meter);
-        return rewrite(loop, execution_.threads, take);
+        return rewrite(loop, execution_.threads, make);
     }
     BatchLoop loop(input_, Place{head_.size, head_.records}, stage_.dialect(), kernel_,
                    batch_options(execution_.meter));
-    rewrite(loop, execution_.threads, take);
+    rewrite(loop, execution_.threads, make);
 }
 
 void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take) {
     BatchLoop loop = loop_over(range, record, nullptr);
-    rewrite(loop, threads, take);
+    rewrite(loop, threads, passing_on(take));
 }
 
 // Its place comes from an index. Where no record ends before it, or with it, the bytes are others since.

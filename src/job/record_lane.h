@@ -39,8 +39,24 @@ public:
     // Changed records, in order, and where in `bytes` each begins.
     using Take = std::function<void(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts)>;
 
+    // What is made of changed records before they are passed on. For one thread at a time; there are several.
+    class Follower {
+    public:
+        Follower() = default;
+        Follower(const Follower&) = delete;
+        Follower& operator=(const Follower&) = delete;
+        virtual ~Follower() = default;
+        // Of some records, while others are at work, too. Nothing may be kept that others see: these may be records
+        // that are not there. Throws InputError with the number of the record among these, from 0.
+        virtual void work(std::span<const std::uint8_t> /*bytes*/, std::span<const std::uint64_t> /*starts*/) {}
+        // The same records, in their turn.
+        virtual void emit(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) = 0;
+    };
+    using MakeFollower = std::function<std::unique_ptr<Follower>()>;
+
     // Passes on all records but the header. For an input that has not been read; one thread.
     void write_all(const Take& take);
+    void write_all(const MakeFollower& make);
     // Passes on the records of a range of a blob, which begins and ends with a record.
     void write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take);
 
@@ -73,9 +89,11 @@ private:
 
     BatchLoop loop_over(BlobRange range, std::uint64_t record, Meter* meter);
     std::uint64_t measure_all(const TakeMeasured& take, const KeyField* key, Meter* meter);
-    void rewrite(BatchLoop& loop, unsigned threads, const Take& take);
-    void rewrite_on_device(BatchLoop& loop, const Take& take);
-    void try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const Take& take);
+    void rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make);
+    void rewrite_on_device(BatchLoop& loop, Follower& follower);
+    void try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make);
+    void follow(Follower& follower, std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
+                const Batch& batch);
     bool uses_device(DeviceLane::Use use) const;
     BatchOptions batch_options(Meter* meter) const;
     void count(const StageCounts& counts);

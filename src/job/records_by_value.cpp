@@ -10,17 +10,21 @@
 #include "io/fd.h"
 #include "io/page_cache.h"
 #include "plan/index_columns.h"
+#include "scan/contract.h"
 #include "write/gather.h"
 
 namespace cleave {
 namespace {
 
+// A smaller share of the records is not worth a thread.
+constexpr std::uint64_t kLeastShare = std::uint64_t{16} << 20;
+
 // More than completing pieces that are open, and a manifest, take at once.
 constexpr std::size_t kDescriptorsOfPieces = 8;
 
-// A stage that leaves the columns out.
-Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const RecordIndex& index,
-                    const FirstRecord& first, bool has_header) {
+// A stage that leaves the columns out. `first` is the record that says what columns there are.
+Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const Dialect& dialect,
+                    std::span<const std::uint8_t> first, bool has_header) {
     StageOptions options;
     RuleText& select = options.select.emplace();
     select.origin = by.columns.origin;
@@ -31,38 +35,135 @@ Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const R
     // The columns are those that were found, and left out where the dialect says that they are.
     options.is_delimiter_given = options.is_header_given = options.is_escape_given = true;
     try {
-        return {options, index.dialect(), first.bytes, has_header};
+        return {options, dialect, first, has_header};
     } catch (const RuleError&) {
         throw RuleError("a record has no other column; use --hive with --keep-by, or leave out --drop-by",
                         by.columns.origin, by.columns.text, 0);
     }
 }
 
+// The records of an input by value, as a stage and then the loss of columns leave them: collects their keys, and puts
+// them into a file.
+class Collector {
+public:
+    // `dropping` is null where all columns stay. All must outlive it. `mark` goes with the first record.
+    Collector(const JobContext& context, std::span<const KeyColumn> columns, const Stage* dropping,
+              std::span<const std::uint8_t> mark, std::uint64_t origin, TemporaryBlob& file)
+        : context_(context),
+          columns_(columns),
+          dropping_(dropping),
+          mark_(mark.begin(), mark.end()),
+          file_(file),
+          memory_(MemoryManager::or_default(context.job.execution.memory)),
+          seed_(ValuePlan::seed_for(by())),
+          shares_(by(), ValuePlan::joins(context.policy), origin, memory_) {}
+
+    RecordLane::MakeFollower followers() {
+        return [this] { return std::make_unique<Follower>(*this); };
+    }
+
+    // When all records were passed on.
+    ValuePlan::Written finish(std::uint64_t header_size) {
+        if (!mark_.empty()) {  // there is no record behind it
+            const RecordKey key{{}, hash_of_key({}, seed_)};
+            const std::uint64_t start = 0;
+            take({}, {&start, 1}, {&key, 1});
+        }
+        return {std::move(shares_), header_size, seed_, context_.job.execution.threads};
+    }
+
+    std::uint64_t size() const { return size_; }
+
+private:
+    // Reads keys, and leaves columns out.
+    class Follower final : public RecordLane::Follower {
+    public:
+        explicit Follower(Collector& collector)
+            : collector_(collector),
+              keys_(collector.context_.dialect, collector.columns_, collector.by().accepts_missing, collector.seed_,
+                    collector.memory_) {
+            const Kernel& kernel = checked_kernel(collector.context_.job.execution);
+            if (collector.dropping_ != nullptr) {
+                worker_.emplace(*collector.dropping_, kernel, collector.memory_);
+            } else {
+                fields_.emplace(collector.context_.dialect, kernel, Reading::kByDialect, 0, collector.memory_);
+            }
+        }
+
+        void work(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) override {
+            const RecordBlock block = worker_ ? worker_->read(bytes, {}, true) : fields_->read(bytes, {}, true);
+            if (block.record_count() != starts.size()) {
+                throw std::logic_error("stage: what was written has other records");
+            }
+            keys_.read(block);
+            if (!worker_) return;
+            worker_->clear();
+            worker_->write(block);
+        }
+
+        void emit(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) override {
+            collector_.size_ += bytes.size();
+            if (worker_) {
+                collector_.take(worker_->written(), worker_->starts(), keys_.keys());
+            } else {
+                collector_.take(bytes, starts, keys_.keys());
+            }
+        }
+
+    private:
+        Collector& collector_;
+        KeyReader keys_;
+        std::optional<FieldReader> fields_;
+        std::optional<StageWorker> worker_;
+    };
+
+    const By& by() const { return *context_.policy.by; }
+
+    void take(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
+              std::span<const RecordKey> keys) {
+        const Cancellation* const cancellation = context_.input.cancellation();
+        if (mark_.empty()) {
+            shares_.take(keys, starts, bytes.size());
+            file_.append(bytes, cancellation);
+        } else {
+            std::vector<std::uint64_t> moved(starts.begin(), starts.end());
+            for (std::uint64_t& start : moved) start += start == 0 ? 0 : mark_.size();
+            mark_.insert(mark_.end(), bytes.begin(), bytes.end());
+            shares_.take(keys, moved, mark_.size());
+            file_.append(mark_, cancellation);
+            mark_.clear();
+        }
+        if (shares_.size_of_share() >= share_size()) shares_.part();
+    }
+
+    // So that there are about as many shares as threads: of a stream, each is as large as all before it would be, cut
+    // into that many.
+    std::uint64_t share_size() const {
+        const std::uint64_t size = context_.input.is_stream() ? size_ : context_.input.blob().size();
+        return std::max(kLeastShare, size / context_.job.execution.threads);
+    }
+
+    const JobContext& context_;
+    const std::span<const KeyColumn> columns_;
+    const Stage* const dropping_;
+    std::vector<std::uint8_t> mark_;  // until it was taken
+    TemporaryBlob& file_;
+    const std::shared_ptr<MemoryManager> memory_;
+    const std::uint64_t seed_;
+    KeyShares shares_;
+    std::uint64_t size_ = 0;  // of what the stage has written
+};
+
 }  // namespace
 
 RecordsByValue::RecordsByValue(const JobContext& context) : PieceBytes(context) {
-    const Policy& policy = context.policy;
-    std::optional<RecordIndex> index;
-    std::vector<KeyColumn> columns;
     if (context.staging != nullptr) {
-        columns = context.staging->key_columns();
-        index.emplace(index_of_changed());
+        plan_staged();
     } else {
-        index.emplace(index_records(context.input, context.dialect, context.job.execution));
-        context.reports.found(index->findings());
-        columns = key_columns_of(*index, policy);
-    }
-    if (policy.by->drops_columns && !columns.empty()) {
-        plan_shortened(*index, columns);
-    } else {
-        plan_.emplace(*index, policy, columns);
+        plan_input();
     }
     JobReport& report = context.report;
     report.header_size = plan_->header_size();
-    const bool is_staged_header = context.staging != nullptr && !shortened_ && policy.header != HeaderMode::kNone;
-    if (is_staged_header && report.header_size != context.staging->header_size()) {
-        throw std::logic_error("stage: the header was read otherwise");
-    }
     context.reports.set_values([this](std::uint64_t number) { return values_of(number); });
     pieces_ = plan_->take_pieces();
     if (!is_of_input()) {  // as the manifest says it in the end
@@ -72,21 +173,49 @@ RecordsByValue::RecordsByValue(const JobContext& context) : PieceBytes(context) 
     report_cuts();
 }
 
-// What the stage makes of the input goes to a file.
-RecordIndex RecordsByValue::index_of_changed() {
+void RecordsByValue::plan_input() {
+    const RecordIndex index = index_records(context_.input, context_.dialect, context_.job.execution);
+    context_.reports.found(index.findings());
+    const std::vector<KeyColumn> columns = key_columns_of(index, context_.policy);
+    if (context_.policy.by->drops_columns && !columns.empty()) {
+        plan_shortened(index, columns);
+    } else {
+        plan_.emplace(index, context_.policy, columns);
+    }
+}
+
+// In one pass over the input.
+void RecordsByValue::plan_staged() {
     Staging& staging = *context_.staging;
-    const Cancellation* const cancellation = context_.input.cancellation();
-    TemporaryBlob& changed = changed_.emplace();
-    context_.reports.found(
-        staging.write_records([&](std::span<const std::uint8_t> bytes) { changed.append(bytes, cancellation); }));
-    changed.finish();
-    Execution quiet = context_.job.execution;
-    quiet.meter = nullptr;
-    // A value that the rules put first may look like a byte order mark. A preamble is not written.
-    const auto first = staging.has_mark() ? FirstBytes::kMarked : FirstBytes::kData;
+    const By& by = *context_.policy.by;
+    const std::vector<KeyColumn> columns = staging.key_columns();
+    const bool has_header = staging.header_size() > 0;
+    std::vector<std::uint8_t> header;
+    if (has_header) header.assign(staging.prefix().begin(), staging.prefix().end());
     Dialect written = context_.dialect;
-    written.preamble = 0;
-    return {changed.blob(), written, quiet, cancellation, LastRecord::kKept, first};
+    written.preamble = 0;  // it is not written
+    std::optional<Stage> dropping;
+    if (by.drops_columns && !columns.empty()) {
+        const std::vector<std::uint8_t> first = staging.guiding_record();
+        dropping.emplace(stage_without(columns, by, written, first, has_header));
+    }
+    if (dropping && !staging.header_record().empty()) {
+        StageWorker worker(*dropping, checked_kernel(context_.job.execution));
+        worker.write_unchanged(worker.read(staging.header_record(), {}, true));
+        header.insert(header.end(), worker.written().begin(), worker.written().end());
+    } else {
+        header.insert(header.end(), staging.header_record().begin(), staging.header_record().end());
+    }
+    TemporaryBlob& file = rewritten_.emplace();
+    file.append(header, context_.input.cancellation());
+    const auto mark = has_header ? std::span<const std::uint8_t>() : staging.prefix();
+    Collector collector(context_, columns, dropping ? &*dropping : nullptr, mark, header.size(), file);
+    Findings findings = staging.write_records(collector.followers());
+    findings.size = staging.header_size() + mark.size() + collector.size();
+    ValuePlan::Written shares = collector.finish(header.size());
+    file.finish();
+    context_.reports.found(findings);
+    plan_.emplace(context_.policy, columns, std::move(shares));
 }
 
 void RecordsByValue::plan_shortened(const RecordIndex& index, const std::vector<KeyColumn>& columns) {
@@ -94,8 +223,8 @@ void RecordsByValue::plan_shortened(const RecordIndex& index, const std::vector<
     const bool has_header = policy.header != HeaderMode::kNone;
     Locator locator(index);
     const FirstRecord first = first_record_of(index, locator).value_or(FirstRecord{});
-    const Stage stage = stage_without(columns, *policy.by, index, first, has_header);
-    TemporaryBlob& written = shortened_.emplace();
+    const Stage stage = stage_without(columns, *policy.by, index.dialect(), first.bytes, has_header);
+    TemporaryBlob& written = rewritten_.emplace();
     std::uint64_t header_size = 0;
     if (has_header) {
         StageWorker worker(stage, index.kernel());
@@ -237,14 +366,12 @@ void RecordsByValue::regroup(std::uint64_t memory) {
 
 const Blob& RecordsByValue::blob() const {
     if (grouped_) return grouped_->blob();
-    if (shortened_) return shortened_->blob();
-    return changed_ ? changed_->blob() : context_.input.blob();
+    return rewritten_ ? rewritten_->blob() : context_.input.blob();
 }
 
 void RecordsByValue::throw_if_lost() const {
-    for (const auto* file : {&changed_, &shortened_, &grouped_}) {
-        if (*file) (*file)->throw_if_lost();
-    }
+    if (rewritten_) rewritten_->throw_if_lost();
+    if (grouped_) grouped_->throw_if_lost();
 }
 
 }  // namespace cleave

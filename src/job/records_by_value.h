@@ -1,7 +1,8 @@
 // Pieces by value: where their records lie, and the plan.
 //
 //   no stage, columns stay     in the input
-//   a stage                    the changed records go to a temporary file, in order; keys are read there
+//   a stage                    the changed records go to a temporary file, in order, without columns that are left out;
+//                              their keys are read on the way, before these columns go
 //   columns are left out       records go, after their keys were read, to a temporary file without the columns
 #pragma once
 
@@ -23,7 +24,7 @@ public:
     std::optional<std::uint64_t> most_of_value() const override;
     std::vector<std::string> values_of(std::uint64_t number) const override { return plan_->values_of(number); }
     void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
-    bool is_of_input() const noexcept override { return !changed_ && !shortened_; }
+    bool is_of_input() const noexcept override { return !rewritten_; }
 
 private:
     NameList names_of(std::span<const Piece> pieces, const PieceNamer& namer) const override;
@@ -32,7 +33,8 @@ private:
     std::uint64_t write_piece(std::size_t i, PieceOutput& output) override;
     void throw_if_lost() const override;
 
-    RecordIndex index_of_changed();
+    void plan_input();
+    void plan_staged();
     void plan_shortened(const RecordIndex& index, const std::vector<KeyColumn>& columns);
     bool can_scatter(const PieceTarget& target) const;
     bool write_scattered(PieceTarget& target, const NameList& paths);
@@ -40,8 +42,7 @@ private:
     void regroup(std::uint64_t memory);
     const Blob& blob() const;  // what pieces consist of lies there
 
-    std::optional<TemporaryBlob> changed_;    // by the stage
-    std::optional<TemporaryBlob> shortened_;  // without columns
+    std::optional<TemporaryBlob> rewritten_;  // by the stage, or without columns
     std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
     std::optional<ValuePlan> plan_;
 };

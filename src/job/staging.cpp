@@ -4,6 +4,7 @@
 
 #include "cleave/foreign.h"
 #include "plan/stream_cutter.h"
+#include "scan/contract.h"
 #include "stage/program.h"
 
 namespace cleave {
@@ -119,14 +120,16 @@ std::vector<KeyColumn> Staging::key_columns() const {
     return columns;
 }
 
-Findings Staging::write_records(const Write& write) {
+std::vector<std::uint8_t> Staging::guiding_record() const {
+    if (head_.has_header || head_.sample.empty()) return {header_record().begin(), header_record().end()};
+    StageWorker worker(stage_, checked_kernel(execution_));
+    worker.write(worker.read(head_.sample, head_.sample_place, true));
+    return {worker.written().begin(), worker.written().end()};
+}
+
+Findings Staging::write_records(const RecordLane::MakeFollower& make) {
+    lane_.write_all(make);
     Findings findings;
-    const auto put = [&](std::span<const std::uint8_t> bytes) {
-        write(bytes);
-        findings.size += bytes.size();
-    };
-    put(lane_.header());
-    lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { put(bytes); });
     findings.header_records = head_.records;
     findings.preamble_records = preamble_records();
     findings.records = head_.records + lane_.counts().records;

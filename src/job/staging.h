@@ -29,8 +29,12 @@ public:
     const Stage& stage() const { return stage_; }
     // Of the header as it is written; 0 without a header.
     std::uint64_t header_size() const { return head_.has_header ? lane_.header().size() : 0; }
-    // Whether the input begins with a byte order mark.
-    bool has_mark() const { return bom_size(head_.bytes) > 0; }
+    // As it is written: what comes before the header record, and that; without a header the byte order mark, and none.
+    std::span<const std::uint8_t> prefix() const { return lane_.header().first(head_.prefix().size()); }
+    std::span<const std::uint8_t> header_record() const { return lane_.header().subspan(head_.prefix().size()); }
+    // The record that names the columns as it is written, or without a header the first one that is not empty. Throws
+    // InputError.
+    std::vector<std::uint8_t> guiding_record() const;
     // Before the records that are data; without a header a preamble counts.
     std::uint64_t header_records() const { return head_.records; }
     StageCounts counts() const { return lane_.counts(); }
@@ -40,9 +44,9 @@ public:
 
     // The columns of Policy::by, as columns of what is written. Throws RuleError.
     std::vector<KeyColumn> key_columns() const;
-    // Writes the header, or without one the byte order mark, and all records. Returns the findings of the input, with
-    // the size of what was written.
-    Findings write_records(const Write& write);
+    // Passes all records on: see RecordLane::write_all(). Returns the findings of the input, with the size of what the
+    // rules have made of it.
+    Findings write_records(const RecordLane::MakeFollower& make);
 
     // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size or Policy::together must have,
     // starts and lengths of what is written stay 0. Returns the findings of the input.

@@ -62,7 +62,8 @@ public:
     // Of an input of nothing but the mark, which is one record.
     void take_mark() {
         const RecordKey key{{}, hash_of_key({}, question_.seed)};
-        share_.take(question_, {&key, 1}, record_, [&](std::size_t r) { return r == 0 ? 0 : mark_.size(); });
+        share_.take(question_.by, question_.joins, {&key, 1}, record_,
+                    [&](std::size_t r) { return r == 0 ? 0 : mark_.size(); });
         share_.size = mark_.size();
     }
 
@@ -99,14 +100,14 @@ private:
             worker_->write(block);
             const auto written = worker_->written();
             const auto begins = worker_->starts();
-            share_.take(question_, keys_.keys(), record_, [&](std::size_t r) {
+            share_.take(question_.by, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
                 return share_.size + (r == 0 ? 0 : r < count ? begins[r] : written.size());
             });
             question_.written->write_at(share_.origin + share_.size, written);
             share_.size += written.size();
         } else {
             const std::uint64_t done = mark_.size() + block.bytes.size();
-            share_.take(question_, keys_.keys(), record_, [&](std::size_t r) {
+            share_.take(question_.by, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
                 return share_.size + (r == 0 ? 0 : r < count ? mark_.size() + block.rows[r].begin : done);
             });
             share_.size += done;
@@ -157,9 +158,8 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
 // Of consecutive records: `record` is the number of the first one, and start_of(r) is where record r begins, from the
 // start of the share. Throws TooManyKeys.
 template <class StartOf>
-void KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
+void KeyShare::take(const By& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
                     const StartOf& start_of) {
-    const By& by = question.by;
     for (std::size_t r = 0; r < of_block.size(); ++r) {
         std::uint32_t key = 0;
         if (by.buckets) {
@@ -175,9 +175,38 @@ void KeyShare::take(const KeyQuestion& question, std::span<const RecordKey> of_b
         if (of_key.records == 0) starts.append({key, start, record + r});
         ++of_key.records;
         of_key.length += bytes;
-        if (route.append({key, static_cast<std::uint32_t>(bytes)}, question.joins)) ++of_key.entries;
+        if (route.append({key, static_cast<std::uint32_t>(bytes)}, joins)) ++of_key.entries;
         if (!by.buckets && keys.size() > by.max_keys) throw TooManyKeys();
     }
+}
+
+KeyShares::KeyShares(const By& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory)
+    : by_(by), joins_(joins), memory_(std::move(memory)) {
+    shares_.emplace_back().origin = origin;
+    part();
+}
+
+void KeyShares::take(std::span<const RecordKey> keys, std::span<const std::uint64_t> starts, std::uint64_t size) {
+    KeyShare& share = shares_.back();
+    try {
+        if (!is_over_) {
+            share.take(by_, joins_, keys, records_,
+                       [&](std::size_t r) { return share.size + (r < starts.size() ? starts[r] : size); });
+        }
+    } catch (const TooManyKeys&) {
+        is_over_ = true;
+    }
+    share.size += size;
+    records_ += starts.size();
+}
+
+void KeyShares::part() {
+    if (is_over_) return;
+    const std::uint64_t origin = shares_.back().origin + shares_.back().size;
+    KeyShare& share = shares_.back().size == 0 ? shares_.back() : shares_.emplace_back();
+    share.origin = origin;
+    share.keys = KeyTable(memory_);
+    if (by_.buckets) share.records.resize(static_cast<std::size_t>(*by_.buckets));
 }
 
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cleave/plan.h"
@@ -60,10 +61,37 @@ struct KeyShare {
     std::exception_ptr fault;         // InputError
 
 private:
+    friend class KeyShares;
     class Reader;
     template <class StartOf>
-    void take(const KeyQuestion& question, std::span<const RecordKey> of_block, std::uint64_t record,
+    void take(const By& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
               const StartOf& start_of);
+};
+
+// Shares of records that come in order, whose keys were read elsewhere. For one thread at a time.
+class KeyShares {
+public:
+    // `by` must outlive it. The first record will lie at `origin`, and the others behind it. `memory` is not null.
+    KeyShares(const By& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory);
+
+    // The next records, of `size` bytes: their keys, and where in these bytes each begins. Throws as KeyTable and
+    // Route.
+    void take(std::span<const RecordKey> keys, std::span<const std::uint64_t> starts, std::uint64_t size);
+    // Those that follow are of another share.
+    void part();
+
+    std::uint64_t size_of_share() const { return shares_.back().size; }
+    std::uint64_t records() const { return records_; }
+    // There is one, at least. If there were too many keys, the last one has more than By::max_keys.
+    std::vector<KeyShare> take_shares() { return std::move(shares_); }
+
+private:
+    const By& by_;
+    const bool joins_;
+    const std::shared_ptr<MemoryManager> memory_;
+    std::uint64_t records_ = 0;
+    bool is_over_ = false;  // too many keys: the others do not matter
+    std::vector<KeyShare> shares_;
 };
 
 }  // namespace cleave

@@ -81,7 +81,6 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy)
 ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
                      const Rewriting* rewriting)
     : policy_(&checked(policy)), threads_(index.threads()) {
-    const bool has_limits = policy.records || policy.size;
     Locator locator(index);
     const bool has_header = header_mode(policy.header, index.dialect()) != HeaderMode::kNone;
     const Boundary body = locator.start_of(index.findings().records_before_data(has_header));
@@ -93,9 +92,8 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
 
     const std::vector<Boundary> bounds = share_bounds(index, locator, body);
     std::vector<KeyShare> shares(bounds.size() - 1);
-    const std::uint64_t seed = policy.by->buckets ? 0 : random_seed();  // keys are numbered as they come
-    KeyQuestion question{index, columns,     policy.by.value(),
-                         seed,  !has_limits, MemoryManager::or_default(index.memory())};
+    const std::uint64_t seed = seed_for(*policy.by);
+    KeyQuestion question{index, columns, *policy.by, seed, joins(policy), MemoryManager::or_default(index.memory())};
     if (rewriting != nullptr) {
         question.stage = &rewriting->stage;
         question.written = &rewriting->written;
@@ -106,9 +104,23 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
         if (rewriting != nullptr) shares[i].origin = header_size_ + 2 * (bounds[i].offset - body.offset);
         shares[i].read(question, bounds[i], bounds[i + 1]);
     });
+    make_pieces(shares, seed);
+}
 
+ValuePlan::ValuePlan(const Policy& policy, std::span<const KeyColumn> columns, Written written)
+    : policy_(&checked(policy)), threads_(written.threads), header_size_(written.header_size) {
+    check_header_size(policy, header_size_);
+    if (policy.by->buckets) check_piece_count("buckets", *policy.by->buckets, written.shares.records());
+    for (const KeyColumn& column : columns) columns_.push_back(column.header);
+    std::vector<KeyShare> shares = written.shares.take_shares();
+    make_pieces(shares, written.seed);
+}
+
+std::uint64_t ValuePlan::seed_for(const By& by) { return by.buckets ? 0 : random_seed(); }
+
+void ValuePlan::make_pieces(std::span<KeyShare> shares, std::uint64_t seed) {
     merge(shares, seed);
-    if (has_limits) divide();
+    if (!joins(*policy_)) divide();
     piece_count_ = pieces_.size();
     if (piece_count_ > kBuffers / kLeastBuffer / shares_.size()) list_parts();
 }

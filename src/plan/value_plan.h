@@ -47,6 +47,19 @@ public:
     ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
               const Rewriting* rewriting = nullptr);
 
+    // Of records whose keys were read while they were written, by these columns. Parts are parts of what was written.
+    struct Written {
+        KeyShares shares;
+        std::uint64_t header_size;  // what comes first there
+        std::uint64_t seed;         // of the hashes of keys: see seed_for()
+        unsigned threads;           // to work with, at least 1
+    };
+    ValuePlan(const Policy& policy, std::span<const KeyColumn> columns, Written written);
+    // Keys are numbered as they come, so no result depends on it; except for buckets.
+    static std::uint64_t seed_for(const By& by);
+    // Whether neighbours with one key may be one entry of the route.
+    static bool joins(const Policy& policy) { return !policy.records && !policy.size; }
+
     std::uint64_t header_size() const { return header_size_; }
 
     // In order of their first records; buckets in order of their numbers.
@@ -109,6 +122,7 @@ private:
         Route route;                        // to places in `pieces`
     };
 
+    void make_pieces(std::span<KeyShare> shares, std::uint64_t seed);
     void merge(std::span<KeyShare> shares, std::uint64_t seed);
     void add_records(const KeyShare& share, std::span<const std::uint32_t> pieces, std::uint64_t start);
     void divide();

@@ -42,4 +42,16 @@ void for_each_block(StageWorker& worker, const Batch& batch, std::uint64_t max_r
     if (!batch.is_exact && !batch.is_last && !is_terminated) throw DoubtfulBatch();
 }
 
+// Where record `number` of the batch, from its first one, begins in the input. The batch is read again: only an error
+// asks.
+inline Place place_of_record(StageWorker& worker, const Batch& batch, std::uint64_t max_record, std::uint64_t number) {
+    const std::uint64_t record = batch.place.record + number;
+    Place place = batch.place;
+    for_each_block(worker, batch, max_record, [&](const RecordBlock& block) {
+        if (record < block.place.record || record - block.place.record >= block.record_count()) return;
+        place = {block.place.offset + block.rows[record - block.place.record].begin, record};
+    });
+    return place;
+}
+
 }  // namespace cleave

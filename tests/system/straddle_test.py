@@ -303,16 +303,25 @@ def long_rules(bench):
 
 
 def by_value(bench):
-    wanted = collections.defaultdict(list)
-    for record in bench.records:
-        wanted[record.key.decode()].append(record.line)
-    filtered = ["--filter", "cat >$FILE", "in.csv"]
-    for words, data in (["in.csv"], None), (["-j", "1", "in.csv"], None), (["-"], bench.bytes), (filtered, None):
-        with tempfile.TemporaryDirectory(dir=bench.folder) as out:
-            bench.run("split", "--by", "key", "-o", os.path.join(out, "{value}"), *words, data=data)
-            need(sorted(os.listdir(out)) == sorted(wanted), "other values: %s" % os.listdir(out))
-            for key, lines in wanted.items():
-                need(read(os.path.join(out, key)) == HEADER + b"".join(lines), "%s: %s differs" % (words, key))
+    """With rules, too, which change nothing, and with the loss of a column."""
+    every_way = (["in.csv"], None), (["-j", "1", "in.csv"], None), (["-"], bench.bytes), \
+                (["--filter", "cat >$FILE", "in.csv"], None)
+    two_ways = (["in.csv"], None), (["-j", "1", "-"], bench.bytes)
+    whole, short = lambda record: record.line, lambda record: record.line.replace(record.key + b",", b"", 1)
+    for options, ways, header, line_of in (
+            ([], every_way, HEADER, whole),
+            (["--redact", "*: keep"], two_ways, HEADER, whole),
+            (["--redact", "*: keep", "--drop-by"], every_way, HEADER.replace(b"key,", b""), short)):
+        wanted = collections.defaultdict(list)
+        for record in bench.records:
+            wanted[record.key.decode()].append(line_of(record))
+        for words, data in ways:
+            with tempfile.TemporaryDirectory(dir=bench.folder) as out:
+                bench.run("split", "--by", "key", *options, "-o", os.path.join(out, "{value}"), *words, data=data)
+                need(sorted(os.listdir(out)) == sorted(wanted), "other values: %s" % os.listdir(out))
+                for key, lines in wanted.items():
+                    need(read(os.path.join(out, key)) == header + b"".join(lines),
+                         "%s %s: %s differs" % (options, words, key))
 
 
 def together(bench):
