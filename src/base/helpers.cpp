@@ -8,7 +8,7 @@ namespace cleave {
 
 Helpers::~Helpers() {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         is_ended_ = true;
     }
     changed_.notify_all();
@@ -16,17 +16,17 @@ Helpers::~Helpers() {
 }
 
 Helpers::Worker::Worker(Helpers& helpers) : helpers_(helpers) {
-    const std::scoped_lock lock(helpers_.mutex_);
+    const MutexLock lock(helpers_.mutex_);
     ++helpers_.workers_;
 }
 
 Helpers::Worker::~Worker() {
-    const std::scoped_lock lock(helpers_.mutex_);
+    const MutexLock lock(helpers_.mutex_);
     --helpers_.workers_;
 }
 
 bool Helpers::try_run(std::function<void()> task) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (workers_ + busy_ >= threads_) return false;
     try {
         tasks_.reserve(busy_ + 1);
@@ -43,9 +43,9 @@ bool Helpers::try_run(std::function<void()> task) {
 }
 
 void Helpers::work() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [&] { return !tasks_.empty() || is_ended_; });
+        while (tasks_.empty() && !is_ended_) changed_.wait(lock);
         if (tasks_.empty()) return;
         {
             const std::function<void()> task = std::move(tasks_.back());

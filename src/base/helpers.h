@@ -5,11 +5,11 @@
 // beside them.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cleave {
 
@@ -40,7 +40,7 @@ public:
 
     // Whether a helper may run now. Another worker may be faster to take it.
     bool has_room() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return workers_ + busy_ < threads_;
     }
 
@@ -52,13 +52,14 @@ private:
     void work();
 
     const unsigned threads_;
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable changed_;
-    unsigned workers_ = 0;
-    unsigned busy_ = 0;                         // helpers that have a task, or for which one waits in tasks_
-    std::vector<std::function<void()>> tasks_;  // each for a helper that is idle
-    bool is_ended_ = false;
-    std::vector<std::jthread> helpers_;
+    Mutex mutex_;
+    ConditionVariable changed_;
+    unsigned workers_ CLEAVE_GUARDED_BY(mutex_) = 0;
+    // Helpers that have a task, or for which one waits in tasks_.
+    unsigned busy_ CLEAVE_GUARDED_BY(mutex_) = 0;
+    std::vector<std::function<void()>> tasks_ CLEAVE_GUARDED_BY(mutex_);  // each for a helper that is idle
+    bool is_ended_ CLEAVE_GUARDED_BY(mutex_) = false;
+    std::vector<std::jthread> helpers_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave

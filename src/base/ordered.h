@@ -1,11 +1,9 @@
 // Work on numbered parts by several threads, whose results are passed on in order.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <span>
@@ -13,6 +11,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cleave {
 
@@ -46,7 +46,8 @@ public:
     }
 
     // When all threads have ended.
-    void rethrow_failure() const {
+    void rethrow_failure() {
+        const MutexLock lock(mutex_);
         if (failure_) std::rethrow_exception(failure_);
     }
 
@@ -69,21 +70,22 @@ private:
 
     // nullptr once a part has failed.
     Slot* take_slot() {
-        std::unique_lock lock(mutex_);
-        const auto may_go_on = [&] {
-            const std::size_t taken = done_.size() - free_.size();
-            return failure_ || taken < (large_ > 0 ? threads_ : done_.size());
-        };
-        has_room_.wait(lock, may_go_on);
+        MutexLock lock(mutex_);
+        while (!failure_ && is_full()) has_room_.wait(lock);
         if (failure_) return nullptr;
         Slot* slot = free_.back();
         free_.pop_back();
         return slot;
     }
 
+    bool is_full() const CLEAVE_REQUIRES(mutex_) {
+        const std::size_t taken = done_.size() - free_.size();
+        return taken >= (large_ > 0 ? threads_ : done_.size());
+    }
+
     void free_slot(Slot& slot) {
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             free_.push_back(&slot);
         }
         has_room_.notify_one();
@@ -91,20 +93,21 @@ private:
 
     // Nothing if there is no more part. An exception counts as the last part.
     std::optional<std::uint64_t> pull_next(Slot& slot, std::exception_ptr& thrown) {
-        const std::scoped_lock lock(pulling_);
+        const MutexLock lock(pulling_);
         if (is_done_) return std::nullopt;
-        attempt(thrown, [&] { is_done_ = !slot.pull(); });
-        if (thrown) is_done_ = true;
+        bool is_one = false;
+        attempt(thrown, [&] { is_one = slot.pull(); });
+        is_done_ = !is_one;
         if (is_done_ && !thrown) return std::nullopt;
         if (!thrown && slot.is_large()) {
-            const std::scoped_lock counting(mutex_);
+            const MutexLock counting(mutex_);
             ++large_;
         }
         return pulled_++;
     }
 
     void put_down(std::uint64_t part, const Done& done) {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         place_of(part) = done;
         if (is_emitting_) return;
         is_emitting_ = true;
@@ -124,22 +127,22 @@ private:
     }
 
     // The parts in slots are numbered without a gap, so each has a place of its own.
-    Done& place_of(std::uint64_t part) { return done_[part % done_.size()]; }
+    Done& place_of(std::uint64_t part) CLEAVE_REQUIRES(mutex_) { return done_[part % done_.size()]; }
 
     const std::size_t threads_;
 
-    std::mutex pulling_;
-    std::uint64_t pulled_ = 0;  // guarded by pulling_, and so is the next
-    bool is_done_ = false;
+    Mutex pulling_;
+    std::uint64_t pulled_ CLEAVE_GUARDED_BY(pulling_) = 0;
+    bool is_done_ CLEAVE_GUARDED_BY(pulling_) = false;
 
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable has_room_;
-    std::vector<Slot*> free_;
-    std::size_t large_ = 0;   // parts in slots that are large
-    std::vector<Done> done_;  // parts that are not emitted yet; a place for each slot
-    std::uint64_t turn_ = 0;  // the number of the part that is emitted next
-    bool is_emitting_ = false;
-    std::exception_ptr failure_;  // of the part that was emitted last
+    Mutex mutex_;
+    ConditionVariable has_room_;
+    std::vector<Slot*> free_ CLEAVE_GUARDED_BY(mutex_);
+    std::size_t large_ CLEAVE_GUARDED_BY(mutex_) = 0;   // parts in slots that are large
+    std::vector<Done> done_ CLEAVE_GUARDED_BY(mutex_);  // parts that are not emitted yet; a place for each slot
+    std::uint64_t turn_ CLEAVE_GUARDED_BY(mutex_) = 0;  // the number of the part that is emitted next
+    bool is_emitting_ CLEAVE_GUARDED_BY(mutex_) = false;
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // of the part that was emitted last
 };
 
 // Runs `threads` threads, this one among them, on the slots, of which there are at least as many:

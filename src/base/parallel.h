@@ -5,13 +5,32 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
+
 namespace cleave {
+
+// The exception that was thrown first on any thread.
+class FirstException {
+public:
+    // Keeps the exception that is being handled, unless there is one already.
+    void keep() noexcept {
+        const MutexLock lock(mutex_);
+        if (!first_) first_ = std::current_exception();
+    }
+    void rethrow() {
+        const MutexLock lock(mutex_);
+        if (first_) std::rethrow_exception(first_);
+    }
+
+private:
+    Mutex mutex_;
+    std::exception_ptr first_ CLEAVE_GUARDED_BY(mutex_);
+};
 
 // Calls work(i) once for every i in [0, count), in ascending order of start, on at most `threads` threads, this one
 // among them; returns when all are done. Where the system refuses a thread, the others do its share. Each thread has a
@@ -20,16 +39,14 @@ namespace cleave {
 template <class Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr failure;
+    FirstException failure;
     const auto run = [&] {
         try {
             Work own = work;
             for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) own(i);
         } catch (...) {  // carried to the calling thread
             next.store(count);
-            const std::scoped_lock lock(mutex);
-            if (!failure) failure = std::current_exception();
+            failure.keep();
         }
     };
     {
@@ -42,7 +59,7 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
         }
         run();
     }
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
 }
 
 }  // namespace cleave
