@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/arrow.h"
 #include "cleave/columns.h"
 
@@ -24,7 +24,7 @@ public:
     // A column that was kept, or a new one of `memory`.
     StringColumn take(std::size_t place, const std::shared_ptr<MemoryManager>& memory) {
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             std::vector<StringColumn>& columns = kept_[place];
             if (!columns.empty()) {
                 StringColumn column = std::move(columns.back());
@@ -40,7 +40,7 @@ public:
     void put(std::size_t place, StringColumn&& column) noexcept {
         const std::size_t held = column.held_size();
         if (held == 0 || held > kFreely + 2 * used_size(column)) return;
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (held > most_size_ - size_) return;
         try {
             kept_[place].push_back(std::move(column));
@@ -51,7 +51,7 @@ public:
 
     // Releases what is kept, and keeps nothing from now on.
     void close() noexcept {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         most_size_ = size_ = 0;
         for (std::vector<StringColumn>& columns : kept_) columns = std::vector<StringColumn>();
     }
@@ -63,10 +63,10 @@ private:
         return column.bytes().size() + column.offsets().size_bytes() + column.views().size_bytes();
     }
 
-    std::mutex mutex_;
-    std::size_t most_size_;  // guarded by mutex_, as are the others
-    std::size_t size_ = 0;   // bytes that the columns in kept_ hold
-    std::vector<std::vector<StringColumn>> kept_;
+    Mutex mutex_;
+    std::size_t most_size_ CLEAVE_GUARDED_BY(mutex_);
+    std::size_t size_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes that the columns in kept_ hold
+    std::vector<std::vector<StringColumn>> kept_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 // As export_columns() of cleave/arrow.h; the columns come from the pool, and go back to it when they are released.

@@ -87,7 +87,7 @@ void ReadAhead::advise(std::uint64_t begin, std::uint64_t end, int advice) const
 
 void ReadAhead::advance(std::uint64_t there) {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         there_ = there;
     }
     moved_.notify_all();
@@ -98,8 +98,8 @@ void ReadAhead::wait(std::uint64_t end) {
     while (reached < end && !reached_.compare_exchange_weak(reached, end)) {
     }
     if (there_.load() >= end) return;
-    std::unique_lock lock(mutex_);
-    moved_.wait(lock, [&] { return there_.load() >= end; });
+    MutexLock lock(mutex_);
+    while (there_.load() < end) moved_.wait(lock);
 }
 
 }  // namespace cleave

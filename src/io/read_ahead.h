@@ -18,14 +18,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cleave/blob.h"
 #include "io/file_blob.h"
 
@@ -76,9 +75,9 @@ private:
     std::atomic<std::uint64_t> reached_{0};           // the furthest `end` that was waited for
     std::atomic<std::uint64_t> there_{0};             // up to here there is nothing to wait for
     std::atomic<std::uint64_t> idle_at_{UINT64_MAX};  // the reached_ for which the whole window has been read
-    std::mutex mutex_;
-    std::condition_variable moved_;  // there_ has changed
-    std::jthread thread_;            // last: it uses the other members
+    Mutex mutex_;              // guards nothing. It is held when there_ changes, so that no wait misses that
+    ConditionVariable moved_;  // there_ has changed
+    std::jthread thread_;      // last: it uses the other members
 };
 
 }  // namespace cleave

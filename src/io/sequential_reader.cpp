@@ -40,8 +40,9 @@ void SequentialReader::read_part(std::uint64_t part) {
 void SequentialReader::run(const std::stop_token& stop) {
     for (std::uint64_t part = 0; part < parts_; ++part) {
         {
-            std::unique_lock lock(mutex_);
-            if (!moved_.wait(lock, stop, [&] { return part < taken_ + ring_.size(); })) return;
+            MutexLock lock(mutex_);
+            while (part >= taken_ + ring_.size() && !stop.stop_requested()) moved_.wait(lock, stop);
+            if (part >= taken_ + ring_.size()) return;
         }
         std::exception_ptr error;
         try {
@@ -50,7 +51,7 @@ void SequentialReader::run(const std::stop_token& stop) {
             error = std::current_exception();
         }
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             filled_ = part + (error ? 0 : 1);
             error_ = error;
         }
@@ -61,7 +62,7 @@ void SequentialReader::run(const std::stop_token& stop) {
 
 std::span<const std::uint8_t> SequentialReader::read_blob() {
     if (const Cancellation* cancellation = input_.cancellation()) cancellation->throw_if_requested();
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (has_part_) {
         ++taken_;
         moved_.notify_all();
@@ -69,20 +70,21 @@ std::span<const std::uint8_t> SequentialReader::read_blob() {
     has_part_ = taken_ < parts_;
     if (!has_part_) return {};
     if (thread_.joinable()) {
-        moved_.wait(lock, [&] { return taken_ < filled_ || error_; });
+        while (taken_ >= filled_ && !error_) moved_.wait(lock);
         if (taken_ == filled_) std::rethrow_exception(error_);
     } else {
         read_part(taken_);
     }
-    return buffer_of(taken_);
+    const auto part = buffer_of(taken_);
+    handed_out_ += part.size();
+    return part;
 }
 
 std::span<const std::uint8_t> SequentialReader::read() {
     const bool is_stream = input_.is_stream();
     const auto bytes = is_stream ? input_.read() : read_blob();
     if (meter_ != nullptr) {
-        meter_->scanned =
-            is_stream ? input_.consumed() : std::min(taken_ * kPartSize + bytes.size(), input_.blob().size());
+        meter_->scanned = is_stream ? input_.consumed() : handed_out_;
     }
     return bytes;
 }

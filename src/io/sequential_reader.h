@@ -12,15 +12,14 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/input.h"
 #include "cleave/meter.h"
 
@@ -48,12 +47,13 @@ private:
     std::array<std::vector<std::uint8_t>, 4> ring_;  // of a blob: part n is in ring_[n % 4]
     std::uint64_t parts_ = 0;                        // of the blob
     bool has_part_ = false;                          // the caller has part taken_
-    std::mutex mutex_;
-    std::condition_variable_any moved_;  // a member below has changed
-    std::uint64_t taken_ = 0;            // parts that the caller is done with
-    std::uint64_t filled_ = 0;           // parts that were read
-    std::exception_ptr error_;           // part filled_ could not be read
-    std::jthread thread_;                // last: it uses the other members
+    std::uint64_t handed_out_ = 0;                   // bytes of the blob
+    Mutex mutex_;
+    StoppableConditionVariable moved_;                    // a member below has changed
+    std::uint64_t taken_ CLEAVE_GUARDED_BY(mutex_) = 0;   // parts that the caller is done with
+    std::uint64_t filled_ CLEAVE_GUARDED_BY(mutex_) = 0;  // parts that were read
+    std::exception_ptr error_ CLEAVE_GUARDED_BY(mutex_);  // part filled_ could not be read
+    std::jthread thread_;                                 // last: it uses the other members
 };
 
 }  // namespace cleave

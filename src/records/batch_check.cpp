@@ -49,7 +49,7 @@ void BatchCheck::compare(std::uint64_t offset, std::span<const std::uint8_t> byt
 // The bytes before `offset`, as one of the two ranges that meet there has seen them.
 void BatchCheck::meet(std::uint64_t offset, std::span<const std::uint8_t> before) {
     const std::uint64_t hash = XXH3_64bits(before.data(), before.size());
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [found, is_first] = met_.try_emplace(offset, hash);
     if (is_first) return;
     if (found->second != hash) throw InputChangedError();

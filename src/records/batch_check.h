@@ -20,11 +20,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/input.h"
 
 namespace cleave {
@@ -51,8 +51,9 @@ private:
     const Input& input_;
     const bool is_needed_;
     const bool is_mapped_;
-    std::mutex mutex_;
-    std::unordered_map<std::uint64_t, std::uint64_t> met_;  // by offset: hash of what one side has seen; guarded
+    Mutex mutex_;
+    // By offset: a hash of what one side has seen.
+    std::unordered_map<std::uint64_t, std::uint64_t> met_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 // The batches of a range, in order. For one thread at a time.

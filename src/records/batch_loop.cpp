@@ -100,7 +100,7 @@ void BatchLoop::finish() {
 }
 
 ValueBuffer BatchLoop::take_copy() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.empty()) return ValueBuffer(options_.memory);
     ValueBuffer copy = std::move(idle_.back());
     idle_.pop_back();
@@ -109,7 +109,7 @@ ValueBuffer BatchLoop::take_copy() {
 
 void BatchLoop::give_copy(ValueBuffer copy) {
     if (is_large(copy.size())) return;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(copy));
 }
 

@@ -19,12 +19,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/ordered.h"
 #include "cleave/error.h"
 #include "cleave/input.h"
@@ -121,8 +121,8 @@ private:
 
     // Memory for copies. A batch needs it only while a thread works on it. What was given back last is lent first: the
     // processor's cache still holds it, and as many copies as there are threads fit where one for each slot does not.
-    std::mutex mutex_;
-    std::vector<ValueBuffer> idle_;  // guarded
+    Mutex mutex_;
+    std::vector<ValueBuffer> idle_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 template <class Consumer>

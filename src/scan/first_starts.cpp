@@ -32,7 +32,10 @@ std::optional<std::size_t> FirstStarts::first_start(Walker& walker, std::span<co
 
 void FirstStarts::summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) {
     if (blocks_.size() < first + out.size()) blocks_.resize(first + out.size());
-    idle_.clear();  // of another input
+    {
+        const MutexLock lock(mutex_);
+        idle_.clear();  // of another input
+    }
     KernelSummariser::summarise(input, first, out);
 }
 
@@ -50,13 +53,13 @@ void FirstStarts::reported(const BlockedInput& input, std::size_t number, std::s
         walker->seek(input.begin_of(number), 0, block.states[inside]);
         if (const auto start = first_start(*walker, bytes)) block.starts[inside] = static_cast<std::uint32_t>(*start);
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(walker));
 }
 
 std::unique_ptr<Walker> FirstStarts::take_walker(const BlockedInput& input) {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!idle_.empty()) {
             std::unique_ptr<Walker> walker = std::move(idle_.back());
             idle_.pop_back();

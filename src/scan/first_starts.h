@@ -6,11 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "dialect/state_machine.h"
 #include "scan/block_summariser.h"
 #include "scan/walker.h"
@@ -42,8 +42,8 @@ private:
     std::unique_ptr<Walker> take_walker(const BlockedInput& input);
 
     std::vector<Block> blocks_;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Walker>> idle_;  // a walker is expensive to make
+    Mutex mutex_;
+    std::vector<std::unique_ptr<Walker>> idle_ CLEAVE_GUARDED_BY(mutex_);  // a walker is expensive to make
 };
 
 }  // namespace cleave
