@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "memory/manager_base.h"
 #include "memory/pool_manager.h"
 
@@ -43,18 +43,19 @@ public:
     }
 
     cudaError_t allocate(void** pointer, std::size_t size, cudaStream_t stream) {
-        if (const cudaError_t error = make(); error != cudaSuccess) return error;
-        const cudaError_t error = cudaMallocFromPoolAsync(pointer, size, pool_, stream);
+        cudaMemPool_t pool = nullptr;
+        if (const cudaError_t error = make(pool); error != cudaSuccess) return error;
+        const cudaError_t error = cudaMallocFromPoolAsync(pointer, size, pool, stream);
         if (error != cudaErrorMemoryAllocation) return error;
         cudaGetLastError();
         if (const cudaError_t other = cudaDeviceSynchronize(); other != cudaSuccess) return other;
-        if (const cudaError_t other = cudaMemPoolTrimTo(pool_, 0); other != cudaSuccess) return other;
-        return cudaMallocFromPoolAsync(pointer, size, pool_, stream);
+        if (const cudaError_t other = cudaMemPoolTrimTo(pool, 0); other != cudaSuccess) return other;
+        return cudaMallocFromPoolAsync(pointer, size, pool, stream);
     }
 
     // Bytes that the pool holds, and that are not given out.
     std::uint64_t spare() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         std::uint64_t held = 0;
         std::uint64_t used = 0;
         if (pool_ == nullptr ||
@@ -66,9 +67,11 @@ public:
     }
 
 private:
-    cudaError_t make() {
-        const std::scoped_lock lock(mutex_);
-        if (pool_ != nullptr) return cudaSuccess;
+    // Sets `pool`, which stays the same from then on.
+    cudaError_t make(cudaMemPool_t& pool) {
+        const MutexLock lock(mutex_);
+        pool = pool_;
+        if (pool != nullptr) return cudaSuccess;
         cudaMemPoolProps wanted{};  // NOLINT(bugprone-invalid-enum-default-initialization): CUDA wants zeros
         wanted.allocType = cudaMemAllocationTypePinned;
         wanted.location.type = cudaMemLocationTypeDevice;
@@ -81,13 +84,13 @@ private:
         if (error != cudaSuccess) {
             cudaMemPoolDestroy(made);
         } else {
-            pool_ = made;
+            pool = pool_ = made;
         }
         return error;
     }
 
-    std::mutex mutex_;  // guards that the pool is made once
-    cudaMemPool_t pool_ = nullptr;
+    Mutex mutex_;
+    cudaMemPool_t pool_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
 };
 
 enum class Order : std::uint8_t { kDevice, kStream };

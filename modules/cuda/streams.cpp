@@ -10,7 +10,7 @@ Streams::~Streams() {
 }
 
 cudaError_t Streams::take(cudaStream_t& stream) noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!idle_.empty()) {
         stream = idle_.back();
         idle_.pop_back();
@@ -28,7 +28,7 @@ cudaError_t Streams::take(cudaStream_t& stream) noexcept {
 }
 
 void Streams::put_back(cudaStream_t stream) noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(stream);
 }
 

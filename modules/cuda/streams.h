@@ -4,8 +4,9 @@
 
 #include <cuda_runtime.h>
 
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cleave::cuda {
 
@@ -26,9 +27,9 @@ public:
 
 private:
     const int card_;
-    std::mutex mutex_;  // guards the members below
-    std::vector<cudaStream_t> all_;
-    std::vector<cudaStream_t> idle_;  // has room for all
+    Mutex mutex_;
+    std::vector<cudaStream_t> all_ CLEAVE_GUARDED_BY(mutex_);
+    std::vector<cudaStream_t> idle_ CLEAVE_GUARDED_BY(mutex_);  // has room for all
 };
 
 }  // namespace cleave::cuda

@@ -50,7 +50,7 @@ const cleave_memory_manager* CompletedManager::first_with(std::uint32_t capabili
 }
 
 void CompletedManager::keep(Given& given) noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     given.next = first_;
     if (first_ != nullptr) first_->previous = &given;
     first_ = &given;
@@ -58,7 +58,7 @@ void CompletedManager::keep(Given& given) noexcept {
 
 void CompletedManager::forget(Given& given) noexcept {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (given.previous != nullptr) given.previous->next = given.next;
         if (given.next != nullptr) given.next->previous = given.previous;
         if (first_ == &given) first_ = given.next;
@@ -67,7 +67,7 @@ void CompletedManager::forget(Given& given) noexcept {
 }
 
 void CompletedManager::forget_all() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     while (first_ != nullptr) {
         if (first_->must_wipe) wipe(first_->memory);
         delete std::exchange(first_, first_->next);

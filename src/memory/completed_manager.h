@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "memory/manager_base.h"
 
 namespace cleave {
@@ -48,8 +48,8 @@ private:
     void forget_all() noexcept;
 
     const std::vector<const cleave_memory_manager*> managers_;
-    std::mutex mutex_;
-    Given* first_ = nullptr;  // of all memory that is not released; guarded by mutex_
+    Mutex mutex_;
+    Given* first_ CLEAVE_GUARDED_BY(mutex_) = nullptr;  // of all memory that is not released
 };
 
 }  // namespace cleave

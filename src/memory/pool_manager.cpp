@@ -55,7 +55,7 @@ PoolManager::~PoolManager() {
 }
 
 PoolStatistics PoolManager::statistics() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return statistics_;
 }
 
@@ -168,7 +168,7 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
     if (size > SIZE_MAX / 4 || extra > SIZE_MAX / 4) return ENOMEM;
     const std::size_t wanted = std::max<std::size_t>((size + kUnit - 1) / kUnit, 1) * kUnit;
 
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Block* block = find(space, wanted, alignment);
     if (block == nullptr) {
         int error = add_region(space, wanted + extra);
@@ -204,7 +204,7 @@ int PoolManager::release(const cleave_memory& memory, void* stream) noexcept {
     const bool is_pinned = space == CLEAVE_MEMORY_PINNED || space == CLEAVE_MEMORY_MAPPED;
     const int waited = is_pinned && calls_.wait != nullptr ? calls_.wait(stream) : 0;
     const int zeroed = block.is_secret ? zero(block, block.size, stream) : 0;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     block.stream = stream;
     put_back(block);
     return waited != 0 ? waited : zeroed;
@@ -284,7 +284,7 @@ void PoolManager::drop(Region& region, void* stream) noexcept {
 int PoolManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
     if (source_.info == nullptr) return ENOTSUP;
     if (const int error = source_.info(source_.state, space, &free_size, &total_size); error != 0) return error;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Block* list : free_[std::min<std::size_t>(space, kSpaces - 1)]) {
         for (; list != nullptr; list = list->next_free) free_size += list->size;
     }
@@ -305,7 +305,7 @@ int PoolManager::export_ipc(const cleave_memory& memory, cleave_memory_export& e
 }
 
 int PoolManager::reset() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     while (first_region_ != nullptr) {
         for (Block* block = first_region_->first; block != nullptr; block = block->next) {
             if (!block->is_free && block->is_secret) zero(*block, block->size, block->stream);

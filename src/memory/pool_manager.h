@@ -14,8 +14,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "cleave/memory.h"
 #include "memory/manager_base.h"
 
@@ -55,18 +55,18 @@ private:
     struct Block;
 
     int zero(const Block& block, std::size_t size, void* stream) const noexcept;
-    int add_region(cleave_memory_space space, std::size_t size) noexcept;
-    Block* find(cleave_memory_space space, std::size_t size, std::size_t alignment) noexcept;
-    Block* take(Block& block, std::size_t before, std::size_t size) noexcept;
+    int add_region(cleave_memory_space space, std::size_t size) noexcept CLEAVE_REQUIRES(mutex_);
+    Block* find(cleave_memory_space space, std::size_t size, std::size_t alignment) noexcept CLEAVE_REQUIRES(mutex_);
+    Block* take(Block& block, std::size_t before, std::size_t size) noexcept CLEAVE_REQUIRES(mutex_);
     static Block* divide(Block& block, std::size_t size) noexcept;
     static bool can_join(const Block& block, const Block& next) noexcept;
     static void join_next(Block& block) noexcept;
-    void put_back(Block& block) noexcept;
-    void link(Block& block) noexcept;
-    void unlink(Block& block) noexcept;
-    void settle() noexcept;
-    void trim() noexcept;
-    void drop(Region& region, void* stream) noexcept;
+    void put_back(Block& block) noexcept CLEAVE_REQUIRES(mutex_);
+    void link(Block& block) noexcept CLEAVE_REQUIRES(mutex_);
+    void unlink(Block& block) noexcept CLEAVE_REQUIRES(mutex_);
+    void settle() noexcept CLEAVE_REQUIRES(mutex_);
+    void trim() noexcept CLEAVE_REQUIRES(mutex_);
+    void drop(Region& region, void* stream) noexcept CLEAVE_REQUIRES(mutex_);
 
     static constexpr std::size_t kSpaces = 4;
     static constexpr std::size_t kLists = 56;
@@ -74,10 +74,10 @@ private:
     const cleave_memory_manager& source_;
     const std::size_t region_size_;
     const DeviceCalls calls_;
-    mutable std::mutex mutex_;  // guards the members below
-    Region* first_region_ = nullptr;
-    std::array<std::array<Block*, kLists>, kSpaces> free_{};
-    PoolStatistics statistics_;
+    mutable Mutex mutex_;
+    Region* first_region_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+    std::array<std::array<Block*, kLists>, kSpaces> free_ CLEAVE_GUARDED_BY(mutex_) = {};
+    PoolStatistics statistics_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave

@@ -82,10 +82,10 @@ int SystemManager::allocate(cleave_memory_space space, std::size_t size, std::si
     block->is_of_heap = is_of_heap;
     block->is_secret = is_secret;
 
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!fill(*block, alignment, flags)) {
         const bool is_worth_another_try = !pending_.is_empty();
-        pending_.flush([&](Block& released) { give_back(released); });
+        flush();
         if (!is_worth_another_try || !fill(*block, alignment, flags)) {
             delete block;
             return ENOMEM;
@@ -102,14 +102,21 @@ int SystemManager::allocate(cleave_memory_space space, std::size_t size, std::si
 int SystemManager::release(const cleave_memory& memory, void* /*stream*/) noexcept {
     auto& block = *static_cast<Block*>(memory.handle);
     if (block.is_secret && block.held > 0) ::explicit_bzero(block.begin, block.held);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     pending_.add(block);
     flush_if_due();
     return 0;
 }
 
+void SystemManager::flush() noexcept {
+    pending_.flush([&](Block& block) {
+        mutex_.assert_held();
+        give_back(block);
+    });
+}
+
 void SystemManager::flush_if_due() noexcept {
-    if (pending_.is_due(held_)) pending_.flush([&](Block& block) { give_back(block); });
+    if (pending_.is_due(held_)) flush();
 }
 
 void SystemManager::give_back(Block& block) noexcept {
@@ -134,20 +141,20 @@ int SystemManager::info(cleave_memory_space space, std::uint64_t& free_size, std
 }
 
 int SystemManager::defer_cleanup_begin() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     pending_.begin();
     return 0;
 }
 
 int SystemManager::defer_cleanup_end() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!pending_.end()) return EINVAL;
     flush_if_due();
     return 0;
 }
 
 int SystemManager::reset() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     pending_.flush([](Block&) {});  // they are in the list of all blocks too
     while (first_ != nullptr) {
         if (first_->is_secret && first_->held > 0) ::explicit_bzero(first_->begin, first_->held);

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "memory/deferred_releases.h"
 #include "memory/manager_base.h"
 
@@ -46,14 +46,15 @@ private:
 
     bool fill(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept;
     bool map(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept;
-    void give_back(Block& block) noexcept;
-    void flush_if_due() noexcept;
+    void give_back(Block& block) noexcept CLEAVE_REQUIRES(mutex_);
+    void flush() noexcept CLEAVE_REQUIRES(mutex_);
+    void flush_if_due() noexcept CLEAVE_REQUIRES(mutex_);
 
     const Pages pages_;
-    std::mutex mutex_;  // guards the members below
-    Block* first_ = nullptr;
-    std::uint64_t held_ = 0;  // bytes of all blocks
-    DeferredReleases<Block> pending_;
+    Mutex mutex_;
+    Block* first_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
+    std::uint64_t held_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes of all blocks
+    DeferredReleases<Block> pending_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave
