@@ -1,17 +1,16 @@
 #include "write/feed.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/error.h"
 
 namespace cleave {
@@ -57,7 +56,7 @@ public:
     ThreadedFeed(const ThreadedFeed&) = delete;
     ThreadedFeed& operator=(const ThreadedFeed&) = delete;
     ~ThreadedFeed() override {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         if (has_finished_ || workers_.empty()) return;
         is_stopped_ = true;
         changed_.notify_all();
@@ -76,8 +75,8 @@ public:
     }
 
     void begin(const Piece& piece, const std::string& path) override {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return waiting_.size() < workers_.size() || failure_; });
+        MutexLock lock(mutex_);
+        while (waiting_.size() >= workers_.size() && !failure_) changed_.wait(lock);
         throw_failure();
         last_ = std::make_shared<QueuedPiece>(QueuedPiece{piece, path, {}, {}});
         waiting_.push_back(last_);
@@ -85,8 +84,8 @@ public:
     }
 
     void write(std::span<const std::uint8_t> bytes) override {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return queued_ < kMostQueued || failure_; });
+        MutexLock lock(mutex_);
+        while (queued_ >= kMostQueued && !failure_) changed_.wait(lock);
         throw_failure();
         queued_ += bytes.size();
         std::deque<Bytes>& parts = last_->parts;
@@ -97,7 +96,7 @@ public:
     }
 
     void end(const Piece& piece) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         throw_failure();
         last_->ended = piece;
         last_.reset();
@@ -105,8 +104,8 @@ public:
     }
 
     void finish() override {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return (waiting_.empty() && busy_ == 0) || failure_; });
+        MutexLock lock(mutex_);
+        while ((!waiting_.empty() || busy_ > 0) && !failure_) changed_.wait(lock);
         throw_failure();
         has_finished_ = true;
         changed_.notify_all();
@@ -116,7 +115,7 @@ private:
     static constexpr std::size_t kMostQueued = std::size_t{16} << 20;
     static constexpr std::size_t kPartSize = std::size_t{64} << 10;
 
-    void throw_failure() const {
+    void throw_failure() const CLEAVE_REQUIRES(mutex_) {
         if (failure_) std::rethrow_exception(failure_);
     }
 
@@ -127,12 +126,12 @@ private:
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
                 const PieceResult result = output->finish(*job->ended);  // `ended` is set, and does not change any more
                 finished_(*job->ended, job->path, result);
-                const std::scoped_lock lock(mutex_);
+                const MutexLock lock(mutex_);
                 --busy_;
                 changed_.notify_all();
             }
         } catch (...) {  // carried to the feeding thread
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             if (!failure_) failure_ = std::current_exception();
             is_stopped_ = true;
             changed_.notify_all();
@@ -141,8 +140,8 @@ private:
 
     // Nothing when all is done.
     std::shared_ptr<QueuedPiece> next_job() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return !waiting_.empty() || has_finished_ || is_stopped_; });
+        MutexLock lock(mutex_);
+        while (waiting_.empty() && !has_finished_ && !is_stopped_) changed_.wait(lock);
         if (waiting_.empty() || is_stopped_) return nullptr;
         std::shared_ptr<QueuedPiece> job = std::move(waiting_.front());
         waiting_.pop_front();
@@ -152,8 +151,8 @@ private:
 
     // Nothing at the end of the piece. Throws Cancelled if the piece will not be finished.
     std::optional<Bytes> next_part(QueuedPiece& job) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return !job.parts.empty() || job.ended || is_stopped_; });
+        MutexLock lock(mutex_);
+        while (job.parts.empty() && !job.ended && !is_stopped_) changed_.wait(lock);
         if (is_stopped_) throw Cancelled();
         if (job.parts.empty()) return std::nullopt;
         Bytes part = std::move(job.parts.front());
@@ -166,15 +165,15 @@ private:
     PieceTarget& target_;
     Finished finished_;
 
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable changed_;
-    std::deque<std::shared_ptr<QueuedPiece>> waiting_;
-    std::shared_ptr<QueuedPiece> last_;  // the one that is being fed
-    std::size_t queued_ = 0;             // bytes
-    unsigned busy_ = 0;                  // workers that have a piece
-    bool has_finished_ = false;
-    bool is_stopped_ = false;
-    std::exception_ptr failure_;
+    Mutex mutex_;
+    ConditionVariable changed_;
+    std::deque<std::shared_ptr<QueuedPiece>> waiting_ CLEAVE_GUARDED_BY(mutex_);
+    std::shared_ptr<QueuedPiece> last_ CLEAVE_GUARDED_BY(mutex_);  // the one that is being fed
+    std::size_t queued_ CLEAVE_GUARDED_BY(mutex_) = 0;             // bytes
+    unsigned busy_ CLEAVE_GUARDED_BY(mutex_) = 0;                  // workers that have a piece
+    bool has_finished_ CLEAVE_GUARDED_BY(mutex_) = false;
+    bool is_stopped_ CLEAVE_GUARDED_BY(mutex_) = false;
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
 
     std::vector<std::jthread> workers_;  // last: they are joined while all the rest is there
 };

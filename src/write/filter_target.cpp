@@ -85,14 +85,14 @@ std::unique_ptr<PieceOutput> FilterTarget::open(const Piece& piece, const std::s
 }
 
 void FilterTarget::fail(const std::exception_ptr& failure) noexcept {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!failure_) failure_ = failure;
     lock.unlock();
     stop_.request();
 }
 
 void FilterTarget::throw_failure() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
 }
 

@@ -3,11 +3,11 @@
 
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/output.h"
 #include "write/lone_file.h"
 #include "write/piece_target.h"
@@ -51,8 +51,8 @@ private:
     Cancellation stop_;
     std::optional<LoneFile> report_;
 
-    std::mutex mutex_;
-    std::exception_ptr failure_;  // the first one; guarded by mutex_
+    Mutex mutex_;
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // the first one
 };
 
 }  // namespace cleave

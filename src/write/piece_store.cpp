@@ -81,7 +81,7 @@ PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const Output
 PieceStore::~PieceStore() {
     const bool stay = options_.resume && may_keep_ && input_.is_unchanged();
     // The marker tells a later run that the pieces which stay come from a run that failed.
-    if (marker_ && ((has_kept_ && marker_->was_left()) || (stay && !published_.empty()))) marker_->leave();
+    if (marker_ && ((has_kept_ && was_killed_) || (stay && !published_.empty()))) marker_->leave();
     if (stay) {
         for (PublishedFile& file : published_) file.keep();
     } else if (marker_) {
@@ -104,12 +104,14 @@ void PieceStore::begin() {
     for (SideFile& side : side_files_) {
         if (side.is_stream) side.stream = open_stream(side.path, input_.cancellation());
     }
+    const MutexLock lock(mutex_);
     if (!directory_) {
         make_directories(AT_FDCWD, folder_);
         open_directory();
     }
     marker_ = RunMarker::take(*directory_, run_id(*directory_, namer_.pattern()), options_.sync);
     if (!marker_) throw OutputError(directory_->path(), "another run is writing these pieces");
+    was_killed_ = marker_->was_left();
     has_unnamed_files_ = can_name_descriptors(*directory_, marker_->descriptor(), marker_->name());
     clear_leftovers(*directory_, options_.sync);
     if (options_.sync) note_device(identity_of(stat_of(marker_->descriptor(), directory_->path())), *directory_, "");
@@ -160,6 +162,7 @@ void PieceStore::check(SideFile& side) {
     }
     side.is_present = check_name(*side.directory, side.name);
     if (!side.is_present || !options_.sync) return;
+    const MutexLock lock(mutex_);
     note_device(identity_of(stat_of(side.directory->descriptor(), folder)), *side.directory, "");  // for one that stays
 }
 
@@ -195,7 +198,7 @@ bool PieceStore::leads_to(const std::string& path, const SideFile& side) const {
 bool PieceStore::holds(const Piece& piece, const std::string& path, Parts parts) {
     const auto present = find_file_of(*directory_, name_of(path), input_.blob(), parts, input_.cancellation());
     if (!judge_present(present, path, designation(piece))) return false;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     note_kept(*present, name_of(path));
     return true;
 }
@@ -225,7 +228,7 @@ void PieceStore::check_texts(const std::string& report, const std::string& manif
 TemporaryFile PieceStore::create(const std::string& path) {
     const std::string name = name_of(path);
     if (options_.make_directories) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         make_directories(directory_->descriptor(), std::string(folder_of(name)));
     }
     const mode_t permissions = input_.identity().permissions;
@@ -237,7 +240,7 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
     const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
     const bool is_kept = is_present && judge_present(present, file.path(), designation(piece));
     if (options_.sync && !is_kept) file.sync();  // first: a loss of power must not leave the name of half a piece
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (is_kept) {
         note_kept(*present, file.name());
         return;
@@ -257,7 +260,10 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
 
 void PieceStore::seal(const std::string& report, const std::string& manifest) {
     if (input_.cancellation() != nullptr) input_.cancellation()->throw_if_requested();
-    if (options_.sync && !sync()) throw_errno(directory_->path());
+    {
+        const MutexLock lock(mutex_);
+        if (options_.sync && !sync()) throw_errno(directory_->path());
+    }
     const auto text_of = [&](const SideFile& side) -> const std::string& {
         return is_report(side) ? report : manifest;
     };
@@ -272,6 +278,7 @@ void PieceStore::seal(const std::string& report, const std::string& manifest) {
         }
     }
     // If the run is killed from here on, nothing is put back: only the report and the manifest are missing.
+    const MutexLock lock(mutex_);
     if (options_.replace) marker_->note_success();
     for (auto& [side, file] : files) {
         if (options_.replace) {
@@ -284,6 +291,7 @@ void PieceStore::seal(const std::string& report, const std::string& manifest) {
 }
 
 void PieceStore::commit() noexcept {
+    const MutexLock lock(mutex_);
     for (PublishedFile& file : published_) file.keep();
     published_.clear();
     // The marker could still remove replaced files after a loss of power.
@@ -346,7 +354,7 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
         identity_of(target).is_same_file(input_.identity())) {
         throw OutputError(directory.path_of(name), "would overwrite the input");
     }
-    const bool may_stay = options_.resume || (marker_ && marker_->was_left() && !options_.replace);
+    const bool may_stay = options_.resume || (was_killed_ && !options_.replace);
     if (may_stay && S_ISREG(status.st_mode)) return true;
     const bool is_replaceable =
         S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_replaceable_link(directory, name));
@@ -379,7 +387,7 @@ std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directo
 }
 
 TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissions) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::string hidden_name = std::string(folder_of(name)) + marker_->next_hidden_name();
     marker_->note(hidden_name, name);
     return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);
@@ -439,6 +447,7 @@ TemporaryFile PieceStore::create(const SideFile& side) {
     const mode_t permissions = input_.identity().permissions;
     if (auto file = create_unnamed(*side.directory, side.name, permissions)) return std::move(*file);
     if (side.directory == &*directory_) return create_hidden(side.name, permissions);
+    const MutexLock lock(mutex_);
     return TemporaryFile::hidden(*side.directory, side.name, marker_->next_hidden_name(), permissions);
 }
 

@@ -19,7 +19,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -29,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/input.h"
 #include "cleave/names.h"
 #include "cleave/output.h"
@@ -117,17 +117,18 @@ private:
     void open_directory();
     bool has_folder(const std::string& folder) const;
     void require_making(const std::string& folder) const;
-    void make_directories(int at, const std::string& folder);
+    void make_directories(int at, const std::string& folder) CLEAVE_REQUIRES(mutex_);
     bool check_name(const Directory& directory, const std::string& name) const;
     bool judge_present(const std::optional<FileIdentity>& present, const std::string& path,
                        const std::string& what) const;
     std::optional<TemporaryFile> create_unnamed(const Directory& directory, const std::string& name,
                                                 mode_t permissions) const;
-    TemporaryFile create_hidden(const std::string& name, mode_t permissions);
-    void note_kept(const FileIdentity& file, const std::string& name);
-    void replace(TemporaryFile file);
-    void note_device(const FileIdentity& file, const Directory& directory, const std::string& folder);
-    bool sync() const noexcept;
+    TemporaryFile create_hidden(const std::string& name, mode_t permissions) CLEAVE_EXCLUDES(mutex_);
+    void note_kept(const FileIdentity& file, const std::string& name) CLEAVE_REQUIRES(mutex_);
+    void replace(TemporaryFile file) CLEAVE_REQUIRES(mutex_);
+    void note_device(const FileIdentity& file, const Directory& directory, const std::string& folder)
+        CLEAVE_REQUIRES(mutex_);
+    bool sync() const noexcept CLEAVE_REQUIRES(mutex_);
     // A file beside the pieces: the report or the manifest.
     struct SideFile {
         const char* what;
@@ -140,12 +141,12 @@ private:
         bool is_present = false;  // a file has its name that may be the same
     };
     void add_side_file(const char* what, const std::string& path);
-    void check(SideFile& side);
+    void check(SideFile& side) CLEAVE_EXCLUDES(mutex_);
     bool leads_to(const std::string& path, const SideFile& side) const;
     static bool is_report(const SideFile& side) { return std::string_view(side.what) == "report"; }
     void write(const SideFile& side, int descriptor, const std::string& text) const;
-    std::optional<TemporaryFile> make(const SideFile& side, const std::string& text);
-    TemporaryFile create(const SideFile& side);
+    std::optional<TemporaryFile> make(const SideFile& side, const std::string& text) CLEAVE_EXCLUDES(mutex_);
+    TemporaryFile create(const SideFile& side) CLEAVE_EXCLUDES(mutex_);
 
     const Input& input_;
     const PieceNamer& namer_;
@@ -155,22 +156,24 @@ private:
     std::optional<Directory> directory_;                     // nothing until it is made
     std::optional<std::unordered_set<std::string>> listed_;  // the names in directory_, by expect_checks()
     std::deque<SideFile> side_files_;                        // in the order in which they are published
-    std::unique_ptr<RunMarker> marker_;
+    std::unique_ptr<RunMarker> marker_ CLEAVE_POINTEE_GUARDED_BY(mutex_);
+    bool was_killed_ = false;            // an earlier run for the same names: RunMarker::was_left()
     bool has_unnamed_files_ = false;     // this process can give an open file a name; its file system may still
                                          // have no files without a name
     bool may_keep_ = true;               // pieces of this run, under options.resume, if it fails
     std::atomic<bool> has_kept_{false};  // existing files that are pieces
 
-    std::mutex mutex_;  // guards the members below
+    Mutex mutex_;
     struct MadeDirectory {
         int at;
         std::string path;
     };
-    std::vector<MadeDirectory> made_directories_;  // outermost first
-    std::string last_made_;
-    std::deque<PublishedFile> published_;
-    std::set<std::pair<std::uint64_t, std::uint64_t>> own_files_;  // under options.replace: device and inode of pieces
-    std::map<std::uint64_t, Fd> devices_;                          // of the pieces: a directory on each
+    std::vector<MadeDirectory> made_directories_ CLEAVE_GUARDED_BY(mutex_);  // outermost first
+    std::string last_made_ CLEAVE_GUARDED_BY(mutex_);
+    std::deque<PublishedFile> published_ CLEAVE_GUARDED_BY(mutex_);
+    // Under options.replace: device and inode of pieces.
+    std::set<std::pair<std::uint64_t, std::uint64_t>> own_files_ CLEAVE_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, Fd> devices_ CLEAVE_GUARDED_BY(mutex_);  // of the pieces: a directory on each
 };
 
 }  // namespace cleave
