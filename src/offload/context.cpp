@@ -12,7 +12,8 @@ namespace {
 
 // For a page. Its copy to pinned memory, copies in, bodies and copies out of different pages overlap, so the slowest of
 // them counts. Nothing if that cannot be predicted.
-std::optional<double> device_seconds(Core& core, const Function& function, const void* page) {
+std::optional<double> device_seconds(Core& core, const Function& function, const void* page)
+    CLEAVE_REQUIRES(core.mutex) {
     const TypeOperations& type = *function.arguments.front();
     const std::uint64_t in = type.bytes(page);
     const auto body = core.rates.predict(function, Side::kDevice, static_cast<double>(in));
@@ -28,7 +29,7 @@ bool is_better(const std::optional<double>& device, const std::optional<double>&
     return host && device && *device * kLeastGain <= *host;
 }
 
-// Applies one function to pages that come one by one.
+// Applies one function to pages that come one by one. The core is in use by this thread.
 class PageStream {
 public:
     PageStream(Core& core, const Function& function, const std::function<void(const void*)>& sink)
@@ -40,6 +41,7 @@ public:
     }
 
     void run(const std::function<Value()>& next) {
+        core_.mutex.assert_held();
         Value page = next();
         if (!page) return;
         const double begin = core_.clock->seconds();
@@ -63,7 +65,7 @@ public:
 
 private:
     // By the first page, which is predicted.
-    Side place(const Value& page, std::optional<double>& predicted) {
+    Side place(const Value& page, std::optional<double>& predicted) CLEAVE_REQUIRES(core_.mutex) {
         const std::uint64_t bytes = function_.arguments.front()->bytes(page.get());
         const auto host = core_.rates.predict(function_, Side::kHost, static_cast<double>(bytes));
         const char* const reason = core_.reason_for_host();

@@ -24,11 +24,14 @@ Core::Core(const ContextOptions& given)
       clock(&clock_of(given.device.get())),
       rates(options.profile ? options.profile->functions : std::map<std::string, FunctionRates>{}) {}
 
-Core::Use::Use(Core& core) : core_(core), lock_(core.mutex, std::defer_lock) {
-    if (core.user_.load() == std::this_thread::get_id()) {
+Core& Core::not_used_by_this_thread() {
+    if (user_.load() == std::this_thread::get_id()) {
         throw std::logic_error("offload: a body may not evaluate anything in the context that calls it");
     }
-    lock_.lock();
+    return *this;
+}
+
+Core::Use::Use(Core& core) : core_(core.not_used_by_this_thread()), lock_(core.mutex) {
     core_.user_.store(std::this_thread::get_id());
 }
 

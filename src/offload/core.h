@@ -1,13 +1,13 @@
-// What a context consists of. `mutex` guards all that changes.
+// What a context consists of.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/offload.h"
 #include "offload/device.h"
 #include "offload/device_memory.h"
@@ -22,20 +22,20 @@ public:
     explicit Core(const ContextOptions& given);
 
     // What one thread does with the core; others wait. Throws std::logic_error if this thread has begun already.
-    class Use {
+    class CLEAVE_SCOPED_LOCK Use {
     public:
-        explicit Use(Core& core);
+        explicit Use(Core& core) CLEAVE_ACQUIRE(core.mutex);
         Use(const Use&) = delete;
         Use& operator=(const Use&) = delete;
-        ~Use();
+        ~Use() CLEAVE_RELEASE();
 
     private:
         Core& core_;
-        std::unique_lock<std::mutex> lock_;
+        MutexLock lock_;
     };
 
     // The stream of all work that is not paged. Throws DeviceError; std::invalid_argument if there is no device.
-    DeviceStream& stream();
+    DeviceStream& stream() CLEAVE_REQUIRES(mutex);
     // A new stream for pages.
     DeviceStream make_page_stream() const;
 
@@ -48,14 +48,16 @@ public:
     const ContextMemory memory;
     const std::shared_ptr<PinnedBlocks> blocks;  // for pages
     const Clock* const clock;
-    std::mutex mutex;
-    Rates rates;
-    std::vector<NodeReport> report;
-    std::vector<std::string> remarks;  // of the last evaluation: lines for explain()
+    Mutex mutex;
+    Rates rates CLEAVE_GUARDED_BY(mutex);
+    std::vector<NodeReport> report CLEAVE_GUARDED_BY(mutex);
+    std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // of the last evaluation: lines for explain()
 
 private:
+    Core& not_used_by_this_thread();
+
     std::atomic<std::thread::id> user_;
-    std::unique_ptr<DeviceStream> stream_;
+    std::unique_ptr<DeviceStream> stream_ CLEAVE_GUARDED_BY(mutex);
 };
 
 }  // namespace cleave::offload

@@ -19,14 +19,14 @@ void check(const DeviceStatus& status, const char* doing) {
 }
 
 void BodyFailure::set(std::exception_ptr failure) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
 }
 
 void BodyFailure::rethrow() {
     std::exception_ptr failure;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         failure = std::exchange(failure_, nullptr);
     }
     if (failure) std::rethrow_exception(failure);

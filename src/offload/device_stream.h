@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/device.h"
 #include "offload/device.h"
 #include "offload/pinned_blocks.h"
@@ -26,8 +26,8 @@ public:
     void rethrow();
 
 private:
-    std::mutex mutex_;
-    std::exception_ptr failure_;
+    Mutex mutex_;
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 struct DeviceStream::State {

@@ -81,6 +81,7 @@ void Evaluation::sort(std::span<const std::shared_ptr<Node>> wanted) {
 }
 
 void Evaluation::run() {
+    core_.mutex.assert_held();  // see the constructor
     place();
     std::vector<std::vector<std::size_t>> levels;
     for (std::size_t i = 0; i < items_.size(); ++i) {

@@ -71,33 +71,34 @@ private:
     void bind(Node& node) const;
     void commit() noexcept;
 
-    void place();
-    void choose_places();
-    std::vector<PlacementNode> placement_nodes();
+    void place() CLEAVE_REQUIRES(core_.mutex);
+    void choose_places() CLEAVE_REQUIRES(core_.mutex);
+    std::vector<PlacementNode> placement_nodes() CLEAVE_REQUIRES(core_.mutex);
     double move_seconds(const Item& item, Side to) const;
-    void predict(const Item& item, PlacementNode& node);
+    void predict(const Item& item, PlacementNode& node) CLEAVE_REQUIRES(core_.mutex);
     Kind kind_of(const Item& item) const;
     void find_groups();
     double argument_bytes(const Item& item) const;
-    void start_report(std::size_t item, Side side);
+    void start_report(std::size_t item, Side side) CLEAVE_REQUIRES(core_.mutex);
 
-    void run_item_on_host(std::size_t item);
-    void run_group(const std::vector<std::size_t>& items);
+    void run_item_on_host(std::size_t item) CLEAVE_REQUIRES(core_.mutex);
+    void run_group(const std::vector<std::size_t>& items) CLEAVE_REQUIRES(core_.mutex);
     Plan make_plan(const std::vector<std::size_t>& items) const;
     std::uint64_t units_of(const Plan& plan) const;
     std::uint64_t peak_bytes(const Plan& plan) const;
     std::uint64_t page_units(const Plan& plan) const;
-    bool run_as_whole(Plan& plan);
-    void run_in_pages(Plan& plan);
-    void run_plan_on_host(Plan& plan, const std::string& note);
-    void finish(const Plan& plan, const std::vector<StepTimes>& times, std::uint64_t pages, const std::string& note);
+    bool run_as_whole(Plan& plan) CLEAVE_REQUIRES(core_.mutex);
+    void run_in_pages(Plan& plan) CLEAVE_REQUIRES(core_.mutex);
+    void run_plan_on_host(Plan& plan, const std::string& note) CLEAVE_REQUIRES(core_.mutex);
+    void finish(const Plan& plan, const std::vector<StepTimes>& times, std::uint64_t pages, const std::string& note)
+        CLEAVE_REQUIRES(core_.mutex);
 
-    const Value& host_value_of(std::size_t value, std::size_t consumer);
-    const Value& device_value_of(std::size_t value, std::size_t consumer);
+    const Value& host_value_of(std::size_t value, std::size_t consumer) CLEAVE_REQUIRES(core_.mutex);
+    const Value& device_value_of(std::size_t value, std::size_t consumer) CLEAVE_REQUIRES(core_.mutex);
     void used(std::size_t item);
     // The stream; it is waited for before values are dropped.
-    DeviceStream& stream_to_use();
-    void wait_for_device();
+    DeviceStream& stream_to_use() CLEAVE_REQUIRES(core_.mutex);
+    void wait_for_device() CLEAVE_REQUIRES(core_.mutex);
 
     Core& core_;
     const std::shared_ptr<Core> shared_core_;

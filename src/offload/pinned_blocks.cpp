@@ -22,7 +22,7 @@ bool is_smaller(const Memory& a, const Memory& b) { return a.size() < b.size(); 
 std::shared_ptr<Memory> PinnedBlocks::take(std::size_t size) {
     Memory block;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         auto best = free_.end();
         for (auto one = free_.begin(); one != free_.end(); ++one) {
             if (one->size() >= size && (best == free_.end() || is_smaller(*one, *best))) best = one;
@@ -46,13 +46,13 @@ std::shared_ptr<Memory> PinnedBlocks::take(std::size_t size) {
 }
 
 void PinnedBlocks::clear() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     free_.clear();
 }
 
 // Keeps the largest ones.
 void PinnedBlocks::put_back(Memory block) noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     try {
         if (free_.size() < kMostFree) return free_.push_back(std::move(block));
     } catch (const std::bad_alloc&) {  // the block is released

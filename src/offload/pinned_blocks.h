@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/memory.h"
 
 namespace cleave {
@@ -28,8 +28,8 @@ private:
 
     const std::shared_ptr<MemoryManager> memory_;
     const std::uint32_t flags_;
-    std::mutex mutex_;
-    std::vector<Memory> free_;  // guarded by mutex_
+    Mutex mutex_;
+    std::vector<Memory> free_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave
