@@ -11,16 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/too_long.h"
 #include "base/utf8.h"
 #include "cleave/error.h"
@@ -189,14 +188,14 @@ struct ColumnStream::State {
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
 
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<OwnedArray> waiting;  // guarded by mutex, as are those below
-    bool is_stopped = false;         // by the destructor
-    bool is_done = false;            // nothing more is put
-    std::exception_ptr failure;      // comes after what is waiting
-    ::pid_t process = 0;             // that began the stream; 0: none so far. Not guarded
-    std::jthread worker;             // from the first take() on; last: it uses the other members
+    Mutex mutex;
+    ConditionVariable changed;
+    std::deque<OwnedArray> waiting CLEAVE_GUARDED_BY(mutex);
+    bool is_stopped CLEAVE_GUARDED_BY(mutex) = false;     // by the destructor
+    bool is_done CLEAVE_GUARDED_BY(mutex) = false;        // nothing more is put
+    std::exception_ptr failure CLEAVE_GUARDED_BY(mutex);  // comes after what is waiting
+    ::pid_t process = 0;                                  // that began the stream; 0: none so far
+    std::jthread worker;                                  // from the first take() on; last: it uses the other members
 };
 
 ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen,
@@ -271,7 +270,7 @@ void ColumnStream::State::take_rules(const InputHead& head, const std::vector<st
 
 ColumnStream::State::~State() {
     {
-        const std::scoped_lock lock(mutex);
+        const MutexLock lock(mutex);
         is_stopped = true;
     }
     changed.notify_all();
@@ -370,7 +369,7 @@ void ColumnStream::State::run() {
     }
     pool->close();  // no batch is made any more
     {
-        const std::scoped_lock lock(mutex);
+        const MutexLock lock(mutex);
         failure = std::move(thrown);  // next() alone ends the exception
         is_done = true;
     }
@@ -380,8 +379,8 @@ void ColumnStream::State::run() {
 // Waits until there is room.
 void ColumnStream::State::put(OwnedArray array) {
     {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return is_stopped || waiting.size() < threads * kWaitingOfThread; });
+        MutexLock lock(mutex);
+        while (!is_stopped && waiting.size() >= threads * kWaitingOfThread) changed.wait(lock);
         if (is_stopped) throw Cancelled();
         waiting.push_back(std::move(array));
     }
@@ -394,8 +393,8 @@ bool ColumnStream::State::take(ArrowArray* array) {
     }
     if (process == 0) worker = std::jthread([this] { run(); });
     process = ::getpid();
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return is_done || !waiting.empty(); });
+    MutexLock lock(mutex);
+    while (!is_done && waiting.empty()) changed.wait(lock);
     if (!waiting.empty()) {
         *array = waiting.front().take();
         waiting.pop_front();

@@ -68,12 +68,12 @@ DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& c
 }
 
 DeviceLane::Use DeviceLane::use() const {
-    const std::scoped_lock lock(use_mutex_);
+    const MutexLock lock(use_mutex_);
     return use_;
 }
 
 void DeviceLane::decide(const Prospect& prospect) {
-    const std::scoped_lock lock(use_mutex_);
+    const MutexLock lock(use_mutex_);
     if (use_ != Use::kUndecided) return;
     seconds_per_byte_ = prospect.seconds_per_byte;
     const double host_seconds = prospect.seconds_per_byte * static_cast<double>(prospect.size);
@@ -86,12 +86,12 @@ void DeviceLane::decide(const Prospect& prospect) {
 
 void DeviceLane::give_up(const std::string& reason) {
     choice_.remark("stage: the CPU goes on, because " + reason);
-    const std::scoped_lock lock(use_mutex_);
+    const MutexLock lock(use_mutex_);
     use_ = Use::kLeft;
 }
 
 bool DeviceLane::run(PageSource& pages, const Emit& emit) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (use() != Use::kTaken) return false;
     const std::shared_ptr<Context> context = choice_.open();
     if (!context) {
@@ -140,12 +140,16 @@ bool DeviceLane::stream(PagesAhead& pages, Context& context, const Emit& emit) {
     context.stream<StagedRecords, RecordPage>(
         *function_,
         [&]() -> std::optional<RecordPage> {
+            mutex_.assert_held();
             if (is_slower) return std::nullopt;
             std::optional<RecordPage> page = next_page(pages);
             is_slower = page && seems_slower(*page);
             return page;
         },
-        [&](const StagedRecords& records) { take(records, emit); });
+        [&](const StagedRecords& records) {
+            mutex_.assert_held();
+            take(records, emit);
+        });
     return !is_slower;
 }
 
@@ -156,7 +160,7 @@ bool DeviceLane::seems_slower(const RecordPage& page) {
     if (++trial_.pages == kWarmPages) trial_.begin = now;
     if (trial_.pages == kWarmPages + kTimedPages) {
         const std::chrono::duration<double> taken = now - trial_.begin;
-        const std::scoped_lock lock(use_mutex_);
+        const MutexLock lock(use_mutex_);
         return taken.count() > seconds_per_byte_ * static_cast<double>(trial_.size);
     }
     if (trial_.pages >= kWarmPages) trial_.size += page.bytes.size();
@@ -175,7 +179,10 @@ void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
     worker_.clear();
     try {
         const Batch batch{page.bytes, page.place, !page.is_guessed, page.is_last};
-        for_each_block(worker_, batch, stage_.max_record(), [&](const RecordBlock& block) { worker_.write(block); });
+        for_each_block(worker_, batch, stage_.max_record(), [&](const RecordBlock& block) {
+            mutex_.assert_held();
+            worker_.write(block);
+        });
     } catch (const InputError&) {
         if (page.is_guessed) throw DoubtfulBatch();
         throw;

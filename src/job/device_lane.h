@@ -17,11 +17,11 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/device_choice.h"
 #include "cleave/offload.h"
 #include "cleave/stage.h"
@@ -82,13 +82,13 @@ private:
         std::chrono::steady_clock::time_point begin;
     };
 
-    std::optional<RecordPage> next_page(PagesAhead& pages);
-    bool stream(PagesAhead& pages, Context& context, const Emit& emit);
-    bool seems_slower(const RecordPage& page);
+    std::optional<RecordPage> next_page(PagesAhead& pages) CLEAVE_REQUIRES(mutex_);
+    bool stream(PagesAhead& pages, Context& context, const Emit& emit) CLEAVE_REQUIRES(mutex_);
+    bool seems_slower(const RecordPage& page) CLEAVE_REQUIRES(mutex_);
     void give_up(const std::string& reason);
-    void take(const StagedRecords& records, const Emit& emit);
-    void take_by_cpu(const RecordPage& page, const Emit& emit);
-    void note_emitted(std::uint64_t size, std::uint64_t records);
+    void take(const StagedRecords& records, const Emit& emit) CLEAVE_REQUIRES(mutex_);
+    void take_by_cpu(const RecordPage& page, const Emit& emit) CLEAVE_REQUIRES(mutex_);
+    void note_emitted(std::uint64_t size, std::uint64_t records) CLEAVE_REQUIRES(mutex_);
 
     const Stage& stage_;
     DeviceChoice& choice_;
@@ -97,18 +97,20 @@ private:
     const std::shared_ptr<MemoryManager> memory_;
     const std::shared_ptr<DeviceProgram> program_;  // null: the stage is for the CPU alone
 
-    mutable std::mutex use_mutex_;
-    Use use_;                      // guarded by use_mutex_
-    double seconds_per_byte_ = 0;  // of the CPU; likewise
+    mutable Mutex use_mutex_;
+    Use use_ CLEAVE_GUARDED_BY(use_mutex_);
+    double seconds_per_byte_ CLEAVE_GUARDED_BY(use_mutex_) = 0;  // of the CPU
 
-    std::mutex mutex_;
-    std::optional<Annotated<StagedRecords(RecordPage)>> function_;  // guarded by mutex_, as all that follows
-    StageWorker worker_;
-    std::deque<RecordPage> in_flight_;  // pages that were not passed on, the first one perhaps in part
-    std::exception_ptr failure_;        // of the source; thrown when all pages before it were passed on
-    Trial trial_;
-    StageCounts counts_;
-    std::vector<std::uint64_t> starts_;
+    Mutex mutex_;
+    std::optional<Annotated<StagedRecords(RecordPage)>> function_ CLEAVE_GUARDED_BY(mutex_);
+    StageWorker worker_ CLEAVE_GUARDED_BY(mutex_);
+    // Pages that were not passed on, the first one perhaps in part.
+    std::deque<RecordPage> in_flight_ CLEAVE_GUARDED_BY(mutex_);
+    // Of the source; thrown when all pages before it were passed on.
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
+    Trial trial_ CLEAVE_GUARDED_BY(mutex_);
+    StageCounts counts_ CLEAVE_GUARDED_BY(mutex_);
+    std::vector<std::uint64_t> starts_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave

@@ -67,7 +67,7 @@ private:
         bytes_->check_input(*target_, *namer_);
         if (staging_) report_.counts = staging_->counts();
         if (!bytes_->is_of_input()) report_.findings.size = report_.header_size + reports_.written();
-        report_.older_pieces = reports_.older().texts();
+        report_.older_pieces = reports_.older_texts();
         target_->seal(side_texts());
         observer_.concluded(report_);
         target_->commit();
@@ -137,7 +137,7 @@ private:
 
     SideTexts side_texts() const {
         SideTexts texts;
-        if (!output_.manifest.empty()) texts.manifest = reports_.manifest().text(facts());
+        if (!output_.manifest.empty()) texts.manifest = reports_.manifest_text(facts());
         if (staging_ && !output_.report.empty()) {
             texts.report = stage_report(staging_->stage(), report_.counts, facts(), report_.pieces);
         }

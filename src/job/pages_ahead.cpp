@@ -72,36 +72,44 @@ std::optional<RecordPage> PagesAhead::read() {
 }
 
 void PagesAhead::run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return read_.size() < kAhead; }) && !stop.stop_requested()) {
-        lock.unlock();
-        bool is_last = true;
-        try {
-            std::optional<RecordPage> page = read();
-            lock.lock();
-            if (page) {
-                read_.push_back(*std::move(page));
-                is_last = false;
-            }
-        } catch (...) {  // carried to the thread that asks for the page
-            if (!lock.owns_lock()) lock.lock();
-            failure_ = std::current_exception();
-        }
-        changed_.notify_all();
-        if (is_last) break;
+    while (has_room(stop) && read_ahead()) changed_.notify_all();
+    {
+        const MutexLock lock(mutex_);
+        is_done_ = true;
     }
-    is_done_ = true;
     changed_.notify_all();
 }
 
+// Waits until a page has room among those that wait. False if the thread is asked to stop.
+bool PagesAhead::has_room(const std::stop_token& stop) {
+    MutexLock lock(mutex_);
+    while (read_.size() >= kAhead && !stop.stop_requested()) changed_.wait(lock, stop);
+    return !stop.stop_requested();
+}
+
+// Reads a page. False after the last one, and after a failure.
+bool PagesAhead::read_ahead() {
+    try {
+        std::optional<RecordPage> page = read();
+        if (!page) return false;
+        const MutexLock lock(mutex_);
+        read_.push_back(*std::move(page));
+        return true;
+    } catch (...) {  // carried to the thread that asks for the page
+        const MutexLock lock(mutex_);
+        failure_ = std::current_exception();
+        return false;
+    }
+}
+
 std::optional<RecordPage> PagesAhead::next() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!reader_.joinable() && !is_done_) {
         std::optional<RecordPage> page = read();
         is_done_ = !page;
         return page;
     }
-    changed_.wait(lock, [this] { return !read_.empty() || is_done_; });
+    while (read_.empty() && !is_done_) changed_.wait(lock);
     if (read_.empty()) {
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
         return std::nullopt;
@@ -117,7 +125,7 @@ void PagesAhead::stop() {
         reader_.request_stop();
         reader_.join();
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     is_done_ = true;
 }
 

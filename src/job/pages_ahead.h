@@ -3,18 +3,17 @@
 // because one thread copies more slowly than the link to the device.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cleave/offload.h"
 #include "job/page_source.h"
 
@@ -41,17 +40,19 @@ private:
     std::optional<RecordPage> read();
     bool copy(std::uint8_t* to, std::span<const std::uint8_t> from) const;
     void run(const std::stop_token& stop);
+    bool has_room(const std::stop_token& stop);
+    bool read_ahead();
 
     PageSource& source_;
     Context& context_;
     const unsigned threads_;
     const std::shared_ptr<MemoryManager> memory_;
     const IsForCpu is_for_cpu_;
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    std::deque<RecordPage> read_;  // guarded by mutex_, as all that follows
-    std::exception_ptr failure_;   // comes after the pages
-    bool is_done_ = false;
+    Mutex mutex_;
+    StoppableConditionVariable changed_;
+    std::deque<RecordPage> read_ CLEAVE_GUARDED_BY(mutex_);
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // comes after the pages
+    bool is_done_ CLEAVE_GUARDED_BY(mutex_) = false;
     std::jthread reader_;  // last: it uses the other members
 };
 

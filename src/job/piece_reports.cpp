@@ -5,18 +5,18 @@
 namespace cleave {
 
 void PieceReports::found(const Findings& findings) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     report_.findings = findings;
     observer_.found(findings);
 }
 
 void PieceReports::cut(const Piece& piece) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     observer_.cut(piece);
 }
 
 void PieceReports::finished(const Piece& piece, std::string path, const PieceResult& result) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.emplace(piece.number, Finished{piece, {std::move(path), result}});
     for (; !waiting_.empty() && waiting_.begin()->first == report_.pieces + 1; ++report_.pieces) {
         tell(waiting_.extract(waiting_.begin()).mapped());

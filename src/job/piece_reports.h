@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/job.h"
 #include "job/manifest.h"
 #include "job/older_pieces.h"
@@ -35,9 +35,15 @@ public:
     void set_names(const ManifestNames& names) { names_ = names; }
 
     // From here on finished pieces are taken out of these. To be called before the first finished().
-    void set_older(OlderPieces older) { older_ = std::move(older); }
-    // Those that are left. When all pieces are finished.
-    const OlderPieces& older() const { return older_; }
+    void set_older(OlderPieces older) {
+        const MutexLock lock(mutex_);
+        older_ = std::move(older);
+    }
+    // Those that are left, as texts of OlderPieces. When all pieces are finished.
+    std::vector<std::string> older_texts() const {
+        const MutexLock lock(mutex_);
+        return older_.texts();
+    }
 
     // Sets report.findings.
     void found(const Findings& findings);
@@ -48,29 +54,35 @@ public:
     void finished(const Piece& piece, std::string path, const PieceResult& result);
 
     // Bytes of the bodies of the pieces so far. When all pieces are finished.
-    std::uint64_t written() const { return written_; }
+    std::uint64_t written() const {
+        const MutexLock lock(mutex_);
+        return written_;
+    }
 
     // When all pieces are finished, if the job makes a manifest.
-    const PlanJson& manifest() const { return manifest_; }
+    std::string manifest_text(const InputFacts& facts) const {
+        const MutexLock lock(mutex_);
+        return manifest_.text(facts);
+    }
 
 private:
     struct Finished {
         Piece piece;
         PieceFile file;
     };
-    void tell(Finished finished);
+    void tell(Finished finished) CLEAVE_REQUIRES(mutex_);
 
     const Job& job_;
-    JobObserver& observer_;
-    JobReport& report_;
+    JobObserver& observer_ CLEAVE_GUARDED_BY(mutex_);
+    JobReport& report_ CLEAVE_GUARDED_BY(mutex_);
     bool starts_follow_ = false;
     ValuesOf values_of_;  // may be empty
     ManifestNames names_;
-    OlderPieces older_;
-    std::mutex mutex_;
-    std::uint64_t written_ = 0;                  // bytes of the bodies that were reported
-    std::map<std::uint64_t, Finished> waiting_;  // by number
-    PlanJson manifest_;
+    mutable Mutex mutex_;
+    OlderPieces older_ CLEAVE_GUARDED_BY(mutex_);
+    std::uint64_t written_ CLEAVE_GUARDED_BY(mutex_) = 0;                  // bytes of the bodies that were reported
+    std::map<std::uint64_t, Finished> waiting_ CLEAVE_GUARDED_BY(mutex_);  // by number
+    PlanJson manifest_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave

@@ -39,7 +39,7 @@ constexpr double kStreamSeconds = 0.9e-9;
 class RecordLane::Borrowed {
 public:
     explicit Borrowed(RecordLane& lane) : lane_(lane) {
-        const std::scoped_lock lock(lane.mutex_);
+        const MutexLock lock(lane.mutex_);
         if (lane.idle_.empty()) {
             lane.idle_.reserve(lane.workers_ + 1);  // so that the destructor needs no memory
             lane.idle_.push_back(std::make_unique<StageWorker>(lane.stage_, lane.kernel_, lane.memory_));
@@ -52,7 +52,7 @@ public:
     Borrowed& operator=(Borrowed&&) = delete;
     ~Borrowed() {
         if (!worker_) return;
-        const std::scoped_lock lock(lane_.mutex_);
+        const MutexLock lock(lane_.mutex_);
         lane_.idle_.push_back(std::move(worker_));
     }
 
@@ -194,7 +194,7 @@ BatchOptions RecordLane::batch_options(Meter* meter) const {
 }
 
 void RecordLane::count(const StageCounts& counts) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_ += counts;
 }
 

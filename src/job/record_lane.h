@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cleave/input.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
@@ -72,8 +72,11 @@ public:
     // Of a blob; made when it is needed first. One thread.
     const RecordIndex& index();
 
-    // Of all that was passed on. Not while another member is called.
-    const StageCounts& counts() const { return counts_; }
+    // Of all that was passed on so far.
+    StageCounts counts() const {
+        const MutexLock lock(mutex_);
+        return counts_;
+    }
     // Records of the input that measure() has seen, the header counted.
     std::uint64_t records() const { return records_; }
 
@@ -112,10 +115,10 @@ private:
     std::unique_ptr<RecordIndex> index_;
     std::unique_ptr<DeviceLane> device_;  // null: the CPU alone
 
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<StageWorker>> idle_;  // guarded by mutex_
-    std::size_t workers_ = 0;                         // that were made; likewise
-    StageCounts counts_;                              // likewise
+    mutable Mutex mutex_;
+    std::vector<std::unique_ptr<StageWorker>> idle_ CLEAVE_GUARDED_BY(mutex_);
+    std::size_t workers_ CLEAVE_GUARDED_BY(mutex_) = 0;  // that were made
+    StageCounts counts_ CLEAVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace cleave
