@@ -135,7 +135,7 @@ Bar::Bar(const Arguments& arguments, const Meter& meter, std::optional<std::uint
 }
 
 void Bar::resize(std::uint64_t size) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     size_ = size;
     is_stream_ = false;
     began_ = Clock::now();
@@ -145,6 +145,7 @@ void Bar::end() noexcept {
     if (!thread_.joinable()) return;
     thread_.request_stop();
     thread_.join();
+    const MutexLock lock(mutex_);
     if (is_drawn_) put("\r\x1b[K");
 }
 
@@ -159,12 +160,12 @@ void Bar::run(const std::stop_token& stop) noexcept {
 }
 
 void Bar::draw_until(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const bool is_forced = arguments_.progress == When::kAlways;
-    if (!is_forced) changed_.wait_for(lock, stop, kPatience, [] { return false; });
+    if (!is_forced) stopped_.sleep_for(lock, kPatience, stop);
     while (!stop.stop_requested()) {
         draw();
-        changed_.wait_for(lock, stop, kPeriod, [] { return false; });
+        stopped_.sleep_for(lock, kPeriod, stop);
     }
     if (is_forced) draw();
 }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cleave/meter.h"
 #include "cli/options.h"
 
@@ -52,19 +51,19 @@ private:
 
     void run(const std::stop_token& stop) noexcept;
     void draw_until(const std::stop_token& stop);
-    void draw();
-    Stage stage();
+    void draw() CLEAVE_REQUIRES(mutex_);
+    Stage stage() CLEAVE_REQUIRES(mutex_);
 
     const Arguments& arguments_;
     const Meter& meter_;
 
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable_any changed_;
-    std::optional<std::uint64_t> size_;
-    bool is_stream_;
-    bool is_writing_ = false;
-    bool is_drawn_ = false;
-    Clock::time_point began_ = Clock::now();  // the stage
+    Mutex mutex_;
+    StoppableConditionVariable stopped_;
+    std::optional<std::uint64_t> size_ CLEAVE_GUARDED_BY(mutex_);
+    bool is_stream_ CLEAVE_GUARDED_BY(mutex_);
+    bool is_writing_ CLEAVE_GUARDED_BY(mutex_) = false;
+    bool is_drawn_ CLEAVE_GUARDED_BY(mutex_) = false;
+    Clock::time_point began_ CLEAVE_GUARDED_BY(mutex_) = Clock::now();  // the stage
 
     std::jthread thread_;
 };

@@ -1,12 +1,10 @@
 #include "cli/device.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -16,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cleave/device.h"
 #include "cleave/device_choice.h"
 #include "cleave/machine_profile.h"
@@ -99,18 +98,19 @@ public:
 
     // Once.
     std::shared_ptr<cleave::Context> open() {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         is_asked_ = true;
         asked_.notify_all();
-        done_.wait(lock, [this] { return is_done_; });
+        while (!is_done_) done_.wait(lock);
         if (failure_) std::rethrow_exception(failure_);
         return context_;
     }
 
 private:
     void run(const std::stop_token& stop) {
-        std::unique_lock lock(mutex_);
-        if (!asked_.wait(lock, stop, [this] { return is_asked_; })) return;
+        MutexLock lock(mutex_);
+        while (!is_asked_ && !stop.stop_requested()) asked_.wait(lock, stop);
+        if (!is_asked_) return;
         try {
             context_ = open_();
         } catch (...) {  // carried to the thread that asked
@@ -121,13 +121,13 @@ private:
     }
 
     const Open open_;
-    std::mutex mutex_;
-    std::condition_variable_any asked_;
-    std::condition_variable done_;
-    bool is_asked_ = false;
-    bool is_done_ = false;
-    std::exception_ptr failure_;
-    std::shared_ptr<cleave::Context> context_;
+    Mutex mutex_;
+    StoppableConditionVariable asked_;
+    ConditionVariable done_;
+    bool is_asked_ CLEAVE_GUARDED_BY(mutex_) = false;
+    bool is_done_ CLEAVE_GUARDED_BY(mutex_) = false;
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
+    std::shared_ptr<cleave::Context> context_ CLEAVE_GUARDED_BY(mutex_);
     std::jthread thread_;  // last: it uses the other members
 };
 
