@@ -1,8 +1,8 @@
 // The one protocol of an input that changes while it is read.
 //
-// What was made of an input counts only if nobody has written to it meanwhile. The system tells by the size and by the
-// times of a file; but where only the time of the last status change is new, it may have been touched, or written to by
-// somebody who has put the time of the last write back. Then the work is done again, and its results are compared.
+// Results count only if nobody wrote to the input while it was read. The size and the times of a file show a write. But
+// if only the time of the last status change is new, the file was either touched, or written to by somebody who then
+// restored the time of the last write. In that case the work is repeated and the results are compared.
 #pragma once
 
 #include "cleave/error.h"
@@ -14,7 +14,7 @@ namespace cleave {
 // the results are what they were. Not while another thread uses the input.
 template <class IsSame>
 void throw_unless_same(const Input& input, const IsSame& is_same) {
-    constexpr unsigned kMostTouches = 8;  // somebody may touch it for ever
+    constexpr unsigned kMostTouches = 8;  // it may be touched again and again
     for (unsigned touches = 0; input.accept_touch(); ++touches) {
         if (touches == kMostTouches || !is_same()) throw InputChangedError();
     }

@@ -13,7 +13,7 @@ namespace {
 // What stands between the cutter of a stream and the feed of its pieces: headers, names, and the end of each piece.
 class StreamSink : public PieceSink {
 public:
-    // All must outlive it. Adds the size of the header to that of the report.
+    // The arguments must outlive the sink. Adds the size of the header to JobReport::header_size.
     StreamSink(const JobContext& context, const PieceNamer& namer, Feed& feed)
         : context_(context), mode_(context.policy.header), namer_(namer), feed_(feed) {}
 

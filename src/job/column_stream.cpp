@@ -328,11 +328,11 @@ void ColumnStream::State::Page::change(const Batch& batch) {
                    [&](const RecordBlock& block) { worker_->write(block); });
 }
 
-// Lays out the bytes, which are those of the batch, or what the rules have made of them.
+// Lays out `bytes`: the batch itself, or what the rules made of it.
 void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, const Batch& batch) {
     const RecordBlock block = fields_.read(bytes, batch.place, batch.is_exact || worker_);
     if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
-    array_ = {};  // that of a guessed batch behind one that was not sound
+    array_ = {};  // left over if a guessed batch was discarded
     ArrowSchema schema{};
     export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, array_.get());
     schema.release(&schema);

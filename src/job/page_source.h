@@ -54,7 +54,7 @@ private:
     std::exception_ptr failure_;  // of the batches
 };
 
-// Pages of guessed batches. Their bytes are those of the mapping, which others may write to: see PagesAhead, whose
+// Pages of guessed batches. Their bytes still lie in the mapping, which others may write to: see PagesAhead, whose
 // threads copy them.
 class GuessedPages final : public PageSource {
 public:

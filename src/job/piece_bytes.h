@@ -28,8 +28,8 @@ namespace cleave {
 struct JobContext {
     Input& input;
     const Job& job;
-    const Policy& policy;    // that of the job, as the dialect allows it
-    const Dialect& dialect;  // that of the input
+    const Policy& policy;    // the job's, without a header if the dialect has none
+    const Dialect& dialect;  // of the input
     Staging* staging;        // null without rules
     JobReport& report;
     PieceReports& reports;

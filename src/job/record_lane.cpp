@@ -198,7 +198,7 @@ void RecordLane::count(const StageCounts& counts) {
     counts_ += counts;
 }
 
-// Throws InputError with the place in the input. The records were made of those of the batch.
+// Runs follower.work() on the changed records of `batch`. Places in errors are converted to places in the input.
 void RecordLane::follow(Follower& follower, std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
                         const Batch& batch) {
     try {

@@ -64,7 +64,7 @@ public:
 
     // When all records were passed on.
     ValuePlan::Written finish(std::uint64_t header_size) {
-        if (!mark_.empty()) {  // there is no record behind it
+        if (!mark_.empty()) {  // no record follows it
             const RecordKey key{{}, hash_of_key({}, seed_)};
             const std::uint64_t start = 0;
             take({}, {&start, 1}, {&key, 1});

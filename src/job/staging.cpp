@@ -103,7 +103,7 @@ Findings Staging::cut_in_order(PieceSink& sink) {
         feed.feed(mark, moved);
         mark.clear();
     });
-    if (!mark.empty()) feed.feed(mark, kAtFront);  // there is no record behind it
+    if (!mark.empty()) feed.feed(mark, kAtFront);  // no record follows it
     Findings findings;
     findings.size = feed.size();
     findings.header_records = head_.records;
