@@ -67,8 +67,7 @@ private:
 };
 
 // Where the content of a record's last field ends: `end` is its last entry in RecordBlock::ends, `begin` where the
-// record begins. Differs from `end` where a CR before the LF belongs to the terminator. Right for records that
-// Reading::kUnambiguous accepts.
+// record begins. Differs from `end` where a CR before the LF belongs to the terminator: where no escape acts on it.
 std::uint32_t content_end(std::span<const std::uint8_t> bytes, std::uint32_t begin, std::uint32_t end,
                           const Dialect& dialect);
 

@@ -216,6 +216,18 @@ RecordBlock FieldReader::read(std::span<const std::uint8_t> bytes, Place place, 
     return state_->read(bytes, place, at_end);
 }
 
+namespace {
+
+// Whether the last byte of these, which begin with a record, is a closing quote.
+bool is_after_quote(std::span<const std::uint8_t> bytes, const Dialect& dialect) {
+    const StateMachine machine(dialect);
+    State state = State::kRecordStart;
+    for (const std::uint8_t byte : bytes) state = machine.step(state, byte).next;
+    return state == State::kQuoteInQuoted;
+}
+
+}  // namespace
+
 std::uint32_t content_end(std::span<const std::uint8_t> bytes, std::uint32_t begin, std::uint32_t end,
                           const Dialect& dialect) {
     if (dialect.terminator != Terminator::kLf || end == bytes.size() || end == begin || bytes[end - 1] != '\r')
@@ -223,6 +235,14 @@ std::uint32_t content_end(std::span<const std::uint8_t> bytes, std::uint32_t beg
     if (!dialect.escape || dialect.escape_scope != EscapeScope::kEverywhere) return end - 1;
     std::uint32_t escapes = 0;
     while (escapes < end - 1 - begin && bytes[end - 2 - escapes] == dialect.escape) ++escapes;
+    if (escapes == 0) return end - 1;
+    // By the field-start rule an escape right behind a closing quote is plain data.
+    const std::uint32_t first = end - 1 - escapes;
+    const bool is_behind_quote = first > begin && bytes[first - 1] == dialect.quote;
+    if (dialect.quoting == Quoting::kFieldStart && is_behind_quote &&
+        is_after_quote(bytes.subspan(begin, first - begin), dialect)) {
+        --escapes;
+    }
     return escapes % 2 != 0 ? end : end - 1;
 }
 

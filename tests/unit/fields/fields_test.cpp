@@ -223,5 +223,24 @@ TEST_P(FieldsTest, RefusesAnotherNumberOfFields) {
     }
 }
 
+// All short fields of quotes, escapes, CRs and text, malformed ones among them, before CRLF.
+TEST_P(FieldsTest, EndWhereTheTerminatorBegins) {
+    for (const Dialect& dialect : every_dialect_and_rule()) {
+        const char parts[] = {static_cast<char>(dialect.quote.value_or('y')),
+                              static_cast<char>(dialect.escape.value_or('z')), '\r', 'x'};
+        FieldReader reader(dialect, kernel(), Reading::kByDialect, 0);
+        for (unsigned number = 0; number < 4 * 4 * 4 * 4 * 4; ++number) {
+            std::string text;
+            for (unsigned rest = number; text.size() < 5; rest /= 4) text += parts[rest % 4];
+            text += "\r\n1,2\n";
+            const RecordBlock block = reader.read(bytes_of(text), {}, true);
+            const ReferenceRecord wanted = read_fields(text, dialect).records.front();
+            const std::uint32_t end = block.ends[block.rows[1].first - 1];
+            ASSERT_EQ(content_end(block.bytes, block.rows[0].begin, end, dialect), wanted.content_end)
+                << describe(dialect) << ": " << shown(text);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace cleave::test
