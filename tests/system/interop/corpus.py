@@ -25,6 +25,7 @@ NAMED = {
     "CR, then an LF": b"a,b\r1,x\ny,4\r3,4\r",
     "CR, empty line, delimiter": b"a,b\r\r,\r3,4\r",
     "CR CR LF": b"a,b\r\r\n1,x\r\r\n3,4\r\r\n",
+    "one column, a delimiter too many before a CRLF": b"a\n1,\r\n2\n",
     "LF CR": b"a,b\n\r1,x\n\r3,4\n\r",
     "one stray quote in a field": b'a,b\n1,5" tv\n2,6" tv\n3,z\n',
     "one stray quote at the end of a field": b'a,b\n1,5"\n2,6"\n3,z\n',

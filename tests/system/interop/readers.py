@@ -153,7 +153,10 @@ class Arrow(Reader):
 class DuckDb(Reader):
     preset = "duckdb"
     apart = [Apart(rb'(^|[,\r\n]) +"', "a quote after spaces at the start of a field opens a quoted section too",
-                   "a space before a quote")]
+                   "a space before a quote"),
+             Apart(rb"\A[^,\r\n]*\n(?s:.*),\r\n",
+                   "in one column whose first row ends in an LF, a delimiter too many before a CRLF makes one row more",
+                   "one column, a delimiter too many before a CRLF")]
 
     def skips(self, record, width):
         return width > 1 and is_empty(record)
