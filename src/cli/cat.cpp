@@ -21,17 +21,15 @@ constexpr const char* kTarget = "write error";  // what messages name
 void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
-    const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
-    Diagnostics(context).take(index.findings());
-
+    const RecordIndex& index = index_of(context, opened);
     const Piece wanted = plan_piece(index, arguments.policy, arguments.cat_piece);
     const std::uint64_t written_header =
         header_size_in(arguments.policy.header, wanted.number, header_size(index, arguments.policy));
-    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+    require_same(context, opened);
     const Input& input = opened.input;
     copy_range(input.blob(), {0, written_header}, STDOUT_FILENO, kTarget, input.cancellation());
     copy_range(input.blob(), {wanted.start, wanted.length}, STDOUT_FILENO, kTarget, input.cancellation());
-    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+    require_same(context, opened);
 }
 
 // -r: the records of the body that were asked for, from the first one to the one behind the last.
@@ -53,16 +51,15 @@ RunBounds find_run(const RecordIndex& index, const RecordRange& wanted, std::uin
 void print_range(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
-    const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
-    Diagnostics(context).take(index.findings());
+    const RecordIndex& index = index_of(context, opened);
     const RunBounds run = find_run(index, *arguments.range, context.header_records);
     const std::uint64_t header_size = Locator(index).start_of(context.header_records).offset;
-    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+    require_same(context, opened);
     RangePrinter printer(opened.input);
     printer.print({0, header_size_in(arguments.policy.header, arguments.range->first, header_size)});
     printer.print({run.begin.offset, run.end.offset - run.begin.offset});
     printer.flush();
-    rescan_if_touched(opened.input, index, opened.dialect, arguments.execution);
+    require_same(context, opened);
 }
 
 // --plan: reads the ranges in which the piece begins and ends, and the piece.
@@ -108,7 +105,7 @@ void print_all(Context& context, OpenInput& opened) {
             skipped -= here;
         }
     }
-    input.throw_if_changed();
+    require_same(context, opened);
 }
 
 // -r under rules.

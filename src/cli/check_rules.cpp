@@ -61,7 +61,7 @@ bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     if (!arguments.output.report.empty()) report.emplace(arguments.output.report, opened.input);
     std::uint64_t size = 0;
     staging.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
-    opened.input.throw_if_changed();
+    require_same(context, opened);
     const StageCounts counts = staging.counts();
     InputFacts facts = facts_of(opened.input, opened.dialect, arguments.policy.header);
     facts.size = size;

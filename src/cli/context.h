@@ -12,6 +12,7 @@
 #include "cleave/keys.h"
 #include "cleave/meter.h"
 #include "cleave/plan.h"
+#include "cleave/scan.h"
 #include "cli/bar.h"
 #include "cli/options.h"
 
@@ -40,6 +41,7 @@ struct OpenInput {
     SniffedDialect sniffed;  // the dialect, and why
     Bar& bar;
     std::shared_ptr<const IndexFile> index;  // that the verb uses, or nullptr
+    std::optional<RecordIndex> records;      // if the verb needs it: see index_of()
 };
 
 }  // namespace cleave::cli

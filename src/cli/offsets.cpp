@@ -44,8 +44,7 @@ void print_offsets(Context& context, OpenInput& opened) {
     const auto writer = make_offsets_writer(arguments.format, out);
     InputFacts facts = facts_of(input, opened.dialect, policy.header);
     if (!input.is_stream()) {
-        const RecordIndex index = index_records(input, opened.dialect, arguments.execution);
-        diagnostics.take(index.findings());
+        const RecordIndex& index = index_of(context, opened);
         facts.size = index.findings().size;
         facts.header_size = header_size(index, policy);
         writer->start(facts);
@@ -53,17 +52,16 @@ void print_offsets(Context& context, OpenInput& opened) {
             diagnostics.take(piece);
             writer->piece(piece);
         });
-        rescan_if_touched(input, index, opened.dialect, arguments.execution);
     } else {
         OffsetsSink sink(*writer, diagnostics);
         const Findings findings = cut_stream(input, opened.dialect, arguments.execution, policy, sink);
-        input.throw_if_changed();
+        require_same(context, opened);
         diagnostics.take(findings);
         facts.size = findings.size;
         facts.header_size = sink.header_size();
     }
     writer->finish(facts);
-    input.throw_if_changed();
+    require_same(context, opened);
     out.flush();
     diagnostics.conclude();
 }
@@ -84,7 +82,7 @@ void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
     writer->start(facts);
     for (const Piece& piece : pieces) writer->piece(piece);
     writer->finish(facts);
-    input.throw_if_changed();
+    require_same(context, opened);
     out.flush();
 }
 

@@ -35,19 +35,16 @@ void draw(Context& context, const RecordIndex& index, const Take& take) {
 }
 
 void print_sample(Context& context, OpenInput& opened) {
-    const Arguments& arguments = context.arguments;
     spool(context, opened);
-    const Input& input = opened.input;
-    const RecordIndex index = index_records(opened.input, opened.dialect, arguments.execution);
-    Diagnostics(context).take(index.findings());
-    RangePrinter printer(input);
-    printer.print(
-        {0, header_size_in(arguments.policy.header, 1, Locator(index).start_of(context.header_records).offset)});
+    const RecordIndex& index = index_of(context, opened);
+    const std::uint64_t header_size = Locator(index).start_of(context.header_records).offset;
+    RangePrinter printer(opened.input);
+    printer.print({0, header_size_in(context.arguments.policy.header, 1, header_size)});
     draw(context, index, [&](const Boundary& begin, const Boundary& end) {
         printer.print({begin.offset, end.offset - begin.offset});
     });
     printer.flush();
-    rescan_if_touched(input, index, opened.dialect, arguments.execution);
+    require_same(context, opened);
 }
 
 // Through the rules. They read the records that are drawn, and no others.

@@ -99,7 +99,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
         context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
     input.set_threads(context.arguments.execution.threads);
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
-    OpenInput opened{std::move(input), {}, {}, bar, nullptr};
+    OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt};
     context.opened = &opened;
     const auto close = [&context](const OpenInput*) {
         context.opened = nullptr;
@@ -115,7 +115,7 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
         work(opened);
     } catch (const HeaderSizeError& error) {
         bar.end();
-        opened.input.throw_if_changed();
+        require_same(context, opened);
         if (error.findings()) Diagnostics(context).take(*error.findings());
         throw;
     } catch (const std::exception&) {
@@ -126,6 +126,20 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     if (opened.input.left_out() > 0) Diagnostics(context).remark(left_out_text(opened.input));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
     if (context.arguments.verbose) Diagnostics(context).remark(summary(context, elapsed.count()));
+}
+
+void require_same(const Context& context, const OpenInput& opened) {
+    if (opened.records) {
+        rescan_if_touched(opened.input, *opened.records, opened.dialect, context.arguments.execution);
+    } else {
+        opened.input.throw_if_changed();
+    }
+}
+
+const RecordIndex& index_of(Context& context, OpenInput& opened) {
+    opened.records.emplace(index_records(opened.input, opened.dialect, context.arguments.execution));
+    Diagnostics(context).take(opened.records->findings());
+    return *opened.records;
 }
 
 void spool(Context& context, OpenInput& opened) {

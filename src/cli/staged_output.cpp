@@ -33,7 +33,7 @@ void StagedOutput::write(std::span<const std::uint8_t> bytes) {
 }
 
 void StagedOutput::finish() {
-    opened_.input.throw_if_changed();
+    require_same(context_, opened_);
     if (!report_) return;
     InputFacts facts = facts_of(opened_.input, opened_.dialect, context_.arguments.policy.header);
     facts.size = size_;
