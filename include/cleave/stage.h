@@ -114,6 +114,10 @@ public:
     const Program& program() const { return *program_; }
 
 private:
+    friend Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out);
+
+    explicit Stage(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
     std::shared_ptr<const Program> program_;
 };
 
@@ -145,6 +149,11 @@ public:
     std::span<const std::uint8_t> written() const;
     // Where in written() each record begins.
     std::span<const std::uint64_t> starts() const;
+    // For each record that write() has written since clear(), the fields of the columns of with_keys(), in their order;
+    // an empty record has empty fields. Valid as written().
+    std::size_t key_count() const;
+    std::size_t size_of_keys() const;  // bytes of all these
+    std::span<const std::uint8_t> key_field(std::size_t record, std::size_t key) const;
     void clear();
     // As clear(), and gives memory back.
     void release();

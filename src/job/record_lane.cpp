@@ -101,9 +101,7 @@ namespace {
 class PassedOn final : public RecordLane::Follower {
 public:
     explicit PassedOn(const RecordLane::Take& take) : take_(take) {}
-    void emit(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) override {
-        take_(bytes, starts);
-    }
+    void emit(const RecordLane::Written& records) override { take_(records.bytes, records.starts); }
 
 private:
     const RecordLane::Take& take_;
@@ -118,28 +116,39 @@ RecordLane::MakeFollower passing_on(const RecordLane::Take& take) {
 // For one thread at a time, as the loop over batches wants it.
 class RecordLane::Rewrite {
 public:
-    Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower)
-        : lane_(lane), follower_(std::move(follower)), worker_(lane) {}
+    Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower) : lane_(lane), follower_(std::move(follower)) {
+        if (lane.keyed_ != nullptr) {
+            keyed_.emplace(*lane.keyed_, lane.kernel_, lane.memory_);
+        } else {
+            borrowed_.emplace(lane);
+        }
+    }
 
     void work(const Batch& batch) {
-        worker_->clear();
-        for_each_block(*worker_, batch, lane_.stage_.max_record(),
-                       [&](const RecordBlock& block) { worker_->write(block); });
-        lane_.follow(*follower_, worker_->written(), worker_->starts(), batch);
+        StageWorker& worker = this->worker();
+        worker.clear();
+        for_each_block(worker, batch, lane_.stage_.max_record(),
+                       [&](const RecordBlock& block) { worker.write(block); });
+        lane_.follow(*follower_, written(), batch);
     }
 
     std::uint64_t emit(Place) {
-        follower_->emit(worker_->written(), worker_->starts());
-        lane_.count(worker_->counts());
-        const std::uint64_t records = worker_->starts().size();
-        if (worker_->written().size() > kMuchWritten) worker_->release();
+        StageWorker& worker = this->worker();
+        follower_->emit(written());
+        lane_.count(worker.counts());
+        const std::uint64_t records = worker.starts().size();
+        if (worker.written().size() > kMuchWritten) worker.release();
         return records;
     }
 
 private:
+    StageWorker& worker() { return keyed_ ? *keyed_ : **borrowed_; }
+    Written written() { return {worker().written(), worker().starts(), keyed_ ? &*keyed_ : nullptr}; }
+
     RecordLane& lane_;
     std::unique_ptr<Follower> follower_;
-    Borrowed worker_;
+    std::optional<Borrowed> borrowed_;
+    std::optional<StageWorker> keyed_;  // in its place
 };
 
 class RecordLane::Measure {
@@ -199,10 +208,9 @@ void RecordLane::count(const StageCounts& counts) {
 }
 
 // Runs follower.work() on the changed records of `batch`. Places in errors are converted to places in the input.
-void RecordLane::follow(Follower& follower, std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
-                        const Batch& batch) {
+void RecordLane::follow(Follower& follower, const Written& records, const Batch& batch) {
     try {
-        follower.work(bytes, starts);
+        follower.work(records);
     } catch (const InputError& error) {
         if (!error.place()) throw;
         const Borrowed worker(*this);
@@ -216,8 +224,9 @@ bool RecordLane::uses_device(DeviceLane::Use use) const { return device_ && devi
 void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
     const DeviceLane::Emit emit = [&](const DeviceLane::Written& written) {
         loop.compare(written.offset, written.input, execution_.threads);
-        follow(follower, written.bytes, written.starts, Batch{written.input, loop.at()});
-        follower.emit(written.bytes, written.starts);
+        const Written records{written.bytes, written.starts};
+        follow(follower, records, Batch{written.input, loop.at()});
+        follower.emit(records);
         loop.advance(written.input.size(), written.starts.size());
         count(written.counts);
     };
@@ -288,7 +297,8 @@ std::uint64_t RecordLane::measure_all(const TakeMeasured& take, const KeyField* 
 
 void RecordLane::write_all(const Take& take) { write_all(passing_on(take)); }
 
-void RecordLane::write_all(const MakeFollower& make) {
+void RecordLane::write_all(const MakeFollower& make, const Stage* keyed) {
+    keyed_ = keyed;
     if (!input_.is_stream()) {
         if (execution_.meter != nullptr) execution_.meter->scanned += body().offset;
         BatchLoop loop = loop_over(body(), head_.records, execution_.meter);

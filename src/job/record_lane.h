@@ -39,6 +39,14 @@ public:
     // Changed records, in order, and where in `bytes` each begins.
     using Take = std::function<void(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts)>;
 
+    // Changed records, in order.
+    struct Written {
+        std::span<const std::uint8_t> bytes;
+        std::span<const std::uint64_t> starts;  // where in `bytes` each begins
+        const StageWorker* keys = nullptr;      // has their keys, without the columns in `bytes` that are left out;
+                                                // null if nobody asked for keys, or a device has written the records
+    };
+
     // What is made of changed records before they are passed on. For one thread at a time; there are several.
     class Follower {
     public:
@@ -48,15 +56,16 @@ public:
         virtual ~Follower() = default;
         // Of some records, while others are at work, too. Nothing may be kept that others see: these may be records
         // that are not there. Throws InputError with the number of the record among these, from 0.
-        virtual void work(std::span<const std::uint8_t> /*bytes*/, std::span<const std::uint64_t> /*starts*/) {}
+        virtual void work(const Written& /*records*/) {}
         // The same records, in their turn.
-        virtual void emit(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) = 0;
+        virtual void emit(const Written& records) = 0;
     };
     using MakeFollower = std::function<std::unique_ptr<Follower>()>;
 
     // Passes on all records but the header. For an input that has not been read; one thread.
     void write_all(const Take& take);
-    void write_all(const MakeFollower& make);
+    // With `keyed`, the same stage by with_keys(), the CPU hands over keys, too.
+    void write_all(const MakeFollower& make, const Stage* keyed = nullptr);
     // Passes on the records of a range of a blob, which begins and ends with a record.
     void write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take);
 
@@ -95,8 +104,7 @@ private:
     void rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make);
     void rewrite_on_device(BatchLoop& loop, Follower& follower);
     void try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make);
-    void follow(Follower& follower, std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
-                const Batch& batch);
+    void follow(Follower& follower, const Written& records, const Batch& batch);
     bool uses_device(DeviceLane::Use use) const;
     BatchOptions batch_options(Meter* meter) const;
     void count(const StageCounts& counts);
@@ -112,6 +120,7 @@ private:
     BatchCheck check_;
     PrivateBytes lone_;  // of write_record()
     std::uint64_t records_ = 0;
+    const Stage* keyed_ = nullptr;  // of write_all()
     std::unique_ptr<RecordIndex> index_;
     std::unique_ptr<DeviceLane> device_;  // null: the CPU alone
 

@@ -11,6 +11,7 @@
 #include "io/page_cache.h"
 #include "plan/index_columns.h"
 #include "scan/contract.h"
+#include "stage/program.h"
 #include "write/gather.h"
 
 namespace cleave {
@@ -75,24 +76,20 @@ public:
     std::uint64_t size() const { return size_; }
 
 private:
-    // Reads keys, and leaves columns out.
+    // Reads keys, and leaves columns out; where the records have no keys yet, by reading them once more.
     class Follower final : public RecordLane::Follower {
     public:
         explicit Follower(Collector& collector)
             : collector_(collector),
               keys_(collector.context_.dialect, collector.columns_, collector.by().accepts_missing, collector.seed_,
-                    collector.memory_) {
-            const Kernel& kernel = checked_kernel(collector.context_.job.execution);
-            if (collector.dropping_ != nullptr) {
-                worker_.emplace(*collector.dropping_, kernel, collector.memory_);
-            } else {
-                fields_.emplace(collector.context_.dialect, kernel, Reading::kByDialect, 0, collector.memory_);
-            }
-        }
+                    collector.memory_) {}
 
-        void work(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) override {
-            const RecordBlock block = worker_ ? worker_->read(bytes, {}, true) : fields_->read(bytes, {}, true);
-            if (block.record_count() != starts.size()) {
+        void work(const RecordLane::Written& records) override {
+            if (records.keys != nullptr) return keys_.read(*records.keys);
+            if (!worker_ && !fields_) prepare();
+            const RecordBlock block = worker_ ? worker_->read(records.bytes, {}, true) :  //
+                                          fields_->read(records.bytes, {}, true);
+            if (block.record_count() != records.starts.size()) {
                 throw std::logic_error("stage: what was written has other records");
             }
             keys_.read(block);
@@ -101,16 +98,24 @@ private:
             worker_->write(block);
         }
 
-        void emit(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) override {
-            collector_.size_ += bytes.size();
-            if (worker_) {
+        void emit(const RecordLane::Written& records) override {
+            if (records.keys == nullptr && worker_) {
                 collector_.take(worker_->written(), worker_->starts(), keys_.keys());
             } else {
-                collector_.take(bytes, starts, keys_.keys());
+                collector_.take(records.bytes, records.starts, keys_.keys());
             }
         }
 
     private:
+        void prepare() {
+            const Kernel& kernel = checked_kernel(collector_.context_.job.execution);
+            if (collector_.dropping_ != nullptr) {
+                worker_.emplace(*collector_.dropping_, kernel, collector_.memory_);
+            } else {
+                fields_.emplace(collector_.context_.dialect, kernel, Reading::kByDialect, 0, collector_.memory_);
+            }
+        }
+
         Collector& collector_;
         KeyReader keys_;
         std::optional<FieldReader> fields_;
@@ -122,6 +127,7 @@ private:
     void take(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
               std::span<const RecordKey> keys) {
         const Cancellation* const cancellation = context_.input.cancellation();
+        size_ += bytes.size();
         if (mark_.empty()) {
             shares_.take(keys, starts, bytes.size());
             file_.append(bytes, cancellation);
@@ -151,7 +157,7 @@ private:
     const std::shared_ptr<MemoryManager> memory_;
     const std::uint64_t seed_;
     KeyShares shares_;
-    std::uint64_t size_ = 0;  // of what the stage has written
+    std::uint64_t size_ = 0;  // of the records in the file, without the mark
 };
 
 }  // namespace
@@ -210,8 +216,9 @@ void RecordsByValue::plan_staged() {
     file.append(header, context_.input.cancellation());
     const auto mark = has_header ? std::span<const std::uint8_t>() : staging.prefix();
     Collector collector(context_, columns, dropping ? &*dropping : nullptr, mark, header.size(), file);
-    Findings findings = staging.write_records(collector.followers());
-    findings.size = staging.header_size() + mark.size() + collector.size();
+    const Stage keyed = with_keys(staging.stage(), staging.places_in_input(columns), by.drops_columns);
+    Findings findings = staging.write_records(collector.followers(), &keyed);
+    findings.size = header.size() + mark.size() + collector.size();
     ValuePlan::Written shares = collector.finish(header.size());
     file.finish();
     context_.reports.found(findings);

@@ -120,6 +120,12 @@ std::vector<KeyColumn> Staging::key_columns() const {
     return columns;
 }
 
+std::vector<std::size_t> Staging::places_in_input(std::span<const KeyColumn> columns) const {
+    std::vector<std::size_t> places;
+    for (const KeyColumn& column : columns) places.push_back(stage_.program().rules.selected[column.number]);
+    return places;
+}
+
 std::vector<std::uint8_t> Staging::guiding_record() const {
     if (head_.has_header || head_.sample.empty()) return {header_record().begin(), header_record().end()};
     StageWorker worker(stage_, checked_kernel(execution_));
@@ -127,8 +133,8 @@ std::vector<std::uint8_t> Staging::guiding_record() const {
     return {worker.written().begin(), worker.written().end()};
 }
 
-Findings Staging::write_records(const RecordLane::MakeFollower& make) {
-    lane_.write_all(make);
+Findings Staging::write_records(const RecordLane::MakeFollower& make, const Stage* keyed) {
+    lane_.write_all(make, keyed);
     Findings findings;
     findings.header_records = head_.records;
     findings.preamble_records = preamble_records();

@@ -42,11 +42,12 @@ public:
     // Cuts what is written, as it comes. Not for policies by pieces.
     Findings cut_in_order(PieceSink& sink);
 
-    // The columns of Policy::by, as columns of what is written. Throws RuleError.
+    // The columns of Policy::by: as columns of what is written, and with their places in the input. Throws RuleError.
     std::vector<KeyColumn> key_columns() const;
+    std::vector<std::size_t> places_in_input(std::span<const KeyColumn> columns) const;
     // Passes all records on: see RecordLane::write_all(). Returns the findings of the input, with the size of what the
     // rules have made of it.
-    Findings write_records(const RecordLane::MakeFollower& make);
+    Findings write_records(const RecordLane::MakeFollower& make, const Stage* keyed);
 
     // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size or Policy::together must have,
     // starts and lengths of what is written stay 0. Returns the findings of the input.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cleave/memory.h"
+#include "cleave/stage.h"
 
 namespace cleave {
 namespace {
@@ -41,15 +42,28 @@ KeyReader::KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns,
 }
 
 void KeyReader::read(const RecordBlock& block) {
-    const std::size_t count = block.record_count();
+    read(block.record_count(), block.bytes.size(),
+         [&](std::size_t r, std::size_t i) { return fields_[i].raw(block, r); });
+}
+
+void KeyReader::read(const StageWorker& worker) {
+    read(worker.starts().size(), worker.size_of_keys(), [&](std::size_t r, std::size_t i) {
+        const auto field = worker.key_field(r, i);
+        return Value{field.data(), field.size()};
+    });
+}
+
+// `size` is that of all fields, at least. field_of(r, i) is field i of the key of record r.
+template <class FieldOf>
+void KeyReader::read(std::size_t records, std::size_t size, const FieldOf& field_of) {
     keys_.clear();
-    keys_.reserve(count);
+    keys_.reserve(records);
     copied_ = 0;
     // A value is not larger than its field. So copies never move while views of them are in use.
-    const std::size_t sizes = fields_.size() > 1 ? kSizeOfSize * count * fields_.size() : 0;
-    copies_.reserve(block.bytes.size() + sizes);
-    for (std::size_t r = 0; r < count; ++r) {
-        const std::string_view key = fields_.size() == 1 ? value(block, r) : values(block, r);
+    const std::size_t sizes = fields_.size() > 1 ? kSizeOfSize * records * fields_.size() : 0;
+    copies_.reserve(size + sizes);
+    for (std::size_t r = 0; r < records; ++r) {
+        const std::string_view key = fields_.size() == 1 ? value(field_of, r) : values(field_of, r);
         keys_.push_back({key, hash_of_key(key, seed_)});
     }
 }
@@ -63,8 +77,9 @@ std::uint64_t KeyReader::copy(const KeyField& field, Value raw, std::uint8_t* to
     return value.size;
 }
 
-std::string_view KeyReader::value(const RecordBlock& block, std::size_t record) {
-    const Value raw = fields_.front().raw(block, record);
+template <class FieldOf>
+std::string_view KeyReader::value(const FieldOf& field_of, std::size_t record) {
+    const Value raw = field_of(record, 0);
     Value value{};
     if (fields_.front().decoder().view(raw.data, raw.data + raw.size, value)) return view_of(value.data, value.size);
     std::uint8_t* const at = copies_.data() + copied_;
@@ -73,11 +88,12 @@ std::string_view KeyReader::value(const RecordBlock& block, std::size_t record) 
     return view_of(at, size);
 }
 
-std::string_view KeyReader::values(const RecordBlock& block, std::size_t record) {
+template <class FieldOf>
+std::string_view KeyReader::values(const FieldOf& field_of, std::size_t record) {
     std::uint8_t* const begin = copies_.data() + copied_;
     std::uint8_t* at = begin;
-    for (const KeyField& field : fields_) {
-        const std::uint64_t size = copy(field, field.raw(block, record), at + kSizeOfSize);
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+        const std::uint64_t size = copy(fields_[i], field_of(record, i), at + kSizeOfSize);
         std::memcpy(at, &size, kSizeOfSize);
         at += kSizeOfSize + size;
     }

@@ -18,6 +18,8 @@
 
 namespace cleave {
 
+class StageWorker;
+
 struct RecordKey {
     std::string_view bytes;
     std::uint64_t hash;  // by hash_of_key()
@@ -40,14 +42,20 @@ public:
 
     // Reads the keys of all records of the block. Throws InputError for a record without a field, MemoryError.
     void read(const RecordBlock& block);
+    // The same of records whose fields a worker has kept; keys are valid as long as these are.
+    void read(const StageWorker& worker);
 
     // Of the last read(); if that has thrown, of the records before the bad one. Valid until the next read(), and as
     // long as the bytes of the block.
     std::span<const RecordKey> keys() const { return keys_; }
 
 private:
-    std::string_view value(const RecordBlock& block, std::size_t record);
-    std::string_view values(const RecordBlock& block, std::size_t record);
+    template <class FieldOf>
+    void read(std::size_t records, std::size_t size, const FieldOf& field_of);
+    template <class FieldOf>
+    std::string_view value(const FieldOf& field_of, std::size_t record);
+    template <class FieldOf>
+    std::string_view values(const FieldOf& field_of, std::size_t record);
     static std::uint64_t copy(const KeyField& field, Value raw, std::uint8_t* to);
 
     std::uint64_t seed_;

@@ -1,5 +1,6 @@
 // From rules to a program: reads the names of the columns, resolves the rules, and lays out the parts of a record.
 #include <algorithm>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -50,20 +51,38 @@ FieldReader reader_of_first(const Dialect& dialect) {
     return {dialect, kernel_by_name("scalar"), Reading::kUnambiguous, 0};
 }
 
+// Columns that are keys; none, unless with_keys() has named some.
+struct KeyPlaces {
+    std::span<const std::size_t> columns;
+    bool are_left_out = false;
+
+    std::size_t of(std::size_t column) const {
+        const auto found = std::ranges::find(columns, column);
+        return found == columns.end() ? OutputPart::kNoKey : static_cast<std::size_t>(found - columns.begin());
+    }
+};
+
 // Joins columns that stay and stand side by side.
-std::vector<OutputPart> parts_of(const RuleSet& rules, bool is_header) {
+std::vector<OutputPart> parts_of(const RuleSet& rules, bool is_header, const KeyPlaces& keys = {}) {
     std::vector<OutputPart> parts;
+    const auto stays = [](const OutputPart& part) { return !part.is_changed && part.key == OutputPart::kNoKey; };
     for (const std::size_t column : rules.selected) {
-        const bool is_changed = !is_header && !rules.of_column[column].empty();
-        if (!is_changed && !parts.empty() && !parts.back().is_changed && parts.back().last + 1 == column) {
+        OutputPart part{column, column, !is_header && !rules.of_column[column].empty()};
+        part.key = keys.of(column);
+        part.is_left_out = keys.are_left_out && part.key != OutputPart::kNoKey;
+        if (is_header && part.is_left_out) continue;
+        if (is_header) part.key = OutputPart::kNoKey;
+        if (stays(part) && !parts.empty() && stays(parts.back()) && parts.back().last + 1 == column) {
             parts.back().last = column;
         } else {
-            parts.push_back({column, column, is_changed});
+            parts.push_back(part);
         }
     }
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-        const bool is_at_end = parts[i].last + 1 == rules.column_count;
-        parts[i].end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
+    bool is_last = true;
+    for (OutputPart& part : std::views::reverse(parts)) {
+        if (part.is_left_out || std::exchange(is_last, false)) continue;
+        const bool is_at_end = part.last + 1 == rules.column_count;
+        part.end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
     }
     return parts;
 }
@@ -172,6 +191,16 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     }
     program->digest = digest_of(options, *program);
     program_ = std::move(program);
+}
+
+Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out) {
+    auto program = std::make_shared<Stage::Program>(stage.program());
+    const KeyPlaces keys{columns, are_left_out};
+    program->parts = parts_of(program->rules, false, keys);
+    program->header_parts = parts_of(program->rules, true, keys);
+    program->key_count = columns.size();
+    if (are_left_out) program->makes_one_column = program->rules.selected.size() == columns.size() + 1;
+    return Stage(std::move(program));
 }
 
 const Dialect& Stage::dialect() const { return program_->dialect; }

@@ -40,6 +40,12 @@ public:
 
     // The bytes in the buffer.
     std::size_t size() const { return static_cast<std::size_t>(to_ - buffer_->data()); }
+    // Those from `begin` on.
+    std::span<const std::uint8_t> since(std::size_t begin) const {
+        return {buffer_->data() + begin, static_cast<std::size_t>(to_ - buffer_->data()) - begin};
+    }
+    // Takes back what was written since then.
+    void take_back(std::size_t begin) { to_ = buffer_->data() + begin; }
 
     // The next record takes at most `size` bytes for what stays, delimiters, the terminator and the quotes of an empty
     // value.

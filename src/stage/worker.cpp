@@ -42,6 +42,12 @@ struct RecordView {
     Field field(std::size_t column) const { return {bytes + begin_of(column), bytes + end_of(column)}; }
 };
 
+// Where a field lies among those that are kept.
+struct KeptField {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+};
+
 // A value that has no token.
 class ReservedValue : public std::exception {};
 
@@ -86,8 +92,12 @@ struct StageWorker::State {
     }
 
     std::uint8_t quote_of_empty(const RecordBlock& block, std::size_t r) const;
-    template <class Sink>
+    template <bool kHasKeys = false, class Sink>
     void write_record(const RecordBlock& block, std::size_t r, const std::vector<OutputPart>& parts, Sink& sink);
+    void write_key(const RecordBlock& block, std::size_t r, const RecordView& record, const OutputPart& part,
+                   RecordWriter& writer);
+    template <bool kHasKeys>
+    void write(const RecordBlock& block);
     template <class Sink>
     bool change(const RecordBlock& block, std::size_t r, const RecordView& record, std::size_t column, Sink& sink);
     std::size_t rule_for(const RecordView& record, std::size_t column, RuleCounts* counted);
@@ -120,6 +130,9 @@ struct StageWorker::State {
     ValueBuffer out{memory};
     std::size_t written = 0;
     std::vector<std::uint64_t> starts;
+    ValueBuffer kept{memory};  // fields that are keys
+    std::size_t kept_size = 0;
+    std::vector<KeptField> key_fields;  // for each record, for each key
 };
 
 // An empty value in a record of one column is written as two quotes: without them the record would be an empty one.
@@ -129,7 +142,7 @@ std::uint8_t StageWorker::State::quote_of_empty(const RecordBlock& block, std::s
                      place_of(block, r, block.rows[r].begin));
 }
 
-template <class Sink>
+template <bool kHasKeys, class Sink>
 [[gnu::always_inline]] inline void StageWorker::State::write_record(const RecordBlock& block, std::size_t r,
                                                                     const std::vector<OutputPart>& parts, Sink& sink) {
     const RecordView record = view(block, r);
@@ -141,6 +154,12 @@ template <class Sink>
     }
     const std::size_t before = sink.size();
     for (const OutputPart& part : parts) {
+        if constexpr (kHasKeys) {
+            if (part.key != OutputPart::kNoKey) {
+                write_key(block, r, record, part, sink);
+                continue;
+            }
+        }
         bool is_changed = false;
         if (part.is_changed) {
             Sink copy = sink;  // change() gets a copy, so that `sink` can stay in registers
@@ -163,6 +182,27 @@ template <class Sink>
         sink.put(quote_of_empty(block, r));
     }
     sink.append_end(bytes + record.content_end, record.next - record.content_end);
+}
+
+// Keeps what becomes of a field that is a key, and writes it unless it is left out.
+void StageWorker::State::write_key(const RecordBlock& block, std::size_t r, const RecordView& record,
+                                   const OutputPart& part, RecordWriter& writer) {
+    const std::size_t begin = writer.size();
+    const bool is_changed = part.is_changed && change(block, r, record, part.first, writer);
+    if (!is_changed && !part.is_left_out) {
+        const Field field = record.field(part.first);
+        writer.append(field.begin, static_cast<std::size_t>(field.end - field.begin));
+    }
+    std::span<const std::uint8_t> made = writer.since(begin);
+    if (!is_changed) made = {record.field(part.first).begin, record.field(part.first).end};
+    const std::size_t number = starts.size() - block.record_count() + r;
+    key_fields[number * program.key_count + part.key] = {kept_size, made.size()};
+    kept.reserve(kept_size + made.size());
+    std::ranges::copy(made, kept.data() + kept_size);
+    kept_size += made.size();
+    if (part.is_left_out) return writer.take_back(begin);
+    if (part.end == OutputPart::End::kDelimiter) writer.append(record.bytes + record.ends[part.last], 1);
+    if (part.end == OutputPart::End::kNewDelimiter) writer.put(program.dialect.delimiter);
 }
 
 // Writes the changed field. False if the field stays as it is.
@@ -338,25 +378,34 @@ RecordBlock StageWorker::read_sound(std::span<const std::uint8_t> bytes, Place p
     std::rethrow_exception(fault);
 }
 
-void StageWorker::write(const RecordBlock& block) {
-    State& state = *state_;
+template <bool kHasKeys>
+void StageWorker::State::write(const RecordBlock& block) {
     const std::size_t records = block.record_count();
-    state.counts.records += records;
-    RecordWriter writer(state.out, state.written, block.bytes);
-    const std::size_t before = state.starts.size();
-    state.starts.resize(before + records);
-    std::uint64_t* const starts = state.starts.data() + before;
+    counts.records += records;
+    RecordWriter writer(out, written, block.bytes);
+    const std::size_t before = starts.size();
+    starts.resize(before + records);
+    if constexpr (kHasKeys) key_fields.resize((before + records) * program.key_count);
+    std::uint64_t* const begins = starts.data() + before;
     for (std::size_t r = 0; r < records; ++r) {
-        starts[r] = writer.size();
-        if (!state.program.watched.empty()) state.watch(block, r, state.view(block, r));
-        state.write_record(block, r, state.program.parts, writer);
+        begins[r] = writer.size();
+        if (!program.watched.empty()) watch(block, r, view(block, r));
+        write_record<kHasKeys>(block, r, program.parts, writer);
     }
-    state.written = writer.size();
-    const std::size_t columns = state.program.column_count;
+    written = writer.size();
+    const std::size_t columns = program.column_count;
     if (columns == 1 || records == 0) return;
     // An empty record has one field, any other as many as there are columns.
     const std::size_t fields = block.rows[records].first - block.rows[0].first;
-    state.counts.empty_records += (records * columns - fields) / (columns - 1);
+    counts.empty_records += (records * columns - fields) / (columns - 1);
+}
+
+void StageWorker::write(const RecordBlock& block) {
+    if (state_->program.key_count == 0) {
+        state_->write<false>(block);
+    } else {
+        state_->write<true>(block);
+    }
 }
 
 void StageWorker::write_unchanged(const RecordBlock& header) {
@@ -381,16 +430,25 @@ void StageWorker::append(std::span<const std::uint8_t> bytes) {
 std::span<const std::uint8_t> StageWorker::written() const { return {state_->out.data(), state_->written}; }
 std::span<const std::uint64_t> StageWorker::starts() const { return state_->starts; }
 
+std::size_t StageWorker::key_count() const { return state_->program.key_count; }
+std::size_t StageWorker::size_of_keys() const { return state_->kept_size; }
+std::span<const std::uint8_t> StageWorker::key_field(std::size_t record, std::size_t key) const {
+    const KeptField& field = state_->key_fields[record * state_->program.key_count + key];
+    return {state_->kept.data() + field.begin, field.size};
+}
+
 void StageWorker::clear() {
     state_->written = 0;
     state_->starts.clear();
+    state_->kept_size = 0;
+    state_->key_fields.clear();
     state_->counts = {};
     state_->counts.rules.resize(state_->program.rules.rules.size());
 }
 
 void StageWorker::release() {
     clear();
-    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->condition, &state_->measured}) {
+    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->condition, &state_->measured, &state_->kept}) {
         buffer->release();
     }
     state_->reader = state_->new_reader();
