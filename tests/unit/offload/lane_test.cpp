@@ -514,7 +514,13 @@ TEST_F(DevicePiecesTest, PiecesAreThoseOfTheCpu) {
     const std::string text = usual_text(4 * kTrialSize);
     Policy of_size;
     of_size.size = text.size() / 6;
-    for (const Job& job : {test::by_records(900), test::by_pieces(3), test::job_of(of_size)}) {
+    Policy of_value;  // which a rule changes
+    of_value.by.emplace().columns = {"name", "--by"};
+    Policy without_value = of_value;
+    without_value.by->columns.text = "name,note";
+    without_value.by->drops_columns = true;
+    for (const Job& job : {test::by_records(900), test::by_pieces(3), test::job_of(of_size), test::job_of(of_value),
+                           test::job_of(without_value)}) {
         const auto wanted = split(job, Source::kMapped, text, nullptr, 2);
         const StageCounts counts = counts_;
         ASSERT_GT(wanted.size(), 2U);

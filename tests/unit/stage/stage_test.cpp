@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "inputs.h"
+#include "stage/program.h"
 
 namespace cleave::test {
 namespace {
@@ -36,6 +37,65 @@ TEST(Stage, EscapesADigitInQuotesWhereItIsAnEscapeThereOnly) {
     EXPECT_EQ(changed("\"20024-005-17\",2024-05-17\n", dialect, "*: date(month)"), "\"20024-005\",2024-05\n");
     EXPECT_EQ(changed("\"100\",10\n", dialect, "*: bucket(10)"), "\"100\",10\n");
     EXPECT_EQ(changed("\"a\",a\n", dialect, "*: fixed(10)"), "\"100\",10\n");
+}
+
+// What a worker has written, and the key of each record as "[field][field]".
+struct Keyed {
+    std::string written;
+    std::vector<std::string> keys;
+};
+
+Keyed keyed(std::string_view text, const std::string& rule, const std::vector<std::size_t>& columns,
+            bool are_left_out) {
+    StageOptions options;
+    options.is_delimiter_given = options.is_header_given = true;
+    options.rules.push_back({rule, "--redact"});
+    const std::string_view first = text.substr(0, text.find('\n') + 1);
+    const Stage stage = with_keys(Stage(options, Dialect(), bytes_of(first), false), columns, are_left_out);
+    StageWorker worker(stage, default_kernel());
+    std::size_t records = 0;
+    for (auto rest = bytes_of(text); !rest.empty();) {  // in blocks of one record
+        const RecordBlock all = worker.read(rest, {}, true);
+        const RecordBlock block = worker.read(all.record(0), {}, true);
+        worker.write(block);
+        rest = rest.subspan(block.bytes.size());
+        ++records;
+    }
+    EXPECT_EQ(worker.key_count(), columns.size());
+    Keyed result{std::string(text_of(worker.written())), {}};
+    std::size_t size = 0;
+    for (std::size_t r = 0; r < records; ++r) {
+        std::string& key = result.keys.emplace_back();
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            key += "[" + std::string(text_of(worker.key_field(r, i))) + "]";
+            size += worker.key_field(r, i).size();
+        }
+    }
+    EXPECT_EQ(worker.size_of_keys(), size);
+    return result;
+}
+
+TEST(Stage, HandsOverKeysAsTheyAreWritten) {
+    const std::string text = "a,\"b,\"\"b\",cc,d\r\n\r\ne,f,,\"h\"";
+    using Keys = std::vector<std::string>;
+
+    Keyed of_last = keyed(text, "#3: fixed(\"x,\")", {3}, false);
+    EXPECT_EQ(of_last.written, "a,\"b,\"\"b\",\"x,\",d\r\n\r\ne,f,,\"h\"");
+    EXPECT_EQ(of_last.keys, (Keys{"[d]", "[]", "[\"h\"]"}));
+
+    // In the order of the keys, changed ones as they are written.
+    Keyed of_two = keyed(text, "#3: fixed(\"x,\")", {2, 1}, false);
+    EXPECT_EQ(of_two.written, of_last.written);
+    EXPECT_EQ(of_two.keys, (Keys{"[\"x,\"][\"b,\"\"b\"]", "[][]", "[][f]"}));
+
+    Keyed without = keyed(text, "#3: fixed(\"x,\")", {2, 1}, true);
+    EXPECT_EQ(without.written, "a,d\r\n\r\ne,\"h\"");
+    EXPECT_EQ(without.keys, of_two.keys);
+
+    // A delimiter is put where the input has none; one empty column is no empty record.
+    EXPECT_EQ(keyed(text, "#3: fixed(x)", {0, 3}, true).written, "\"b,\"\"b\",x\r\n\r\nf,");
+    EXPECT_EQ(keyed("a,b\n,c\n", "#2: null", {1}, true).written, "a\n\"\"\n");
+    EXPECT_EQ(keyed("a,b\n,c\n", "#2: null", {1}, true).keys, (Keys{"[]", "[]"}));
 }
 
 }  // namespace
