@@ -10,8 +10,8 @@
 
 namespace cleave::cli {
 
-// Throws InputChangedError if the input is not what it was when it was opened. If only the time of the last status change
-// is new, it is the same as long as it has the same records as OpenInput::records; without these it is not.
+// Throws InputChangedError if the input is not what it was when it was opened. If only the time of the last status
+// change is new, it is the same as long as it has the same records as OpenInput::records; without these it is not.
 void require_same(const Context& context, const OpenInput& opened);
 
 // Makes OpenInput::records, of a blob, and remarks on what was found. Throws as index_records().

@@ -14,9 +14,6 @@ public:
     NameList names(const PieceNamer& namer) const override;
     void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
     bool is_of_input() const noexcept override { return context_.staging == nullptr; }
-
-private:
-    std::uint64_t write_piece(std::size_t, PieceOutput&) override { return 0; }
 };
 
 }  // namespace cleave

@@ -65,14 +65,14 @@ void PieceBytes::report_cuts() const {
 }
 
 void PieceBytes::write_side_by_side(PieceTarget& target, const NameList& paths, std::span<const char> are_there,
-                                    unsigned threads) {
+                                    unsigned threads, const WritePiece& write) {
     write_each(target, pieces_.size(), threads, [&](std::size_t i) {
         Piece piece = pieces_[i];
         PieceResult result;
         const bool is_there = are_there[i] != 0;
         if (!is_there || context_.job.output.checksum) {
             const auto output = is_there ? make_checksum_only() : target.open(piece, paths[i]);
-            piece.length = write_piece(i, *output);
+            piece.length = write(i, *output);
             result = output->finish(piece);
         } else if (context_.meter() != nullptr) {
             context_.meter()->written += piece.length;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,9 +76,11 @@ protected:
     // Whether finished pieces can be compared with the input. The bytes of a stream are gone. A checksum may stem from
     // bytes that have changed and then changed back.
     bool is_checkable() const;
-    // Writes planned pieces, by several threads, except those that are there already: 1 for each of them.
+    // Writes planned pieces, by several threads, except those that are there already: 1 for each of them. write(i,
+    // output) writes piece i, from 0, and returns the bytes of its body. Any thread calls it.
+    using WritePiece = std::function<std::uint64_t(std::size_t i, PieceOutput& output)>;
     void write_side_by_side(PieceTarget& target, const NameList& paths, std::span<const char> are_there,
-                            unsigned threads);
+                            unsigned threads, const WritePiece& write);
     // What planned pieces consist of, if is_of_input().
     PartsOf parts() const;
     // That write planned pieces.
@@ -96,8 +99,6 @@ private:
     // The pieces by another index of the same input.
     virtual std::vector<Piece> plan_again(const RecordIndex& index);
     virtual std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const;
-    // Writes piece i, from 0, of planned pieces. Returns the bytes of its body. Any thread.
-    virtual std::uint64_t write_piece(std::size_t i, PieceOutput& output) = 0;
     virtual void throw_if_lost() const {}
     bool match_input(PieceTarget& target, const PieceNamer& namer);
 };

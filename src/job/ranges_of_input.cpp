@@ -16,7 +16,8 @@ RangesOfInput::RangesOfInput(const JobContext& context) : PieceBytes(context) {
 
 void RangesOfInput::write(PieceTarget& target, const PieceNamer&, const NameList& paths) {
     const std::vector<char> are_there = target.prepare(pieces_, paths, parts());
-    write_side_by_side(target, paths, are_there, threads());
+    write_side_by_side(target, paths, are_there, threads(),
+                       [this](std::size_t i, PieceOutput& output) { return write_piece(i, output); });
 }
 
 std::uint64_t RangesOfInput::write_piece(std::size_t i, PieceOutput& output) {

@@ -13,7 +13,7 @@ public:
     bool is_of_input() const noexcept override { return true; }
 
 private:
-    std::uint64_t write_piece(std::size_t i, PieceOutput& output) override;
+    std::uint64_t write_piece(std::size_t i, PieceOutput& output);
 };
 
 }  // namespace cleave

@@ -297,7 +297,8 @@ void RecordsByValue::write(PieceTarget& target, const PieceNamer&, const NameLis
     plan_->list_parts();
     const bool reads_parts = output.checksum || std::ranges::find(are_there, 0) != are_there.end();
     if (!output.dry_run && reads_parts) regroup(available_memory());
-    write_side_by_side(target, paths, are_there, threads());
+    write_side_by_side(target, paths, are_there, threads(),
+                       [this](std::size_t i, PieceOutput& of_piece) { return write_piece(i, of_piece); });
 }
 
 std::uint64_t RecordsByValue::write_piece(std::size_t i, PieceOutput& output) {

@@ -30,7 +30,7 @@ private:
     NameList names_of(std::span<const Piece> pieces, const PieceNamer& namer) const override;
     std::vector<Piece> plan_again(const RecordIndex& index) override;
     std::span<const BlobRange> parts_of(const Piece& piece, PartsRoom& room) const override;
-    std::uint64_t write_piece(std::size_t i, PieceOutput& output) override;
+    std::uint64_t write_piece(std::size_t i, PieceOutput& output);
     void throw_if_lost() const override;
 
     void plan_input();

@@ -34,7 +34,8 @@ void RewrittenRecords::write(PieceTarget& target, const PieceNamer&, const NameL
     share_ = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged_.size(), 1, threads));
     const std::vector<char> are_there(pieces_.size());
     try {
-        write_side_by_side(target, paths, are_there, threads);
+        write_side_by_side(target, paths, are_there, threads,
+                           [this](std::size_t i, PieceOutput& output) { return write_piece(i, output); });
     } catch (const InputError&) {
         context_.staging->throw_first_fault();
         throw;

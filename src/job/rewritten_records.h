@@ -17,7 +17,7 @@ public:
     bool is_of_input() const noexcept override { return false; }
 
 private:
-    std::uint64_t write_piece(std::size_t i, PieceOutput& output) override;
+    std::uint64_t write_piece(std::size_t i, PieceOutput& output);
 
     bool is_measured_;
     std::vector<StagedPiece> staged_;

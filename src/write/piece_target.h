@@ -1,4 +1,5 @@
-// Where pieces go: the interface that files, commands and dry runs have in common. job/job.cpp supplies the bytes.
+// Where pieces go: the interface that files, commands and dry runs have in common. job/piece_bytes.h supplies the
+// bytes.
 #pragma once
 
 #include <array>

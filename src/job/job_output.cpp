@@ -1,0 +1,84 @@
+#include "job/job_output.h"
+
+#include <utility>
+
+#include "job/older_pieces.h"
+#include "job/plan_json.h"
+#include "job/stage_report.h"
+#include "write/dry_target.h"
+#include "write/file_target.h"
+#include "write/filter_target.h"
+
+namespace cleave {
+namespace {
+
+ManifestNames names_in(const std::string& manifest, const PieceNamer& namer) {
+    return manifest.empty() ? ManifestNames() : ManifestNames(manifest, namer.folder());
+}
+
+}  // namespace
+
+JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
+    : context_(context),
+      options_(context.job.output),
+      namer_(options_.names, context.input.path(), options_.first_index, bytes.count(), bytes.most_of_value()),
+      names_in_manifest_(names_in(options_.manifest, namer_)),
+      paths_(namer_.folder()) {
+    context.reports.set_names(names_in_manifest_);
+    if (context.staging != nullptr && options_.filter.empty() && !options_.dry_run)
+        context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
+    target_ = make_target();
+    paths_ = bytes.names(namer_);
+    check_manifest(bytes);
+}
+
+std::unique_ptr<PieceTarget> JobOutput::make_target() const {
+    const Input& input = context_.input;
+    const unsigned threads = context_.job.execution.threads;
+    const bool has_rules = context_.staging != nullptr;
+    if (options_.dry_run) return std::make_unique<DryTarget>(input, namer_, options_, threads, has_rules);
+    if (!options_.filter.empty()) return std::make_unique<FilterTarget>(input, options_);
+    return std::make_unique<FileTarget>(input, namer_, options_, threads, has_rules);
+}
+
+void JobOutput::write(PieceBytes& bytes) {
+    bytes.write(*target_, namer_, paths_);
+    bytes.check_input(*target_, namer_);
+}
+
+void JobOutput::seal() {
+    SideTexts texts;
+    if (!options_.manifest.empty()) texts.manifest = context_.reports.manifest_text(facts());
+    if (context_.staging != nullptr && !options_.report.empty()) {
+        const JobReport& report = context_.report;
+        texts.report = stage_report(context_.staging->stage(), report.counts, facts(), report.pieces);
+    }
+    target_->seal(texts);
+}
+
+InputFacts JobOutput::facts() const {
+    const Policy& policy = context_.policy;
+    InputFacts facts = facts_of(context_.input, context_.dialect, policy.header);
+    facts.size = context_.report.findings.size;
+    facts.header_size = context_.report.header_size;
+    if (context_.staging != nullptr) facts.dialect.preamble = 0;  // it is in no piece
+    facts.piece_compression = options_.compression;
+    facts.are_names_beneath = names_in_manifest_.are_beneath();
+    if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;
+    return facts;
+}
+
+void JobOutput::check_manifest(const PieceBytes& bytes) const {
+    if (!options_.resume || options_.replace || options_.manifest.empty() || !bytes.is_planned()) return;
+    PlanJson plan;
+    std::size_t i = 0;
+    for (const Piece& piece : bytes.pieces()) {
+        PieceResult result;
+        result.size = header_size_in(context_.policy.header, piece.number, context_.report.header_size) + piece.length;
+        result.values = bytes.values_of(piece.number);
+        plan.add(piece, PieceFile{names_in_manifest_.of(paths_[i++]), std::move(result)});
+    }
+    check_resumed(options_.manifest, plan.text(facts()));
+}
+
+}  // namespace cleave

@@ -1,0 +1,42 @@
+// What becomes of the pieces of a job: their names, where they go, and the files beside them.
+#pragma once
+
+#include <memory>
+
+#include "base/name_list.h"
+#include "cleave/names.h"
+#include "job/manifest.h"
+#include "job/piece_bytes.h"
+#include "write/piece_target.h"
+
+namespace cleave {
+
+// For one thread. Throws as run_job().
+class JobOutput {
+public:
+    // `context` is copied. Throws OtherPieceError if an existing manifest belongs to another job.
+    JobOutput(const JobContext& context, const PieceBytes& bytes);
+
+    // Makes the pieces, and compares them with the input.
+    void write(PieceBytes& bytes);
+    // Does all that can still fail: the manifest and the report of the rules are written. When all pieces are made.
+    void seal();
+    // After seal(): what was made stays.
+    void commit() noexcept { target_->commit(); }
+    // Nothing that was made stays, even under OutputOptions::resume.
+    void keep_nothing() noexcept { target_->keep_nothing(); }
+
+private:
+    std::unique_ptr<PieceTarget> make_target() const;
+    InputFacts facts() const;
+    void check_manifest(const PieceBytes& bytes) const;
+
+    const JobContext context_;
+    const OutputOptions& options_;
+    const PieceNamer namer_;
+    const ManifestNames names_in_manifest_;
+    std::unique_ptr<PieceTarget> target_;
+    NameList paths_;
+};
+
+}  // namespace cleave
