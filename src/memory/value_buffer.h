@@ -21,6 +21,11 @@ public:
 
     // Makes it at least `size` bytes long. Throws MemoryError.
     void reserve(std::size_t size);
+    // The same, but the content is lost where it grows, and need not be copied.
+    void renew(std::size_t size) {
+        if (size > memory_.size()) memory_.release();
+        reserve(size);
+    }
     // Gives the memory back. The buffer is empty.
     void release() noexcept { memory_.release(); }
 

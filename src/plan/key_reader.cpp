@@ -61,7 +61,7 @@ void KeyReader::read(std::size_t records, std::size_t size, const FieldOf& field
     copied_ = 0;
     // A value is not larger than its field. So copies never move while views of them are in use.
     const std::size_t sizes = fields_.size() > 1 ? kSizeOfSize * records * fields_.size() : 0;
-    copies_.reserve(size + sizes);
+    copies_.renew(size + sizes);
     for (std::size_t r = 0; r < records; ++r) {
         const std::string_view key = fields_.size() == 1 ? value(field_of, r) : values(field_of, r);
         keys_.push_back({key, hash_of_key(key, seed_)});

@@ -1,6 +1,7 @@
 #include "records/batch_loop.h"
 
 #include <limits>
+#include <utility>
 
 #include "io/file_blob.h"
 
@@ -99,8 +100,9 @@ void BatchLoop::finish() {
     if (trail_) trail_->end();
 }
 
-ValueBuffer BatchLoop::take_copy() {
+ValueBuffer BatchLoop::take_copy(bool is_exact) {
     const MutexLock lock(mutex_);
+    if (is_exact && large_.size() > 0) return std::exchange(large_, ValueBuffer(options_.memory));
     if (idle_.empty()) return ValueBuffer(options_.memory);
     ValueBuffer copy = std::move(idle_.back());
     idle_.pop_back();
@@ -108,9 +110,12 @@ ValueBuffer BatchLoop::take_copy() {
 }
 
 void BatchLoop::give_copy(ValueBuffer copy) {
-    if (is_large(copy.size())) return;
     const MutexLock lock(mutex_);
-    idle_.push_back(std::move(copy));
+    if (!is_large(copy.size())) {
+        idle_.push_back(std::move(copy));
+    } else if (large_.size() < copy.size()) {
+        large_ = std::move(copy);
+    }
 }
 
 }  // namespace cleave

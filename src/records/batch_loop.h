@@ -92,13 +92,13 @@ private:
     class Slot;
 
     static constexpr unsigned kMostDoubts = 8;
-    // A batch of more times the usual size is large: its memory is not kept.
+    // A batch of more times the usual size is large.
     static constexpr std::size_t kLarge = 4;
 
     bool is_large(std::size_t size) const { return size > kLarge * options_.size; }
     unsigned prepare(unsigned threads);
     bool pull(OwnedBatch& batch);
-    ValueBuffer take_copy();
+    ValueBuffer take_copy(bool is_exact);
     void give_copy(ValueBuffer copy);
 
     const Blob* const blob_;  // null: a stream
@@ -123,6 +123,9 @@ private:
     // processor's cache still holds it, and as many copies as there are threads fit where one for each slot does not.
     Mutex mutex_;
     std::vector<ValueBuffer> idle_ CLEAVE_GUARDED_BY(mutex_);
+    // That of a large batch, for the next exact one: where a record is long, others are likely to be. One is enough:
+    // such records come one at a time.
+    ValueBuffer large_ CLEAVE_GUARDED_BY(mutex_){options_.memory};
 };
 
 template <class Consumer>
@@ -135,7 +138,7 @@ public:
           walker_(loop.dialect_, loop.kernel_) {}
 
     bool pull() {
-        batch_.copy = loop_.take_copy();
+        batch_.copy = loop_.take_copy(loop_.guessed_ == std::nullopt);
         const bool is_one = loop_.pull(batch_);
         is_large_ = batch_.is_exact && loop_.is_large(batch_.bytes.size());
         return is_one;

@@ -14,6 +14,9 @@
 namespace cleave {
 namespace {
 
+// A buffer for a record of a blob becomes so many times as large; at least 2.
+constexpr std::size_t kGrowth = 4;
+
 void append(ValueBuffer& buffer, std::size_t& size, std::span<const std::uint8_t> bytes) {
     if (bytes.empty()) return;
     buffer.reserve(size + bytes.size());
@@ -76,10 +79,21 @@ std::span<const std::uint8_t> ExactBatches::read_on() {
     return part;
 }
 
+// Begins the batch with the record in progress. Returns its size so far. The buffers change places, unless that of the
+// batch has had a long record: the other one need not become as large.
+std::size_t ExactBatches::take_carried(OwnedBatch& batch) {
+    const std::size_t size = std::exchange(carried_size_, 0);
+    if (batch.copy.size() > kGrowth * options_.size && size <= batch.copy.size()) {
+        if (size > 0) std::memcpy(batch.copy.data(), carried_.data(), size);
+    } else {
+        std::swap(batch.copy, carried_);
+    }
+    return size;
+}
+
 bool ExactBatches::next_of_stream(OwnedBatch& batch) {
     batch.place = begin_;
-    std::swap(batch.copy, carried_);
-    std::size_t size = std::exchange(carried_size_, 0);
+    std::size_t size = take_carried(batch);
     const auto finish = [&] {
         batch.bytes = {batch.copy.data(), size};
         return size > 0;
@@ -110,12 +124,12 @@ bool ExactBatches::next_of_stream(OwnedBatch& batch) {
 // As next_of_stream(), but the bytes are read to where they stay.
 bool ExactBatches::next_of_blob(OwnedBatch& batch) {
     batch.place = begin_;
-    std::swap(batch.copy, carried_);
-    std::size_t size = std::exchange(carried_size_, 0);
+    std::size_t size = take_carried(batch);
     while (read_ < end_) {
         const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
         if (options_.meter != nullptr) options_.meter->scanned += part;
-        batch.copy.reserve(size + part);
+        // What is reserved for a long record is touched only as far as it reaches.
+        if (size + part > batch.copy.size()) batch.copy.reserve(std::max(size + part, kGrowth * size));
         const std::span<std::uint8_t> bytes{batch.copy.data() + size, part};
         read_bytes(*blob_, read_, bytes);
         const auto last = Walker::last_of(walker_.walk(bytes));

@@ -42,6 +42,7 @@ public:
 
 private:
     std::span<const std::uint8_t> read_on();
+    std::size_t take_carried(OwnedBatch& batch);
     bool next_of_stream(OwnedBatch& batch);
     bool next_of_blob(OwnedBatch& batch);
     bool is_too_long() const { return read_ - begin_.offset > options_.max_record; }

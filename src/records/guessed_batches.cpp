@@ -49,7 +49,7 @@ void GuessedBatches::find(OwnedBatch& batch, Walker& walker) {
         ahead_->wait_for(high);
         part = mapped_.subspan(low, high - low);
     } else {
-        batch.copy.reserve(static_cast<std::size_t>(high - low));
+        batch.copy.renew(static_cast<std::size_t>(high - low));
         const std::span<std::uint8_t> copy(batch.copy.data(), static_cast<std::size_t>(high - low));
         read_bytes(blob_, range_.offset + low, copy);
         part = copy;
@@ -68,7 +68,7 @@ void GuessedBatches::find(OwnedBatch& batch, Walker& walker) {
 void GuessedBatches::fill(OwnedBatch& batch, Walker& walker) {
     find(batch, walker);
     if (!ahead_) return;
-    batch.copy.reserve(batch.bytes.size());
+    batch.copy.renew(batch.bytes.size());
     copy_bytes(blob_, batch.place.offset, {batch.copy.data(), batch.bytes.size()});
     batch.bytes = {batch.copy.data(), batch.bytes.size()};
 }

@@ -32,7 +32,7 @@ public:
 
     // A copy of the bytes [offset, offset + size), valid until the next call. Throws as copy_bytes(), MemoryError.
     std::span<const std::uint8_t> read(const Blob& blob, std::uint64_t offset, std::size_t size) {
-        buffer_.reserve(size);
+        buffer_.renew(size);
         const std::span<std::uint8_t> bytes(buffer_.data(), size);
         copy_bytes(blob, offset, bytes);
         return bytes;
