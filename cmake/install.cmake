@@ -36,18 +36,19 @@ if(CLEAVE_BUILD_COMMAND)
 endif()
 add_custom_target(installed_files ALL DEPENDS ${made})
 
-# The library: headers, the target cleave::cleave, cleave.pc. The configuration files find the rest from where they are,
-# wherever that is.
+# The libraries: headers, the targets cleave::cleave and cleave::offload, cleave.pc and cleave-offload.pc. The
+# configuration files find the rest from where they are, wherever that is.
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 set(module_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH module_to_prefix /${module_folder} /)
 string(REGEX REPLACE "/$" "" module_to_prefix ${module_to_prefix})
 list(JOIN library_modules " " module_requirements)
 configure_file(cmake/cleave.pc.in cleave.pc @ONLY)
+configure_file(cmake/cleave-offload.pc.in cleave-offload.pc @ONLY)
 configure_file(cmake/cleaveConfig.cmake.in cleaveConfig.cmake @ONLY)
 write_basic_package_version_file(cleaveConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
-install(TARGETS libcleave EXPORT cleaveTargets
+install(TARGETS libcleave cleave_offload EXPORT cleaveTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/cleave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h)
@@ -55,5 +56,6 @@ install(EXPORT cleaveTargets NAMESPACE cleave:: DESTINATION ${config_folder} COM
 install(FILES ${PROJECT_BINARY_DIR}/cleaveConfig.cmake ${PROJECT_BINARY_DIR}/cleaveConfigVersion.cmake
         cmake/FindLibdeflate.cmake cmake/FindNettle.cmake cmake/FindUtf8proc.cmake
         DESTINATION ${config_folder} COMPONENT dev)
-install(FILES ${PROJECT_BINARY_DIR}/cleave.pc DESTINATION ${module_folder} COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/cleave.pc ${PROJECT_BINARY_DIR}/cleave-offload.pc
+        DESTINATION ${module_folder} COMPONENT dev)
 install_documents(libcleave-dev dev)

@@ -1,4 +1,4 @@
-// The whole library.
+// The whole library, with cleave/offload.h, which is a library of its own.
 #pragma once
 
 #include "cleave/arrow.h"
@@ -9,6 +9,7 @@
 #include "cleave/compression.h"
 #include "cleave/device.h"
 #include "cleave/device_choice.h"
+#include "cleave/device_context.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
 #include "cleave/examine.h"

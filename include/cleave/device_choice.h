@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 
 namespace cleave {
 
@@ -20,16 +20,16 @@ constexpr std::uint64_t kRunsBeforeDevice = 272;
 
 // What is known of a device before it is opened.
 struct DeviceProspect {
-    double open_seconds = 0;                         // that it takes to open it
-    double seconds_per_byte = 0;                     // of a stage, with all moves; 0: not known, and it is not taken
-    std::function<std::shared_ptr<Context>()> open;  // called once; may throw DeviceUnavailable and DeviceError
+    double open_seconds = 0;      // that it takes to open it
+    double seconds_per_byte = 0;  // of a stage, with all moves; 0: not known, and it is not taken
+    std::function<std::shared_ptr<DeviceContext>()> open;  // called once; may throw DeviceUnavailable and DeviceError
 };
 
 // Any thread may use it.
 class DeviceChoice {
 public:
     // The device of `context`, which is not null, is always taken. `seconds_per_byte` is as in DeviceProspect.
-    explicit DeviceChoice(std::shared_ptr<Context> context, double seconds_per_byte = 0)
+    explicit DeviceChoice(std::shared_ptr<DeviceContext> context, double seconds_per_byte = 0)
         : seconds_per_byte_(seconds_per_byte), context_(std::move(context)) {}
     // The device is taken if it is better.
     explicit DeviceChoice(DeviceProspect prospect)
@@ -42,7 +42,7 @@ public:
     // `reading_per_byte`, in seconds.
     bool is_better(std::uint64_t size, double host_seconds, double reading_per_byte = 0) const;
     // The context; the first call opens its device. Null if there is a choice and the device cannot be opened.
-    std::shared_ptr<Context> open();
+    std::shared_ptr<DeviceContext> open();
     // Adds a line to explain(): why the device was not used, or not to the end.
     void remark(const std::string& line);
 
@@ -53,7 +53,7 @@ private:
     const double seconds_per_byte_;
     mutable std::mutex mutex_;
     const std::optional<DeviceProspect> prospect_;
-    std::shared_ptr<Context> context_;  // guarded by mutex_, as all that follows
+    std::shared_ptr<DeviceContext> context_;  // guarded by mutex_, as all that follows
     bool is_tried_ = false;
     std::vector<std::string> remarks_;
 };

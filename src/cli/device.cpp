@@ -17,9 +17,9 @@
 #include "base/mutex.h"
 #include "cleave/device.h"
 #include "cleave/device_choice.h"
+#include "cleave/device_context.h"
 #include "cleave/machine_profile.h"
 #include "cleave/memory.h"
-#include "cleave/offload.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/options.h"
@@ -91,13 +91,13 @@ bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>
 // own. The thread does nothing else, and waits until it is asked.
 class Opener {
 public:
-    using Open = std::function<std::shared_ptr<cleave::Context>()>;
+    using Open = std::function<std::shared_ptr<DeviceContext>()>;
 
     // Throws std::system_error if the system refuses a thread.
     explicit Opener(Open open) : open_(std::move(open)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
     // Once.
-    std::shared_ptr<cleave::Context> open() {
+    std::shared_ptr<DeviceContext> open() {
         MutexLock lock(mutex_);
         is_asked_ = true;
         asked_.notify_all();
@@ -127,7 +127,7 @@ private:
     bool is_asked_ CLEAVE_GUARDED_BY(mutex_) = false;
     bool is_done_ CLEAVE_GUARDED_BY(mutex_) = false;
     std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
-    std::shared_ptr<cleave::Context> context_ CLEAVE_GUARDED_BY(mutex_);
+    std::shared_ptr<DeviceContext> context_ CLEAVE_GUARDED_BY(mutex_);
     std::jthread thread_;  // last: it uses the other members
 };
 
@@ -145,7 +145,7 @@ void consider_device(Arguments& arguments) {
         if (machine_identity(*options.device) != options.profile->identity) {
             throw DeviceUnavailable(DeviceUnavailable::Missing::kCard, kOtherDevice);
         }
-        return std::make_shared<cleave::Context>(options);
+        return std::make_shared<DeviceContext>(options);
     };
     try {
         const auto opener = std::make_shared<Opener>(open);
@@ -172,7 +172,7 @@ void choose_device(Arguments& arguments) {
     options.profile = read_profile(profile_folder(), machine_identity(*options.device)).profile;
     const double seconds_per_byte = options.profile ? options.profile->stage : 0;
     arguments.execution.offload =
-        std::make_shared<DeviceChoice>(std::make_shared<cleave::Context>(options), seconds_per_byte);
+        std::make_shared<DeviceChoice>(std::make_shared<DeviceContext>(options), seconds_per_byte);
 }
 
 void explain(const Arguments& arguments) {

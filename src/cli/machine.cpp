@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "cleave/device.h"
+#include "cleave/device_context.h"
 #include "cleave/machine_profile.h"
 #include "cleave/memory.h"
-#include "cleave/offload.h"
 #include "cli/device.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -57,7 +57,7 @@ void warm_up(const std::string& name, unsigned threads) {
             ContextOptions options;
             options.device = open_device(name);
             options.policy = DevicePolicy::kGpu;
-            run_stage(std::make_shared<cleave::Context>(options), threads);
+            run_stage(std::make_shared<DeviceContext>(options), threads);
         } catch (const std::exception&) {  // see above
         }
         ::_exit(0);
@@ -77,7 +77,7 @@ void calibrate(const std::shared_ptr<Device>& device, double open_seconds, unsig
     ContextOptions options;
     options.device = device;
     options.policy = DevicePolicy::kGpu;
-    const MeasuredStage stage = measure_stage(std::make_shared<cleave::Context>(options), threads);
+    const MeasuredStage stage = measure_stage(std::make_shared<DeviceContext>(options), threads);
     profile.open = open_seconds + stage.start_seconds;
     profile.stage = stage.seconds_per_byte;
     ReadProfile before = read_profile(folder, profile.identity);

@@ -93,7 +93,7 @@ void DeviceLane::give_up(const std::string& reason) {
 bool DeviceLane::run(PageSource& pages, const Emit& emit) {
     const MutexLock lock(mutex_);
     if (use() != Use::kTaken) return false;
-    const std::shared_ptr<Context> context = choice_.open();
+    const std::shared_ptr<DeviceContext> context = choice_.open();
     if (!context) {
         give_up("the device cannot be opened");
         return false;
@@ -134,7 +134,7 @@ std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
 }
 
 // False if the device was slower than the CPU, and some pages are left.
-bool DeviceLane::stream(PagesAhead& pages, Context& context, const Emit& emit) {
+bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) {
     if (!function_) function_ = make_function(program_, choice_.seconds_per_byte());
     bool is_slower = false;
     context.stream<StagedRecords, RecordPage>(

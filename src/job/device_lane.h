@@ -1,4 +1,4 @@
-// The stage of a job on a device: a function of pages that cleave/offload.h moves and pages.
+// The stage of a job on a device: a function of pages that cleave/device_context.h moves and pages.
 //
 //   source     pages of some MiB (see job/page_source.h)
 //   offload    moves pages in, runs the stage on them, moves out what it wrote; three pages are in flight
@@ -23,7 +23,7 @@
 
 #include "base/mutex.h"
 #include "cleave/device_choice.h"
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 #include "cleave/stage.h"
 #include "job/device_program.h"
 #include "job/page_source.h"
@@ -83,7 +83,7 @@ private:
     };
 
     std::optional<RecordPage> next_page(PagesAhead& pages) CLEAVE_REQUIRES(mutex_);
-    bool stream(PagesAhead& pages, Context& context, const Emit& emit) CLEAVE_REQUIRES(mutex_);
+    bool stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) CLEAVE_REQUIRES(mutex_);
     bool seems_slower(const RecordPage& page) CLEAVE_REQUIRES(mutex_);
     void give_up(const std::string& reason);
     void take(const StagedRecords& records, const Emit& emit) CLEAVE_REQUIRES(mutex_);

@@ -70,7 +70,7 @@ Stage masking_stage() {
 // A stage on a device, and pages for it.
 class StageRuns {
 public:
-    StageRuns(const std::shared_ptr<Context>& context, unsigned threads)
+    StageRuns(const std::shared_ptr<DeviceContext>& context, unsigned threads)
         : choice_(context),
           lane_(stage_, default_kernel(), choice_, MemoryManager::or_default(nullptr), {kRunSize, threads}) {}
 
@@ -98,7 +98,7 @@ private:
 
 }  // namespace
 
-MeasuredStage measure_stage(const std::shared_ptr<Context>& context, unsigned threads) {
+MeasuredStage measure_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads) {
     StageRuns runs(context, threads);
     double start_seconds = 0;
     double start_pages = 0;  // of the size that pages have in the end
@@ -124,7 +124,7 @@ MeasuredStage measure_stage(const std::shared_ptr<Context>& context, unsigned th
             page_seconds / static_cast<double>(runs.page_size())};
 }
 
-void run_stage(const std::shared_ptr<Context>& context, unsigned threads) {
+void run_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads) {
     StageRuns runs(context, threads);
     runs.resize(kFirstSize);
     runs.run(kPages);

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 
 namespace cleave {
 
@@ -14,9 +14,9 @@ struct MeasuredStage {
 
 // Masks a column of records that are made for this, with the context's device and `threads` threads. Takes less than
 // half a second on a device for which that is fast. Throws DeviceError and MemoryError.
-MeasuredStage measure_stage(const std::shared_ptr<Context>& context, unsigned threads);
+MeasuredStage measure_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads);
 
 // Does so with a few small pages, and measures nothing.
-void run_stage(const std::shared_ptr<Context>& context, unsigned threads);
+void run_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads);
 
 }  // namespace cleave

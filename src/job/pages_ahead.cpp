@@ -24,8 +24,8 @@ constexpr std::size_t kCopySize = std::size_t{1} << 20;
 
 }  // namespace
 
-PagesAhead::PagesAhead(PageSource& source, Context& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
-                       IsForCpu is_for_cpu)
+PagesAhead::PagesAhead(PageSource& source, DeviceContext& context, unsigned threads,
+                       std::shared_ptr<MemoryManager> memory, IsForCpu is_for_cpu)
     : source_(source),
       context_(context),
       threads_(std::min(threads, kMostThreads)),

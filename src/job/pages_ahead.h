@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/mutex.h"
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 #include "job/page_source.h"
 
 namespace cleave {
@@ -26,7 +26,7 @@ public:
 
     // `source` and `context` must outlive this object. `threads` is at least 1; `memory`, for copies that are not
     // pinned, is not null. Where the system refuses a thread, pages are read when they are asked for.
-    PagesAhead(PageSource& source, Context& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
+    PagesAhead(PageSource& source, DeviceContext& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
                IsForCpu is_for_cpu);
     ~PagesAhead() override { stop(); }
 
@@ -44,7 +44,7 @@ private:
     bool read_ahead();
 
     PageSource& source_;
-    Context& context_;
+    DeviceContext& context_;
     const unsigned threads_;
     const std::shared_ptr<MemoryManager> memory_;
     const IsForCpu is_for_cpu_;

@@ -1,4 +1,4 @@
-// Pages of records, and what a stage makes of them, as values of cleave/offload.h.
+// Pages of records, and what a stage makes of them, as values of cleave/device_context.h.
 #pragma once
 
 #include <cstddef>

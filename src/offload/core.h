@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 #include "offload/device.h"
 #include "offload/device_memory.h"
 #include "offload/device_stream.h"

@@ -13,7 +13,7 @@ bool DeviceChoice::is_better(std::uint64_t size, double host_seconds, double rea
     return seconds * kLeastGain <= host_seconds;
 }
 
-std::shared_ptr<Context> DeviceChoice::open() {
+std::shared_ptr<DeviceContext> DeviceChoice::open() {
     const std::scoped_lock lock(mutex_);
     if (!prospect_ || is_tried_) return context_;
     is_tried_ = true;
@@ -33,7 +33,7 @@ void DeviceChoice::remark(const std::string& line) {
 }
 
 std::string DeviceChoice::explain() const {
-    std::shared_ptr<Context> context;
+    std::shared_ptr<DeviceContext> context;
     std::vector<std::string> remarks;
     {
         // Not held while the context is asked: a thread that uses the context may wait for this lock.

@@ -6,7 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-namespace cleave::offload {
+namespace cleave {
+namespace offload {
 
 Evaluation::Evaluation(const std::shared_ptr<Core>& core, std::span<const std::shared_ptr<Node>> wanted)
     : core_(*core), shared_core_(core) {
@@ -172,4 +173,11 @@ void Evaluation::run_item_on_host(std::size_t item) {
     for (const std::size_t argument : it.arguments) used(argument);
 }
 
-}  // namespace cleave::offload
+}  // namespace offload
+
+void Context::evaluate_nodes(std::initializer_list<std::shared_ptr<offload::Node>> nodes) {
+    const offload::Core::Use use(*core());
+    offload::Evaluation(core(), std::span(nodes.begin(), nodes.size())).run();
+}
+
+}  // namespace cleave

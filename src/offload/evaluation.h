@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "cleave/offload.h"
 #include "offload/core.h"
 #include "offload/pager.h"
 #include "offload/placement.h"

@@ -15,6 +15,23 @@ std::uint64_t estimate(const Function& function, std::span<const std::uint64_t> 
     return arguments.empty() ? 0 : std::ranges::max(arguments);
 }
 
+// Fills Step::last_uses.
+void find_last_uses(Segment& segment) {
+    std::vector<bool> is_needed(segment.slots(), false);
+    for (const std::vector<std::size_t>* kept : {&segment.inputs, &segment.split_inputs, &segment.outputs}) {
+        for (const std::size_t slot : *kept) is_needed[slot] = true;
+    }
+    for (std::size_t i = segment.steps.size(); i-- > 0;) {
+        std::vector<std::size_t> used = segment.steps[i].arguments;
+        used.push_back(segment.steps[i].result);
+        for (const std::size_t slot : used) {
+            if (is_needed[slot]) continue;
+            is_needed[slot] = true;
+            segment.steps[i].last_uses.push_back(slot);
+        }
+    }
+}
+
 }  // namespace
 
 // Whether pages get parts of the argument.
@@ -235,7 +252,7 @@ Evaluation::Plan Evaluation::make_plan(const std::vector<std::size_t>& items) co
         const Item& it = items_[items[i]];
         if (it.is_wanted || it.uses > inner_uses[i]) segment.outputs.push_back(segment.steps[i].result);
     }
-    segment.find_last_uses();
+    find_last_uses(segment);
     plan.units = units_of(plan);
     return plan;
 }

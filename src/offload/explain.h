@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 
 namespace cleave::offload {
 

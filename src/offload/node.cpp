@@ -1,6 +1,9 @@
 // Nodes of a graph, and how their values reach the user.
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
+#include "cleave/offload.h"
 #include "offload/core.h"
 
 namespace cleave::offload {

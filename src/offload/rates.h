@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 
 namespace cleave {
 

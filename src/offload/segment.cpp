@@ -32,22 +32,6 @@ void drop(const std::vector<std::size_t>& which, std::vector<Value>& slots) {
 
 }  // namespace
 
-void Segment::find_last_uses() {
-    std::vector<bool> is_needed(slots(), false);
-    for (const std::vector<std::size_t>* kept : {&inputs, &split_inputs, &outputs}) {
-        for (const std::size_t slot : *kept) is_needed[slot] = true;
-    }
-    for (std::size_t i = steps.size(); i-- > 0;) {
-        std::vector<std::size_t> used = steps[i].arguments;
-        used.push_back(steps[i].result);
-        for (const std::size_t slot : used) {
-            if (is_needed[slot]) continue;
-            is_needed[slot] = true;
-            steps[i].last_uses.push_back(slot);
-        }
-    }
-}
-
 std::uint64_t bytes_of(const Step& step, const Segment& segment, const std::vector<Value>& slots) {
     std::uint64_t bytes = 0;
     for (const std::size_t slot : step.arguments) bytes += segment.types[slot]->bytes(slots[slot].get());

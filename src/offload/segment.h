@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cleave/offload.h"
+#include "cleave/device_context.h"
 #include "offload/device_stream.h"
 
 namespace cleave::offload {
@@ -26,8 +26,6 @@ struct Segment {
     std::vector<std::size_t> outputs;          // slots of results that are needed outside
 
     std::size_t slots() const noexcept { return types.size(); }
-    // Fills last_uses.
-    void find_last_uses();
 };
 
 // What was seen of a step; of all pages together.

@@ -26,7 +26,7 @@ COMPLETIONS = {"bash": "usr/share/bash-completion/completions/cleave",
 COMMAND_FILES = {"usr/bin/cleave", "usr/share/man/man1/cleave.1.gz", "usr/share/doc/cleave/copyright",
                  "usr/share/doc/cleave/changelog.gz", *COMPLETIONS.values()}
 # In the folder of the architecture.
-LIBRARY_FILES = [r"usr/lib/{arch}/libcleave\.a", r"usr/lib/{arch}/pkgconfig/cleave\.pc",
+LIBRARY_FILES = [r"usr/lib/{arch}/libcleave(_offload)?\.a", r"usr/lib/{arch}/pkgconfig/cleave(-offload)?\.pc",
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
                  r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
                  r"usr/share/doc/libcleave-dev/(copyright|changelog\.gz)"]

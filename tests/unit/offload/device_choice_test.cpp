@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "simulated_device.h"
 
@@ -13,11 +15,11 @@ namespace {
 
 constexpr std::uint64_t kGiga = 1'000'000'000;
 
-std::shared_ptr<Context> make_context() {
+std::shared_ptr<DeviceContext> make_context() {
     ContextOptions options;
     options.device = std::make_shared<SimulatedDevice>();
     options.policy = DevicePolicy::kGpu;
-    return std::make_shared<Context>(options);
+    return std::make_shared<DeviceContext>(options);
 }
 
 // 2 s to open it, and 3 s for a gigabyte.
@@ -75,7 +77,7 @@ TEST(DeviceChoice, OpensOnceWhoeverAsks) {
     };
     DeviceChoice choice(counted);
     EXPECT_EQ(opened, 0);
-    std::vector<std::shared_ptr<Context>> contexts(6);
+    std::vector<std::shared_ptr<DeviceContext>> contexts(6);
     std::vector<std::jthread> threads;
     threads.reserve(contexts.size());
     for (auto& context : contexts) threads.emplace_back([&choice, &context] { context = choice.open(); });
@@ -87,7 +89,7 @@ TEST(DeviceChoice, OpensOnceWhoeverAsks) {
 TEST(DeviceChoice, ADeviceThatCannotBeOpenedIsTriedOnceAndRemarked) {
     int opened = 0;
     DeviceProspect failing = prospect();
-    failing.open = [&]() -> std::shared_ptr<Context> {
+    failing.open = [&]() -> std::shared_ptr<DeviceContext> {
         ++opened;
         throw DeviceUnavailable(DeviceUnavailable::Missing::kDriver, "device: no driver");
     };
@@ -97,7 +99,7 @@ TEST(DeviceChoice, ADeviceThatCannotBeOpenedIsTriedOnceAndRemarked) {
     EXPECT_FALSE(choice.open());
     EXPECT_EQ(opened, 1);
     EXPECT_EQ(choice.explain(), "device: no driver\n");
-    failing.open = []() -> std::shared_ptr<Context> { throw DeviceError(DeviceFault::kLost, "it is lost"); };
+    failing.open = []() -> std::shared_ptr<DeviceContext> { throw DeviceError(DeviceFault::kLost, "it is lost"); };
     DeviceChoice lost(failing);
     EXPECT_FALSE(lost.open());
     EXPECT_EQ(lost.explain(), "it is lost\n");
@@ -105,7 +107,7 @@ TEST(DeviceChoice, ADeviceThatCannotBeOpenedIsTriedOnceAndRemarked) {
 
 TEST(DeviceChoice, WhatElseIsThrownComesOut) {
     DeviceProspect failing = prospect();
-    failing.open = []() -> std::shared_ptr<Context> { throw std::bad_alloc(); };
+    failing.open = []() -> std::shared_ptr<DeviceContext> { throw std::bad_alloc(); };
     DeviceChoice choice(failing);
     EXPECT_THROW(choice.open(), std::bad_alloc);
     EXPECT_FALSE(choice.open());
@@ -130,7 +132,11 @@ TEST(DeviceChoice, IsNotHeldWhileTheContextIsAsked) {
             return x;
         },
         nullptr);
-    EXPECT_EQ(context->get(function(7)), 7U);
+    std::optional<std::uint64_t> page = 7;
+    std::uint64_t result = 0;
+    context->stream<std::uint64_t, std::uint64_t>(
+        function, [&page] { return std::exchange(page, std::nullopt); }, [&result](std::uint64_t x) { result = x; });
+    EXPECT_EQ(result, 7U);
     asking.join();
     EXPECT_NE(choice.explain().find("one\none\n"), std::string::npos);
 }

@@ -1,6 +1,7 @@
 // The n-th call of the device fails, for every n, in each of three ways.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string>

@@ -1,6 +1,7 @@
 // Jobs whose rules run on a device, or may run there: whatever the device does, the output is that of the CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -106,13 +107,13 @@ protected:
     }
 
     // A new device and its context.
-    std::shared_ptr<Context> open() {
+    std::shared_ptr<DeviceContext> open() {
         ContextOptions options;
         options.device = device_ = std::make_shared<SimulatedDevice>(device_options_);
         options.policy = DevicePolicy::kGpu;
         options.device_memory = device_memory_;
         if (failing_call_ != 0) device_->fail_call(failing_call_, fault_);
-        return std::make_shared<Context>(options);
+        return std::make_shared<DeviceContext>(options);
     }
     // A device that seems to be infinitely fast.
     std::shared_ptr<DeviceChoice> good_prospect() {
@@ -234,7 +235,7 @@ TEST_F(DeviceLaneTest, ADeviceThatCannotBeOpenedLeavesAllToTheCpu) {
     const std::string text = usual_text(kTrialSize + 12 * kPageSize);
     for (const Source source : kSources) {
         const auto choice = std::make_shared<DeviceChoice>(
-            DeviceProspect{0, 1e-30, []() -> std::shared_ptr<Context> {
+            DeviceProspect{0, 1e-30, []() -> std::shared_ptr<DeviceContext> {
                                throw DeviceUnavailable(DeviceUnavailable::Missing::kCard, "device: no such card");
                            }});
         EXPECT_EQ(cat(source, text, choice), cat(source, text, nullptr));
@@ -278,7 +279,7 @@ TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
         std::uint64_t thrown = 0;
         for (std::uint64_t call = 1; call <= calls; call += test::kSanitized ? 11 : 1) {
             SCOPED_TRACE(call);
-            const std::shared_ptr<Context> context = open();
+            const std::shared_ptr<DeviceContext> context = open();
             device_->fail_call(device_->calls() + call, DeviceFault::kFailed);
             const Outcome outcome = cat(source, text, std::make_shared<DeviceChoice>(context));
             if (outcome.error.empty()) {

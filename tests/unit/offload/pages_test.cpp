@@ -28,11 +28,11 @@ std::string_view text_of(std::span<const std::uint8_t> bytes) {
 // No page is for the CPU.
 bool never(std::span<const std::uint8_t> /*bytes*/) { return false; }
 
-std::shared_ptr<Context> context_of(const std::shared_ptr<SimulatedDevice>& device) {
+std::shared_ptr<DeviceContext> context_of(const std::shared_ptr<SimulatedDevice>& device) {
     ContextOptions options;
     options.device = device;
     options.policy = DevicePolicy::kGpu;
-    return std::make_shared<Context>(options);
+    return std::make_shared<DeviceContext>(options);
 }
 
 // Threads are refused while it lives: the system has no memory for so large a stack.
@@ -103,7 +103,7 @@ protected:
     }
 
     const std::shared_ptr<SimulatedDevice> device_ = std::make_shared<SimulatedDevice>();
-    const std::shared_ptr<Context> context_ = context_of(device_);
+    const std::shared_ptr<DeviceContext> context_ = context_of(device_);
 };
 
 TEST_F(PagesAheadTest, PassesOnAllPagesInOrder) {
@@ -238,7 +238,7 @@ TEST_F(PagesAheadTest, WithoutPinnedMemoryAPageIsCopiedAllTheSame) {
     SimulatedOptions options;
     options.pinned_size = 0;
     const auto device = std::make_shared<SimulatedDevice>(options);
-    const std::shared_ptr<Context> context = context_of(device);
+    const std::shared_ptr<DeviceContext> context = context_of(device);
     NumberedPages source(5);
     PagesAhead ahead(source, *context, 2, MemoryManager::open("system"), never);
     expect_pages(ahead, source, 0, 5, false);
@@ -320,7 +320,7 @@ TEST_F(PinnedBlocksTest, IsNullWhereNoMemoryIsLeft) {
 // A block of a reader may be the last one that knows of the context.
 TEST_F(PinnedBlocksTest, ABlockOutlivesItsContextAndDevice) {
     std::shared_ptr<SimulatedDevice> device = device_of(1 << 20);
-    std::shared_ptr<Context> context = context_of(device);
+    std::shared_ptr<DeviceContext> context = context_of(device);
     std::shared_ptr<Memory> block = context->borrow_pinned(1000);
     ASSERT_TRUE(block);
     context.reset();

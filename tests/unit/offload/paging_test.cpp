@@ -1,6 +1,7 @@
 // Values that do not fit into the device's memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 

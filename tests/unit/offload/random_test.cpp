@@ -1,6 +1,7 @@
 // Random graphs, with random policies, rates, limits, sizes of pages and failures, against plain loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "column.h"

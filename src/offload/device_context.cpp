@@ -1,10 +1,13 @@
-// The public face of the runtime, and streams of pages.
+// Streams of pages, and what a context says of itself.
+#include "cleave/device_context.h"
+
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
-#include "offload/evaluation.h"
+#include "offload/core.h"
 #include "offload/explain.h"
+#include "offload/pager.h"
+#include "offload/segment.h"
 
 namespace cleave {
 namespace offload {
@@ -115,40 +118,36 @@ private:
 }  // namespace
 }  // namespace offload
 
-Context::Context(const ContextOptions& options) : core_(std::make_shared<offload::Core>(options)) {}
+DeviceContext::DeviceContext(const ContextOptions& options) : core_(std::make_shared<offload::Core>(options)) {}
 
-void Context::evaluate_nodes(std::initializer_list<std::shared_ptr<offload::Node>> nodes) {
-    const offload::Core::Use use(*core_);
-    offload::Evaluation(core_, std::span(nodes.begin(), nodes.size())).run();
-}
-
-void Context::stream_values(const std::shared_ptr<const offload::Function>& function,
-                            const std::function<offload::Value()>& next, const std::function<void(const void*)>& sink) {
+void DeviceContext::stream_values(const std::shared_ptr<const offload::Function>& function,
+                                  const std::function<offload::Value()>& next,
+                                  const std::function<void(const void*)>& sink) {
     const offload::Core::Use use(*core_);
     core_->report.clear();
     core_->remarks.clear();
     offload::PageStream(*core_, *function, sink).run(next);
 }
 
-std::shared_ptr<Memory> Context::borrow_pinned(std::size_t size) { return core_->blocks->take(size); }
+std::shared_ptr<Memory> DeviceContext::borrow_pinned(std::size_t size) { return core_->blocks->take(size); }
 
-std::vector<NodeReport> Context::report() const {
+std::vector<NodeReport> DeviceContext::report() const {
     const offload::Core::Use use(*core_);
     return core_->report;
 }
 
-std::string Context::explain() const {
+std::string DeviceContext::explain() const {
     const offload::Core::Use use(*core_);
     return offload::explain(core_->remarks, core_->report);
 }
 
-std::optional<MachineProfile> Context::profile() const {
+std::optional<MachineProfile> DeviceContext::profile() const {
     const offload::Core::Use use(*core_);
     std::optional<MachineProfile> profile = core_->options.profile;
     if (profile) profile->functions = core_->rates.all();
     return profile;
 }
 
-std::uint64_t Context::device_memory_in_use() const { return core_->memory.device->device_bytes_in_use(); }
+std::uint64_t DeviceContext::device_memory_in_use() const { return core_->memory.device->device_bytes_in_use(); }
 
 }  // namespace cleave
