@@ -36,7 +36,6 @@ public:
     cudaStream_t stream() const noexcept { return stream_; }
     // For what follows. The stream before has nothing left to do.
     void set_stream(cudaStream_t stream) noexcept { stream_ = stream; }
-    int processors() const noexcept { return processors_; }
     // The most shared memory of a block, in bytes.
     std::size_t shared_limit() const noexcept { return shared_limit_; }
     Report* report() const noexcept { return reinterpret_cast<Report*>(report_.data()); }

@@ -20,7 +20,6 @@
 #include "cuda/current_card.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
-#include "cuda/redact.h"
 #include "cuda/streams.h"
 #include "cuda/strings.h"
 
@@ -169,13 +168,6 @@ cleave_gpu_column* make_column(const cleave_gpu& gpu, Values values) {
     return std::make_unique<cleave_gpu_column>(cleave_gpu_column{gpu.work, std::move(values)}).release();
 }
 
-StringsView view_of(const cleave_gpu& gpu, const cleave_gpu_column& column) {
-    if (column.work != gpu.work) throw std::invalid_argument("the column is of another cleave_gpu");
-    if (const auto* const made = std::get_if<DeviceStrings>(&column.values)) return made->view();
-    if (const auto* const taken = std::get_if<ImportedStrings>(&column.values)) return taken->view();
-    throw std::invalid_argument("the column was exported");
-}
-
 StringsType type_of(const char* format) {
     if (std::strcmp(format, "z") == 0) return StringsType::kBinary;
     if (std::strcmp(format, "u") == 0) return StringsType::kUtf8;
@@ -230,22 +222,14 @@ __attribute__((visibility("default"))) int cleave_gpu_column_export(cleave_gpu* 
                                                                     ArrowDeviceArray* array) {
     return with_device(*gpu, [&](Device& device) {
         const StringsType type = type_of(format);
-        view_of(*gpu, *column);
+        if (column->work != gpu->work) throw std::invalid_argument("the column is of another cleave_gpu");
+        if (std::holds_alternative<std::monostate>(column->values)) {
+            throw std::invalid_argument("the column was exported");
+        }
         auto* const values = std::get_if<DeviceStrings>(&column->values);
         if (values == nullptr) throw std::invalid_argument("the column was imported: it belongs to another");
         export_strings(device, std::move(*values), type, schema, array);
         column->values = std::monostate{};
-    });
-}
-
-__attribute__((visibility("default"))) int cleave_gpu_redact_names(cleave_gpu* gpu, const cleave_gpu_column* names,
-                                                                   const cleave_gpu_column* visibilities,
-                                                                   cleave_gpu_column** column) {
-    return with_device(*gpu, [&](Device& device) {
-        const StringsView name = view_of(*gpu, *names);
-        const StringsView visibility = view_of(*gpu, *visibilities);
-        if (name.rows != visibility.rows) throw std::invalid_argument("the columns differ in their number of rows");
-        *column = make_column(*gpu, redact_in_two_passes(device, name, visibility));
     });
 }
 

@@ -103,12 +103,6 @@ int cleave_gpu_column_import(cleave_gpu* gpu, const struct ArrowSchema* schema, 
 int cleave_gpu_column_export(cleave_gpu* gpu, cleave_gpu_column* column, const char* format, struct ArrowSchema* schema,
                              struct ArrowDeviceArray* array);
 
-/* Makes a column of names that may be shown: "D John" of "John Doe" where the visibility is exactly "public", and "X X"
- * everywhere else, also for a name without a space. A null name stays null. Both columns have the same number of rows.
- */
-int cleave_gpu_redact_names(cleave_gpu* gpu, const cleave_gpu_column* names, const cleave_gpu_column* visibilities,
-                            cleave_gpu_column** column);
-
 /* Frees a column. `column` may be null. */
 void cleave_gpu_column_free(cleave_gpu_column* column);
 // NOLINTEND(readability-identifier-naming)

@@ -32,12 +32,6 @@ __device__ __forceinline__ bool is_valid(const StringsView& column, std::int32_t
     return (column.validity[bit / 32] >> bit % 32 & 1) != 0;
 }
 
-// A value where it is.
-__device__ __forceinline__ PlainText plain_text(const StringsView& column, std::int32_t row) {
-    const std::int32_t begin = column.offsets[row];
-    return {column.bytes + begin, static_cast<std::uint32_t>(column.offsets[row + 1] - begin)};
-}
-
 enum class Pass : std::uint8_t { kOnePass, kMeasure, kWrite };
 
 // How rows are divided. Registers are limited so that kBlocks blocks fit on a multiprocessor.

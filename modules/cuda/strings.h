@@ -5,15 +5,10 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "cleave/memory.h"
 
 namespace cleave::cuda {
-
-class Device;
 
 constexpr std::uint64_t kMaxColumnSize = INT32_MAX;  // bytes
 constexpr std::int64_t kMaxRows = INT32_MAX - 4096;  // some room, so that numbers of tiles and rows do not overflow
@@ -37,16 +32,11 @@ struct DeviceStrings {
     std::int32_t rows = 0;
     std::int32_t size = 0;  // bytes of all values
 
-    StringsView view() const;
+    StringsView view() const {
+        const auto* const bits =
+            validity.size() > 0 ? reinterpret_cast<const std::uint32_t*>(validity.data()) : nullptr;
+        return {reinterpret_cast<const std::int32_t*>(offsets.data()), bytes.data(), bits, 0, rows, size};
+    }
 };
-
-using HostValue = std::optional<std::string>;  // nothing: null
-
-// Copies values to the device. Waits for it. Throws ColumnTooLarge, CudaError and MemoryError.
-DeviceStrings to_device(Device& device, const std::vector<HostValue>& values);
-// The same, from a column in host memory that has no nulls. `offsets` are rows + 1, from 0 on.
-DeviceStrings to_device(Device& device, const std::vector<std::int32_t>& offsets, const std::string& bytes);
-// Copies values from the device. Waits for it.
-std::vector<HostValue> to_host(Device& device, const StringsView& column);
 
 }  // namespace cleave::cuda

@@ -71,7 +71,7 @@ def steps_follow_the_paths(_):
     for path in ("src/cli/main.cpp", "src/kernels/avx2.cpp", "tests/cases/run.py"):
         need("gpu" not in steps(path), "%s builds CUDA" % path)
         need({"release", "asan", "tsan"} <= set(steps(path)), "%s is not tested by all builds" % path)
-    need("gpu" in steps("modules/cuda/redact.cu") and "gpu" in steps("src/stage/compile.cpp"), "CUDA is not built")
+    need("gpu" in steps("modules/cuda/stage.cu") and "gpu" in steps("src/stage/compile.cpp"), "CUDA is not built")
 
 
 def the_longest_row_counts(_):

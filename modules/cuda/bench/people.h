@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/bench/host_strings.h"
 #include "cuda/device.h"
-#include "cuda/strings.h"
 
 namespace cleave::cuda {
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "cuda/bench/people.h"
+#include "cuda/bench/redact.h"
 #include "cuda/bench/timing.h"
 #include "cuda/device.h"
 #include "cuda/managers.h"
-#include "cuda/redact.h"
 
 namespace cleave::cuda {
 namespace {

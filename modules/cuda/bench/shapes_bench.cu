@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cuda/bench/people.h"
+#include "cuda/bench/public_name.h"
 #include "cuda/bench/timing.h"
 #include "cuda/device.h"
 #include "cuda/managers.h"
-#include "cuda/public_name.h"
 #include "cuda/rows.h"
 
 namespace cleave::cuda {

@@ -1,5 +1,5 @@
-// The operations of columns.h by hand, and the published example in all its forms.
-#include "cuda/columns.h"
+// The operations of bench/columns.h by hand, and the published example in all its forms.
+#include "cuda/bench/columns.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cuda/bench/redact.h"
 #include "cuda/device.h"
 #include "cuda/managers.h"
-#include "cuda/redact.h"
 #include "cuda/tests/emulation.h"
 #include "cuda/tests/values.h"
 

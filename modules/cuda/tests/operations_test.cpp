@@ -1,6 +1,6 @@
 // Operations of src/stage on a device beside the same operations on the CPU, which the unit test of stage/operations
 // judges.
-#include "cuda/operation_rows.h"
+#include "cuda/tests/operation_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/bench/public_name.h"
 #include "cuda/managers.h"
-#include "cuda/public_name.h"
 #include "cuda/tests/emulation.h"
 #include "cuda/tests/values.h"
 

@@ -9,6 +9,7 @@
 
 #include "cleave/keys.h"
 #include "cleave/stage.h"
+#include "cuda/bench/host_strings.h"
 #include "cuda/managers.h"
 #include "cuda/tests/emulation.h"
 #include "cuda/tests/stage_inputs.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/strings.h"
+#include "cuda/bench/host_strings.h"
 
 namespace cleave::cuda {
 

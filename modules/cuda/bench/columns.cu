@@ -1,9 +1,9 @@
 // Columns are made in one pass: each of these operations bounds its output. Masks are made by a thread for each row.
-#include "cuda/columns.h"
+#include "cuda/bench/columns.h"
 
+#include "cuda/bench/scalar.h"
 #include "cuda/device.h"
 #include "cuda/rows.h"
-#include "cuda/scalar.h"
 #include "stage/characters.h"
 
 namespace cleave::cuda {

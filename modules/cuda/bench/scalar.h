@@ -1,4 +1,4 @@
-// A short text that kernels take by value.
+// Texts for kernels with a thread for each row: a value of a column, and a short text that they take by value.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,7 +7,16 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "cuda/strings.h"
+#include "cuda/text.h"
+
 namespace cleave::cuda {
+
+// A value where it is.
+__device__ __forceinline__ PlainText plain_text(const StringsView& column, std::int32_t row) {
+    const std::int32_t begin = column.offsets[row];
+    return {column.bytes + begin, static_cast<std::uint32_t>(column.offsets[row + 1] - begin)};
+}
 
 struct Scalar {
     static constexpr std::uint32_t kMaxSize = 60;

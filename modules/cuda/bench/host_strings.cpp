@@ -1,4 +1,4 @@
-#include "cuda/strings.h"
+#include "cuda/bench/host_strings.h"
 
 #include <cstddef>
 
@@ -28,16 +28,6 @@ std::vector<T> copy_to_host(Device& device, const T* from, std::size_t count) {
 }
 
 }  // namespace
-
-StringsView DeviceStrings::view() const {
-    StringsView view;
-    view.offsets = reinterpret_cast<const std::int32_t*>(offsets.data());
-    view.bytes = bytes.data();
-    view.validity = validity.size() > 0 ? reinterpret_cast<const std::uint32_t*>(validity.data()) : nullptr;
-    view.rows = rows;
-    view.size = size;
-    return view;
-}
 
 DeviceStrings to_device(Device& device, const std::vector<std::int32_t>& offsets, const std::string& bytes) {
     DeviceStrings column;

@@ -1,11 +1,12 @@
-#include "cuda/redact.h"
+#include "cuda/bench/redact.h"
 
 #include <cerrno>
 #include <cstdlib>
 
-#include "cuda/columns.h"
+#include "cuda/bench/columns.h"
+#include "cuda/bench/public_name.h"
+#include "cuda/bench/scalar.h"
 #include "cuda/device.h"
-#include "cuda/public_name.h"
 #include "cuda/rows.h"
 
 namespace cleave::cuda {
