@@ -80,12 +80,10 @@ struct ArrowColumn {
 };
 
 // Exports columns of a block as a struct array, which importers take as a record batch: one row a record. The formats
-// of the columns are "z" or "u", in the layout kViews "vz" or "vu". The arrays own their memory, each child its own; in
-// the layout kViews they also keep `owner` until the last one is released, for the bytes of the block. If `owner` is
-// null, these bytes are copied once. `schema` and `array` are overwritten, and not before everything has succeeded. Any
-// thread may release them. Throws as ColumnReader::read(), and InputError for text that is not UTF-8,
-// std::invalid_argument for a name that cannot be one.
+// of the columns are "z" or "u". The arrays own their memory, each child its own. `schema` and `array` are overwritten,
+// and not before everything has succeeded. Any thread may release them. Throws as ColumnReader::read(), and InputError
+// for text that is not UTF-8, std::invalid_argument for a name that cannot be one.
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
-                    std::shared_ptr<const void> owner, ArrowSchema* schema, ArrowArray* array);
+                    ArrowSchema* schema, ArrowArray* array);
 
 }  // namespace cleave

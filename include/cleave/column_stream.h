@@ -36,7 +36,7 @@ struct ColumnStreamOptions {
     StageOptions rules;
     std::shared_ptr<const KeyRing> keys;
     // With `missing_is_null` records may have any number of fields; else all have as many as the first one, but empty
-    // ones. The layout is that of the arrays.
+    // ones.
     ColumnOptions layout;
     bool is_text = true;              // the columns are Utf8 and not Binary: see ArrowColumn
     bool accepts_open_quote = false;  // the rest of the input after a quote that is never closed is one record

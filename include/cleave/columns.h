@@ -1,9 +1,8 @@
-// A column of a block of records, in memory as Apache Arrow lays out strings: for other programs and for devices.
+// A column of a block of records, in memory as the type Binary of Apache Arrow: for other programs and for devices.
 // Knows no files. Values are what a reader of the file gets, without quotes and escapes; they may be any bytes.
 // cleave/arrow.h hands columns on.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,27 +17,6 @@
 #include "cleave/memory.h"
 
 namespace cleave {
-
-// Where the bytes of the values are.
-enum class StringLayout : std::uint8_t {
-    kOffsets,  // Arrow's Binary: all in StringColumn::bytes(), one after another
-    kViews,  // Arrow's BinaryView: short ones in the view, others in the block's own bytes if they stand there as they
-             // are, else in StringColumn::bytes()
-};
-
-// A value in the layout kViews.
-struct BinaryView {
-    static constexpr std::int32_t kMaxInline = 12;
-
-    std::int32_t size;
-    // Up to kMaxInline bytes of a value and zeros; else its first 4 bytes, the number of the buffer and the offset in
-    // it, both as std::int32_t.
-    std::array<std::uint8_t, 12> rest;
-};
-
-// The buffers that the views of a column name.
-constexpr std::int32_t kBlockBuffer = 0;    // RecordBlock::bytes
-constexpr std::int32_t kDecodedBuffer = 1;  // StringColumn::bytes()
 
 // Memory for columns, at a multiple of 64 bytes. Its bytes are not set. It is held at least up to the next multiple of
 // 64 bytes behind the content.
@@ -63,49 +41,40 @@ private:
     std::size_t size_ = 0;
 };
 
-// The values of a column, one a record. Owns its memory, but in the layout kViews the block's bytes must stay in place.
+// The values of a column, one a record. Owns its memory.
 class StringColumn {
 public:
     // A `memory` of nullptr means a new manager "system".
     explicit StringColumn(std::shared_ptr<MemoryManager> memory = nullptr)
         : memory_(MemoryManager::or_default(std::move(memory))) {}
 
-    StringLayout layout() const noexcept { return layout_; }
     std::size_t count() const noexcept { return count_; }
     std::size_t null_count() const noexcept { return null_count_; }
 
-    // Layout kOffsets: value r is bytes()[offsets()[r] .. offsets()[r + 1]); count() + 1 of them.
+    // Value r is bytes()[offsets()[r] .. offsets()[r + 1]); count() + 1 of them.
     std::span<const std::int32_t> offsets() const noexcept { return offsets_.span(); }
-    // Layout kViews; count() of them.
-    std::span<const BinaryView> views() const noexcept { return views_.span(); }
     std::span<const std::uint8_t> bytes() const noexcept { return bytes_.span(); }
     // Bit r % 8 of byte r / 8 is 1 if value r is not null. Empty if no value is null.
     std::span<const std::uint8_t> validity() const noexcept { return validity_.span(); }
 
     // Bytes of memory that the column holds, used or not.
-    std::size_t held_size() const noexcept {
-        return offsets_.held_size() + views_.held_size() + bytes_.held_size() + validity_.held_size();
-    }
+    std::size_t held_size() const noexcept { return offsets_.held_size() + bytes_.held_size() + validity_.held_size(); }
 
-    // Value r, or nothing if it is null. A view of this column; of `block`, from which it was read, in the layout
-    // kViews.
-    std::optional<std::string_view> value(std::size_t r, const RecordBlock& block) const;
+    // Value r, a view of this column, or nothing if it is null.
+    std::optional<std::string_view> value(std::size_t r) const;
 
 private:
     friend class ColumnReader;
 
-    StringLayout layout_ = StringLayout::kOffsets;
     std::size_t count_ = 0;
     std::size_t null_count_ = 0;
     std::shared_ptr<MemoryManager> memory_;
     ColumnMemory<std::int32_t> offsets_{memory_};
-    ColumnMemory<BinaryView> views_{memory_};
     ColumnMemory<std::uint8_t> bytes_{memory_};
     ColumnMemory<std::uint8_t> validity_{memory_};
 };
 
 struct ColumnOptions {
-    StringLayout layout = StringLayout::kOffsets;
     bool empty_is_null = false;    // an unquoted empty field is null; else it is the empty value. "" is never null
     bool missing_is_null = false;  // a record that is too short for the column has null there; else it is an error
     std::shared_ptr<MemoryManager> memory = nullptr;  // of the columns that are made; nullptr: a new manager "system"
@@ -121,8 +90,8 @@ public:
     // Reads column `number`, from 0, of a block that a FieldReader of the same dialect has made. Uses the memory of
     // `column` again. An empty record is null in every column; but if `fields` is 1, it is a record of one empty field.
     // Throws std::invalid_argument if all records have `fields` fields and that is not above `number`; InputError for a
-    // record that is too short; and std::length_error for more than 2^31 - 1 bytes in StringColumn::bytes(), or in the
-    // layout kViews in the block. After that, the content of `column` is undefined.
+    // record that is too short; and std::length_error for more than 2^31 - 1 bytes in StringColumn::bytes(). After
+    // that, the content of `column` is undefined.
     void read(const RecordBlock& block, std::size_t number, StringColumn& column) const;
 
     const ColumnOptions& options() const noexcept { return options_; }

@@ -3,9 +3,7 @@
 // later.
 #include "cleave/arrow.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -16,10 +14,6 @@
 
 namespace cleave {
 namespace {
-
-// Arrow pads buffers to multiples of this size. What stands there may be anything; here it is zeros, so that nobody
-// sees what stood in the memory before.
-constexpr std::size_t kPadding = 64;
 
 // Takes over the object from the struct, and marks the struct as released.
 template <class Data, class Struct>
@@ -70,7 +64,7 @@ void fill_schema(ArrowSchema& schema, const char* format, std::int64_t flags, st
     schema.private_data = data.release();
 }
 
-// A column's array: bitmap, offsets and bytes; or bitmap, views, the buffers that they name and the sizes of these.
+// A column's array: bitmap, offsets and bytes.
 struct ColumnData {
     ColumnData(StringColumn&& made, std::shared_ptr<ColumnPool> from, std::size_t at)
         : column(std::move(made)), pool(std::move(from)), place(at) {}
@@ -83,25 +77,17 @@ struct ColumnData {
     StringColumn column;
     std::shared_ptr<ColumnPool> pool;  // to which the column goes back; may be null
     std::size_t place;                 // in the pool
-    std::shared_ptr<const void> owner = nullptr;
-    std::array<std::int64_t, 2> sizes{};
-    std::array<const void*, 5> buffers{};
+    std::array<const void*, 3> buffers{};
 };
 
 void release_column(ArrowArray* array) { take<ColumnData>(array); }
 
-void fill_column(ArrowArray& array, std::unique_ptr<ColumnData> data, std::span<const std::uint8_t> block) {
+void fill_column(ArrowArray& array, std::unique_ptr<ColumnData> data) {
     const StringColumn& column = data->column;
     const void* bitmap = column.null_count() > 0 ? column.validity().data() : nullptr;
     array = {};
-    if (column.layout() == StringLayout::kOffsets) {
-        data->buffers = {bitmap, column.offsets().data(), column.bytes().data()};
-        array.n_buffers = 3;
-    } else {
-        data->sizes = {static_cast<std::int64_t>(block.size()), static_cast<std::int64_t>(column.bytes().size())};
-        data->buffers = {bitmap, column.views().data(), block.data(), column.bytes().data(), data->sizes.data()};
-        array.n_buffers = 5;
-    }
+    data->buffers = {bitmap, column.offsets().data(), column.bytes().data()};
+    array.n_buffers = 3;
     array.length = static_cast<std::int64_t>(column.count());
     array.null_count = static_cast<std::int64_t>(column.null_count());
     array.buffers = data->buffers.data();
@@ -143,50 +129,34 @@ bool is_ascii(std::span<const std::uint8_t> bytes) {
 }
 
 void check_text(const StringColumn& column, const RecordBlock& block, const ArrowColumn& wanted) {
-    if (column.layout() == StringLayout::kOffsets && is_ascii(column.bytes())) return;
+    if (is_ascii(column.bytes())) return;
     for (std::size_t r = 0; r < column.count(); ++r) {
-        if (is_utf8(column.value(r, block).value_or(""))) continue;
+        if (is_utf8(column.value(r).value_or(""))) continue;
         throw InputError("field " + std::to_string(wanted.number + 1) + " is not UTF-8",
                          Place{block.place.offset + block.rows[r].begin, block.place.record + r});
     }
 }
 
-const char* format_of(StringLayout layout, bool is_text) {
-    if (layout == StringLayout::kOffsets) return is_text ? "u" : "z";
-    return is_text ? "vu" : "vz";
-}
-
 }  // namespace
 
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
-                    std::shared_ptr<const void> owner, ArrowSchema* schema, ArrowArray* array) {
-    export_columns(block, reader, columns, std::move(owner), nullptr, schema, array);
+                    ArrowSchema* schema, ArrowArray* array) {
+    export_columns(block, reader, columns, nullptr, schema, array);
 }
 
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
-                    std::shared_ptr<const void> owner, const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema,
-                    ArrowArray* array) {
+                    const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema, ArrowArray* array) {
     const std::shared_ptr<MemoryManager>& memory = reader.options().memory;
     for (const ArrowColumn& wanted : columns) check_name(wanted.name);
     auto schemas = std::make_unique<SchemaData>(columns.size());
     auto batch = std::make_unique<BatchData>(columns.size());
-    std::span<const std::uint8_t> bytes = block.bytes;
-    if (reader.options().layout == StringLayout::kViews && !owner) {
-        auto copy = std::make_shared<Memory>(MemoryManager::or_default(memory)->allocate({.size = bytes.size()}));
-        if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-        const std::size_t slack = std::min(kPadding, copy->size() - bytes.size());
-        if (slack > 0) std::memset(copy->data() + bytes.size(), 0, slack);
-        bytes = {copy->data(), bytes.size()};
-        owner = std::move(copy);
-    }
     for (std::size_t i = 0; i < columns.size(); ++i) {
         auto data = std::make_unique<ColumnData>(pool ? pool->take(i, memory) : StringColumn(memory), pool, i);
         reader.read(block, columns[i].number, data->column);
         if (columns[i].is_text) check_text(data->column, block, columns[i]);
-        if (reader.options().layout == StringLayout::kViews) data->owner = owner;
-        fill_column(batch->children.structs[i], std::move(data), bytes);
-        fill_schema(schemas->children.structs[i], format_of(reader.options().layout, columns[i].is_text),
-                    ARROW_FLAG_NULLABLE, columns[i].name, std::make_unique<SchemaData>(0));
+        fill_column(batch->children.structs[i], std::move(data));
+        fill_schema(schemas->children.structs[i], columns[i].is_text ? "u" : "z", ARROW_FLAG_NULLABLE, columns[i].name,
+                    std::make_unique<SchemaData>(0));
     }
     fill_schema(*schema, "+s", 0, "", std::move(schemas));
     *array = {};

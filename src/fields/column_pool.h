@@ -60,7 +60,7 @@ private:
     static constexpr std::size_t kFreely = std::size_t{64} << 10;  // a column that holds no more is always kept
 
     static std::size_t used_size(const StringColumn& column) {
-        return column.bytes().size() + column.offsets().size_bytes() + column.views().size_bytes();
+        return column.bytes().size() + column.offsets().size_bytes();
     }
 
     Mutex mutex_;
@@ -71,7 +71,6 @@ private:
 
 // As export_columns() of cleave/arrow.h; the columns come from the pool, and go back to it when they are released.
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
-                    std::shared_ptr<const void> owner, const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema,
-                    ArrowArray* array);
+                    const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema, ArrowArray* array);
 
 }  // namespace cleave

@@ -3,8 +3,7 @@
 //   bound   the most bytes that the values of the column can have: those of its fields, with quotes and escapes
 //   write   each value behind the one before it
 //
-// The bound costs no look at the bytes. A device would measure each value instead, and scan the sizes. In the layout
-// kViews only values that are long and do not stand in the block as they are need to be measured.
+// The bound costs no look at the bytes. A device would measure each value instead, and scan the sizes.
 #include "cleave/columns.h"
 
 #include <algorithm>
@@ -44,35 +43,6 @@ void check_size(std::uint64_t size) {
     if (size > kMaxSize) throw std::length_error("columns: more than 2^31 - 1 bytes in a column");
 }
 
-std::int32_t buffer_of(const BinaryView& view) {
-    std::int32_t buffer = 0;
-    std::memcpy(&buffer, view.rest.data() + 4, sizeof buffer);
-    return buffer;
-}
-
-std::int32_t offset_of(const BinaryView& view) {
-    std::int32_t offset = 0;
-    std::memcpy(&offset, view.rest.data() + 8, sizeof offset);
-    return offset;
-}
-
-void set_place(BinaryView& view, std::int32_t buffer, std::uint64_t offset) {
-    const auto at = static_cast<std::int32_t>(offset);
-    std::memcpy(view.rest.data() + 4, &buffer, sizeof buffer);
-    std::memcpy(view.rest.data() + 8, &at, sizeof at);
-}
-
-BinaryView view_of(Value value, std::int32_t buffer, std::uint64_t offset) {
-    BinaryView view{static_cast<std::int32_t>(value.size), {}};
-    if (view.size <= BinaryView::kMaxInline) {
-        if (value.size > 0) std::memcpy(view.rest.data(), value.data, value.size);
-    } else {
-        std::memcpy(view.rest.data(), value.data, 4);
-        set_place(view, buffer, offset);
-    }
-    return view;
-}
-
 }  // namespace
 
 template <class T>
@@ -96,22 +66,12 @@ void ColumnMemory<T>::clear_slack() noexcept {
 
 template class ColumnMemory<std::uint8_t>;
 template class ColumnMemory<std::int32_t>;
-template class ColumnMemory<BinaryView>;
 
-std::optional<std::string_view> StringColumn::value(std::size_t r, const RecordBlock& block) const {
+std::optional<std::string_view> StringColumn::value(std::size_t r) const {
     if (null_count_ > 0 && (validity_.data()[r / 8] >> (r % 8) & 1) == 0) return std::nullopt;
-    const auto* own = reinterpret_cast<const char*>(bytes_.data());
-    if (layout_ == StringLayout::kOffsets) {
-        const std::int32_t begin = offsets_.data()[r];
-        return std::string_view(own + begin, static_cast<std::size_t>(offsets_.data()[r + 1] - begin));
-    }
-    const BinaryView& view = views_.data()[r];
-    const auto size = static_cast<std::size_t>(view.size);
-    if (view.size <= BinaryView::kMaxInline) {
-        return std::string_view(reinterpret_cast<const char*>(view.rest.data()), size);
-    }
-    const char* from = buffer_of(view) == kBlockBuffer ? reinterpret_cast<const char*>(block.bytes.data()) : own;
-    return std::string_view(from + offset_of(view), size);
+    const std::int32_t begin = offsets_.data()[r];
+    return std::string_view(reinterpret_cast<const char*>(bytes_.data()) + begin,
+                            static_cast<std::size_t>(offsets_.data()[r + 1] - begin));
 }
 
 // One call of ColumnReader::read().
@@ -164,11 +124,9 @@ struct ColumnReader::Run {
     }
 
     std::uint64_t bound() const;
-    void read_offsets();
+    void read_all();
     std::size_t read_plain(std::size_t r, std::uint64_t& sum) const;
     std::uint64_t read_value(std::size_t r, std::uint8_t* out);
-    void read_views();
-    void write_decoded();
 };
 
 // Delimiters may be counted too.
@@ -185,7 +143,7 @@ std::uint64_t ColumnReader::Run::bound() const {
     return sum;
 }
 
-void ColumnReader::Run::read_offsets() {
+void ColumnReader::Run::read_all() {
     column.offsets_.resize(column.count_ + 1);
     const std::uint64_t most = bound();
     column.bytes_.resize(most + kSlack);
@@ -253,68 +211,21 @@ std::uint64_t ColumnReader::Run::read_value(std::size_t r, std::uint8_t* out) {
     return value.size;
 }
 
-void ColumnReader::Run::read_views() {
-    check_size(block.bytes.size());
-    column.views_.resize(column.count_);
-    std::uint64_t sum = 0;
-    for (std::size_t r = 0; r < column.count_; ++r) {
-        const Field found = field(r);
-        Value value{};
-        BinaryView& view = column.views_.data()[r];
-        view = {};
-        if (found.begin == nullptr) {
-            set_null(r);
-        } else if (decoder.view(found.begin, found.end, value)) {
-            const auto offset = static_cast<std::uint64_t>(value.data - block.bytes.data());
-            view = view_of(value, kBlockBuffer, offset);
-        } else {
-            view.size = static_cast<std::int32_t>(decoder.measure(found.begin, found.end));
-            if (view.size <= BinaryView::kMaxInline) {
-                decoder.write(found.begin, found.end, view.rest.data());
-            } else {
-                set_place(view, kDecodedBuffer, sum);
-                sum += static_cast<std::uint64_t>(view.size);
-                check_size(sum);
-            }
-        }
-    }
-    column.bytes_.resize(sum);
-    if (sum > 0) write_decoded();
-}
-
-void ColumnReader::Run::write_decoded() {
-    for (std::size_t r = 0; r < column.count_; ++r) {
-        BinaryView& view = column.views_.data()[r];
-        if (view.size <= BinaryView::kMaxInline || buffer_of(view) != kDecodedBuffer) continue;
-        const Field found = field(r);
-        std::uint8_t* const out = column.bytes_.data() + offset_of(view);
-        decoder.write(found.begin, found.end, out);
-        std::memcpy(view.rest.data(), out, 4);
-    }
-}
-
 ColumnReader::ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOptions options)
     : dialect_(checked(dialect)), fields_(fields), options_(std::move(options)) {}
 
 void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColumn& column) const {
     if (fields_ > 0 && number >= fields_) throw std::invalid_argument("columns: no column has that number");
-    column.layout_ = options_.layout;
     column.count_ = block.record_count();
     column.null_count_ = 0;
     column.offsets_.resize(0);
-    column.views_.resize(0);
     column.bytes_.resize(0);
     column.validity_.resize(0);
     Run run{*this, FieldDecoder(dialect_), block, number, column};
-    if (options_.layout == StringLayout::kOffsets) {
-        run.read_offsets();
-    } else {
-        run.read_views();
-    }
+    run.read_all();
     // Who gets a column is to see no other values behind its own: not those of its neighbours, nor what stood in the
     // memory before.
     column.offsets_.clear_slack();
-    column.views_.clear_slack();
     column.bytes_.clear_slack();
     column.validity_.clear_slack();
 }

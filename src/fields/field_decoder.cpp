@@ -10,27 +10,26 @@ FieldDecoder::FieldDecoder(const Dialect& dialect)
       escapes_everywhere_(has_escape_ && dialect.escape_scope == EscapeScope::kEverywhere),
       opens_anywhere_(has_quote_ && dialect.quoting == Quoting::kAnywhere) {}
 
-// Calls `take` with each byte of the value of a well-formed quoted field. False for any other field.
-template <class Take>
-bool FieldDecoder::walk_quoted(const std::uint8_t* begin, const std::uint8_t* end, Take take) const {
-    if (!is_quoted(begin, end) || end - begin < 2 || end[-1] != quote_) return false;
+// Writes the value of a well-formed quoted field, and returns its end. Null for any other field.
+std::uint8_t* FieldDecoder::write_quoted(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const {
+    if (!is_quoted(begin, end) || end - begin < 2 || end[-1] != quote_) return nullptr;
     const std::uint8_t escape = has_escape_ ? escape_ : quote_;
     --end;
     for (++begin; begin != end; ++begin) {
         if (*begin == quote_ || *begin == escape) {
             const bool is_stray = *begin == quote_ && begin[1] != quote_;
             ++begin;
-            if (is_stray || begin == end) return false;
+            if (is_stray || begin == end) return nullptr;
         }
-        take(*begin);
+        *out++ = *begin;
     }
-    return true;
+    return out;
 }
 
-// Calls `take` with each byte of the value. These are the steps of StateMachine without line ends and delimiters, which
-// are plain data wherever a field holds them. An escape as the last byte has nothing to make plain, so it is data.
-template <class Take>
-void FieldDecoder::walk(const std::uint8_t* begin, const std::uint8_t* end, Take take) const {
+// Writes the value of any field, and returns its end. These are the steps of StateMachine without line ends and
+// delimiters, which are plain data wherever a field holds them. An escape as the last byte has nothing to make plain,
+// so it is data.
+std::uint8_t* FieldDecoder::write_any(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const {
     enum class At : std::uint8_t { kStart, kUnquoted, kQuoted, kAfterQuote };
     At at = At::kStart;
     for (; begin != end; ++begin) {
@@ -48,26 +47,16 @@ void FieldDecoder::walk(const std::uint8_t* begin, const std::uint8_t* end, Take
                                                          : escapes_everywhere_;
         const bool is_doubled = is_quote && at == At::kAfterQuote;
         if (escapes_act && *begin == escape_ && begin + 1 != end) ++begin;
-        take(*begin);
+        *out++ = *begin;
         if (at != At::kQuoted) at = is_doubled ? At::kQuoted : At::kUnquoted;
     }
-}
-
-std::uint64_t FieldDecoder::measure(const std::uint8_t* begin, const std::uint8_t* end) const {
-    std::uint64_t size = 0;
-    if (walk_quoted(begin, end, [&](std::uint8_t) { ++size; })) return size;
-    size = 0;
-    walk(begin, end, [&](std::uint8_t) { ++size; });
-    return size;
+    return out;
 }
 
 std::uint64_t FieldDecoder::write(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const {
-    std::uint8_t* at = out;
-    if (!walk_quoted(begin, end, [&](std::uint8_t byte) { *at++ = byte; })) {
-        at = out;
-        walk(begin, end, [&](std::uint8_t byte) { *at++ = byte; });
-    }
-    return static_cast<std::uint64_t>(at - out);
+    const std::uint8_t* written = write_quoted(begin, end, out);
+    if (written == nullptr) written = write_any(begin, end, out);
+    return static_cast<std::uint64_t>(written - out);
 }
 
 Value FieldDecoder::decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const {

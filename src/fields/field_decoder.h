@@ -40,9 +40,8 @@ public:
         return !escapes_act || !has(value, escape_);
     }
 
-    // For all other fields. Both return the size of the value, which is at most that of the field. write() writes no
-    // byte behind it.
-    std::uint64_t measure(const std::uint8_t* begin, const std::uint8_t* end) const;
+    // For all other fields. Returns the size of the value, which is at most that of the field. Writes no byte behind
+    // it.
     std::uint64_t write(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const;
 
     // A view of the field, or a copy in `scratch`, which must stay as it is meanwhile.
@@ -52,10 +51,8 @@ private:
     static bool has(Value value, std::uint8_t byte) {
         return value.size > 0 && std::memchr(value.data, byte, value.size) != nullptr;
     }
-    template <class Take>
-    bool walk_quoted(const std::uint8_t* begin, const std::uint8_t* end, Take take) const;
-    template <class Take>
-    void walk(const std::uint8_t* begin, const std::uint8_t* end, Take take) const;
+    std::uint8_t* write_quoted(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const;
+    std::uint8_t* write_any(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const;
 
     std::uint8_t quote_;
     std::uint8_t escape_;

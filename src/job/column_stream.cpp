@@ -334,7 +334,7 @@ void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, con
     if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
     array_ = {};  // left over if a guessed batch was discarded
     ArrowSchema schema{};
-    export_columns(block, *state_.reader, state_.columns, nullptr, state_.pool, &schema, array_.get());
+    export_columns(block, *state_.reader, state_.columns, state_.pool, &schema, array_.get());
     schema.release(&schema);
 }
 
@@ -425,7 +425,7 @@ void ColumnStream::schema(ArrowSchema* schema) const {
     const FieldRow end{0, 0};
     const RecordBlock nothing{{}, {}, {}, std::span(&end, 1)};
     OwnedArray array;
-    export_columns(nothing, *state_->reader, state_->columns, nullptr, schema, array.get());
+    export_columns(nothing, *state_->reader, state_->columns, schema, array.get());
 }
 
 bool ColumnStream::next(ArrowArray* array) { return state_->take(array); }

@@ -25,7 +25,6 @@ struct Case {
     Reading reading;
     ColumnOptions options;
     bool counts_fields;  // records must have as many as the first one
-    bool keeps_owner;    // of the bytes that arrays refer to
     bool is_text;
     std::size_t part_size;
     std::size_t text_at;
@@ -34,18 +33,18 @@ struct Case {
 
 Case make_case(Choices& choices) {
     static const std::vector<const Kernel*> kKernels = available_kernels();
-    static const std::shared_ptr<MemoryManager> kMemory = MemoryManager::open("system");
+    static const std::shared_ptr<MemoryManager> kPages = MemoryManager::open("system");
+    static const std::shared_ptr<MemoryManager> kPool =
+        MemoryManager::open("pool:64K");  // memory that was in use before
     Case made;
     made.dialect = choices.dialect();
     made.kernel = kKernels[choices.below(kKernels.size())];
     made.reading = choices.one_in(4) ? Reading::kByDialect : Reading::kUnambiguous;
-    made.options.layout = choices.one_in(2) ? StringLayout::kViews : StringLayout::kOffsets;
+    made.options.memory = choices.one_in(2) ? kPool : kPages;
     made.options.empty_is_null = choices.one_in(2);
     made.options.missing_is_null = !choices.one_in(4);
-    made.options.memory = kMemory;
     const std::uint8_t flags = choices.byte();
     made.counts_fields = (flags & 1) != 0;
-    made.keeps_owner = (flags & 4) != 0;
     made.is_text = (flags & 8) != 0;
     made.part_size = 1 + choices.below(300);
     made.text_at = choices.taken();
@@ -78,54 +77,8 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
-// The buffers of a column of views: the bitmap, the views, those that views name, and the sizes of these. The views
-// name the bytes of the block and others, of which each view has its own.
-class Views {
-public:
-    explicit Views(const ArrowArray& array)
-        : array_(array), sizes_(static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1])) {
-        EXPECT_EQ(array.n_buffers, 5);
-    }
-
-    std::string value(std::int64_t r) {
-        const char* const view = static_cast<const char*>(array_.buffers[1]) + 16 * r;
-        std::int32_t size = 0;
-        std::memcpy(&size, view, 4);
-        EXPECT_GE(size, 0);
-        if (size <= 12) return {view + 4, static_cast<std::size_t>(size)};
-        std::int32_t place[2]{};
-        std::memcpy(place, view + 8, 8);
-        const auto [buffer, offset] = place;
-        EXPECT_TRUE(buffer == kBlockBuffer || buffer == kDecodedBuffer);
-        EXPECT_GE(offset, 0);
-        EXPECT_LE(offset + size, sizes_[buffer]);
-        if (buffer == kDecodedBuffer) decoded_ += size;
-        const char* const begin = static_cast<const char*>(array_.buffers[2 + buffer]) + offset;
-        EXPECT_EQ(std::memcmp(begin, view + 4, 4), 0);
-        return {begin, static_cast<std::size_t>(size)};
-    }
-
-    // After all values.
-    void expect_sizes(std::size_t block_size) const {
-        EXPECT_EQ(sizes_[kBlockBuffer], block_size);
-        EXPECT_EQ(sizes_[kDecodedBuffer], decoded_);
-    }
-
-private:
-    const ArrowArray& array_;
-    const std::int64_t* sizes_;
-    std::int64_t decoded_ = 0;
-};
-
-Values values_of_views(const ArrowArray& array, std::size_t block_size) {
-    Views views(array);
-    Values values;
-    for (std::int64_t r = 0; r < array.length; ++r) values.emplace_back(views.value(r));
-    views.expect_sizes(block_size);
-    return values;
-}
-
-Values values_of_offsets(const ArrowArray& array) {
+Values values_of(const ArrowArray& array) {
+    EXPECT_EQ(array.offset, 0);
     EXPECT_EQ(array.n_buffers, 3);
     const auto* const offsets = static_cast<const std::int32_t*>(array.buffers[1]);
     const auto* const bytes = static_cast<const char*>(array.buffers[2]);
@@ -135,12 +88,6 @@ Values values_of_offsets(const ArrowArray& array) {
         EXPECT_LE(offsets[r], offsets[r + 1]);
         values.emplace_back(std::string(bytes + offsets[r], bytes + offsets[r + 1]));
     }
-    return values;
-}
-
-Values values_of(const ArrowArray& array, StringLayout layout, std::size_t block_size) {
-    EXPECT_EQ(array.offset, 0);
-    Values values = layout == StringLayout::kViews ? values_of_views(array, block_size) : values_of_offsets(array);
     if (const auto* const bitmap = static_cast<const std::uint8_t*>(array.buffers[0])) {
         for (std::size_t r = 0; r < values.size(); ++r) {
             if ((bitmap[r / 8] >> r % 8 & 1) == 0) values[r].reset();
@@ -150,10 +97,10 @@ Values values_of(const ArrowArray& array, StringLayout layout, std::size_t block
     return values;
 }
 
-Values values_of(const StringColumn& column, const RecordBlock& block) {
+Values values_of(const StringColumn& column) {
     Values values;
     for (std::size_t r = 0; r < column.count(); ++r) {
-        const auto value = column.value(r, block);
+        const auto value = column.value(r);
         values.push_back(value ? std::optional(std::string(*value)) : std::nullopt);
     }
     EXPECT_EQ(column.null_count(), std::count(values.begin(), values.end(), std::nullopt));
@@ -204,8 +151,8 @@ public:
             try {
                 reader.read(block, i, column);
                 EXPECT_FALSE(too_short);
-                expect_values(values_of(column, block), i);
-                if (i == first_ % 3) expect_array(block, reader, i, values_of(column, block));
+                expect_values(values_of(column), i);
+                if (i == first_ % 3) expect_array(block, reader, i, values_of(column));
             } catch (const InputError& error) {
                 ASSERT_TRUE(too_short);
                 EXPECT_EQ(error.place()->record, first_ + *too_short);
@@ -264,12 +211,10 @@ private:
         const ArrowColumn columns[] = {{number, "a", made_.is_text}, {number, "", made_.is_text}};
         ArrowSchema schema{};
         ArrowArray array{};
-        auto owner = made_.keeps_owner ? std::make_shared<int>(0) : nullptr;
-        const std::weak_ptr<int> watched = owner;
         const auto wrong = std::ranges::find_if(
             values, [&](const auto& value) { return made_.is_text && !is_utf8(value.value_or("")); });
         try {
-            export_columns(block, reader, columns, std::move(owner), &schema, &array);
+            export_columns(block, reader, columns, &schema, &array);
         } catch (const InputError& error) {
             ASSERT_NE(wrong, values.end());
             EXPECT_EQ(error.place()->record, first_ + static_cast<std::size_t>(wrong - values.begin()));
@@ -277,22 +222,19 @@ private:
             return;
         }
         EXPECT_EQ(wrong, values.end());
-        const bool has_views = made_.options.layout == StringLayout::kViews;
         EXPECT_STREQ(schema.format, "+s");
         ASSERT_EQ(schema.n_children, 2);
-        EXPECT_EQ(schema.children[0]->format, std::string(has_views ? "v" : "") + (made_.is_text ? "u" : "z"));
+        EXPECT_EQ(schema.children[0]->format, std::string(made_.is_text ? "u" : "z"));
         EXPECT_STREQ(schema.children[0]->name, "a");
         schema.release(&schema);
         EXPECT_EQ(array.length, std::ssize(values));
         ASSERT_EQ(array.n_children, 2);
-        EXPECT_EQ(values_of(*array.children[0], made_.options.layout, block.bytes.size()), values);
+        EXPECT_EQ(values_of(*array.children[0]), values);
         ArrowArray moved = *array.children[1];
         array.children[1]->release = nullptr;
         array.release(&array);
-        EXPECT_EQ(values_of(moved, made_.options.layout, block.bytes.size()), values);
-        EXPECT_EQ(watched.expired(), !made_.keeps_owner || !has_views);
+        EXPECT_EQ(values_of(moved), values);
         moved.release(&moved);
-        EXPECT_TRUE(watched.expired());
     }
 
     const Case& made_;

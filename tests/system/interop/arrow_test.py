@@ -37,18 +37,15 @@ class Exporter:
         self.library = ctypes.CDLL(path)
         self.pyarrow = common.module("pyarrow")
 
-    def batch(self, data, delimiter, columns, views, is_text):
+    def batch(self, data, delimiter, columns, is_text):
         schema, array, error = (ctypes.create_string_buffer(STRUCT_SIZE) for _ in range(3))
         failed = self.library.export_arrow(data, ctypes.c_size_t(len(data)), ctypes.c_char(delimiter),
-                                           ctypes.c_size_t(columns), int(views), int(is_text), schema, array, error)
+                                           ctypes.c_size_t(columns), int(is_text), schema, array, error)
         if failed:
             raise Refused(error.value)
         batch = self.pyarrow.RecordBatch._import_from_c(ctypes.addressof(array), ctypes.addressof(schema))
         batch.validate(full=True)
         return batch
-
-    def kept(self):
-        return self.library.count_blocks()
 
 
 def rows_of(data, delimiter):
@@ -73,18 +70,17 @@ def columns_of(rows):
     return [[row[i] if i < len(row) else None for row in rows] for i in range(width)]
 
 
-def compare(exporter, data, delimiter, views, is_text):
+def compare(exporter, data, delimiter, is_text):
     """Whether the file was compared, and not refused for what is not UTF-8."""
     wanted = columns_of(rows_of(data, delimiter))
     all_utf8 = all(is_utf8(value) for column in wanted for value in column if value is not None)
     try:
-        batch = exporter.batch(data, delimiter, len(wanted), views, is_text)
+        batch = exporter.batch(data, delimiter, len(wanted), is_text)
     except Refused:
         need(is_text and not all_utf8, "refused")
         return False
     need(not is_text or all_utf8, "not refused")
-    need(exporter.kept() == (1 if views else 0), "%d texts are kept" % exporter.kept())
-    kind = ("string" if is_text else "binary") + ("_view" if views else "")
+    kind = "string" if is_text else "binary"
     need([str(column.type) for column in batch.columns] == [kind] * len(wanted), "types: %s" % batch.schema)
     need(batch.schema.names == ["c%d" % i for i in range(len(wanted))], "names: %s" % batch.schema)
     for column, values in zip(batch.columns, wanted):
@@ -96,12 +92,10 @@ def compare(exporter, data, delimiter, views, is_text):
     first, values = batch.columns[0], batch.columns[0].to_pylist()
     del batch, column
     need(first.to_pylist() == values, "a column changed when its batch was released")
-    del first
-    need(exporter.kept() == 0, "%d texts are still kept" % exporter.kept())
     return True
 
 
-def read_back(views, is_text):
+def read_back(is_text):
     def check(bench):
         exporter = Exporter(bench.cleave)
         compared = refused = 0
@@ -109,16 +103,14 @@ def read_back(views, is_text):
             if name in UNREAD:
                 continue
             try:
-                done = compare(exporter, data.removeprefix(BOM), DELIMITERS.get(name, b","), views, is_text)
+                done = compare(exporter, data.removeprefix(BOM), DELIMITERS.get(name, b","), is_text)
             except common.harness.Failure as failure:
                 raise common.harness.Failure("%s: %s" % (name, failure)) from None
             compared, refused = compared + done, refused + (not done)
         bench.note("%d files compared, %d not UTF-8" % (compared, refused))
         need(compared >= 400, "only %d files were compared" % compared)
-    return common.named(check, "pyarrow reads %s of %s" % ("views" if views else "offsets",
-                                                           "text" if is_text else "bytes"))
+    return common.named(check, "pyarrow reads " + ("text" if is_text else "bytes"))
 
 
 if __name__ == "__main__":
-    sys.exit(common.harness.main(__doc__, [read_back(views, is_text) for views in (False, True)
-                                           for is_text in (False, True)]))
+    sys.exit(common.harness.main(__doc__, [read_back(is_text) for is_text in (False, True)]))

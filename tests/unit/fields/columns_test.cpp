@@ -26,7 +26,7 @@ void append(Values& values, const StringColumn& column, const RecordBlock& block
     ASSERT_EQ(column.count(), block.record_count());
     std::size_t nulls = 0;
     for (std::size_t r = 0; r < column.count(); ++r) {
-        const auto value = column.value(r, block);
+        const auto value = column.value(r);
         values.push_back(value ? std::optional(std::string(*value)) : std::nullopt);
         if (!value) ++nulls;
     }
@@ -42,9 +42,7 @@ std::size_t most_fields(const std::vector<ReferenceRecord>& records) {
 
 std::vector<ColumnOptions> every_option() {
     std::vector<ColumnOptions> all;
-    for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {
-        for (const bool empty_is_null : {false, true}) all.push_back({layout, empty_is_null, true});
-    }
+    for (const bool empty_is_null : {false, true}) all.push_back({empty_is_null, true});
     return all;
 }
 
@@ -127,7 +125,7 @@ TEST_P(ColumnsTest, ALastReturnIsData) {
         const RecordBlock block = fields.read(bytes_of(text), {}, true);
         StringColumn column;
         ColumnReader(Dialect(), 2, {}).read(block, 1, column);
-        EXPECT_EQ(column.value(1, block), value);
+        EXPECT_EQ(column.value(1), value);
     }
 }
 
@@ -155,7 +153,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
                 for (OwnedBatch batch(MemoryManager::open("system")); batches.next(batch);) {
                     const RecordBlock block = reader.read(batch.bytes, batch.place, true);
                     const std::size_t number = 0;
-                    const auto columns = read_columns(block, dialect, fields, {&number, 1}, {StringLayout::kViews});
+                    const auto columns = read_columns(block, dialect, fields, {&number, 1});
                     append(found, columns[0], block);
                 }
                 ASSERT_EQ(found, column) << "seed " << seed << ", " << describe(dialect) << ": " << shown(text);
@@ -177,7 +175,7 @@ TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
             for (const ColumnOptions& options : every_option()) {
                 StringColumn column;
                 ColumnReader(dialect, 0, options).read(block, 0, column);
-                ASSERT_EQ(column.value(0, block), field_values(bytes_of(field), dialect)[0])
+                ASSERT_EQ(column.value(0), field_values(bytes_of(field), dialect)[0])
                     << describe(dialect) << ": " << field;
             }
         }
@@ -190,7 +188,7 @@ TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
                 StringColumn column;
                 ColumnReader(dialect, 0, options).read(block, random.below(3), column);
                 for (std::size_t r = 0; r < column.count(); ++r) {
-                    ASSERT_LE(column.value(r, block).value_or("").size(), block.record(r).size());
+                    ASSERT_LE(column.value(r).value_or("").size(), block.record(r).size());
                 }
             }
         }
@@ -221,19 +219,17 @@ Values values_of(const StringColumn& column, const RecordBlock& block) {
 TEST(Columns, HaveNullForEmptyRecordsAndByOptionForEmptyFields) {
     Block source("a,b\n\n,\"\"\n\r\n1,\n", 2);
     const RecordBlock block = source.read();
-    for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {
-        EXPECT_EQ(values_of(column_of(block, 2, 0, {layout}), block), (Values{"a", {}, "", {}, "1"}));
-        EXPECT_EQ(values_of(column_of(block, 2, 1, {layout}), block), (Values{"b", {}, "", {}, ""}));
-        EXPECT_EQ(values_of(column_of(block, 2, 0, {layout, true}), block), (Values{"a", {}, {}, {}, "1"}));
-        EXPECT_EQ(values_of(column_of(block, 2, 1, {layout, true}), block), (Values{"b", {}, "", {}, {}}));
-    }
+    EXPECT_EQ(values_of(column_of(block, 2, 0, {}), block), (Values{"a", {}, "", {}, "1"}));
+    EXPECT_EQ(values_of(column_of(block, 2, 1, {}), block), (Values{"b", {}, "", {}, ""}));
+    EXPECT_EQ(values_of(column_of(block, 2, 0, {true}), block), (Values{"a", {}, {}, {}, "1"}));
+    EXPECT_EQ(values_of(column_of(block, 2, 1, {true}), block), (Values{"b", {}, "", {}, {}}));
 }
 
 TEST(Columns, OfOneFieldHaveAnEmptyValueForAnEmptyRecord) {
     Block source("a\n\n\"\"\n", 1);
     const RecordBlock block = source.read();
     EXPECT_EQ(values_of(column_of(block, 1, 0, {}), block), (Values{"a", "", ""}));
-    EXPECT_EQ(values_of(column_of(block, 1, 0, {StringLayout::kViews, true}), block), (Values{"a", {}, ""}));
+    EXPECT_EQ(values_of(column_of(block, 1, 0, {true}), block), (Values{"a", {}, ""}));
     EXPECT_EQ(values_of(column_of(block, 0, 0, {}), block), (Values{"a", {}, ""}));
 }
 
@@ -246,7 +242,7 @@ TEST(Columns, OfShortRecordsAreAnErrorOrNull) {
     } catch (const InputError& error) {
         EXPECT_EQ(error.place(), (Place{104, 8}));
     }
-    EXPECT_EQ(values_of(column_of(block, 0, 1, {StringLayout::kOffsets, false, true}), block), (Values{"b", {}, "3"}));
+    EXPECT_EQ(values_of(column_of(block, 0, 1, {false, true}), block), (Values{"b", {}, "3"}));
     EXPECT_THROW(column_of(block, 2, 2, {}), std::invalid_argument);
     Dialect faulty;
     faulty.delimiter = '"';
@@ -264,7 +260,7 @@ TEST(Columns, HaveEveryBitOfTheBitmap) {
         }
         Block source(text, 2);
         const RecordBlock block = source.read();
-        const StringColumn column = column_of(block, 2, 0, {StringLayout::kOffsets, true});
+        const StringColumn column = column_of(block, 2, 0, {true});
         ASSERT_EQ(values_of(column, block), wanted);
         if (!column.validity().empty() && count % 8 != 0) {
             EXPECT_EQ(column.validity().back() >> (count % 8), 0);
@@ -273,42 +269,17 @@ TEST(Columns, HaveEveryBitOfTheBitmap) {
     }
 }
 
-// Values of every size around the limit of the view, as they stand in the block and decoded.
-TEST(Columns, OfViewsCopyOnlyWhatIsDecoded) {
-    std::string text;
-    Values wanted;
-    std::size_t decoded_bytes = 0;
-    for (std::size_t size = 0; size < 40; ++size) {
-        const std::string value(size, "abcdefghijklmnopqrstuvwxyz"[size % 26]);
-        text += value + "\n\"" + value + "\"\n\"" + value + "\"\"\"\n";
-        for (const std::string& one : {value, value, value + '"'}) wanted.emplace_back(one);
-        if (size + 1 > 12) decoded_bytes += size + 1;
-    }
-    text += std::string("\"\0\xE4\"", 4);
-    wanted.emplace_back(std::string("\0\xE4", 2));
-    Block source(text, 1);
-    const RecordBlock block = source.read();
-    const StringColumn column = column_of(block, 1, 0, {StringLayout::kViews});
-    EXPECT_EQ(values_of(column, block), wanted);
-    EXPECT_EQ(column.bytes().size(), decoded_bytes);
-    for (const BinaryView& view : column.views()) {
-        if (view.size > BinaryView::kMaxInline) continue;
-        for (auto i = static_cast<std::size_t>(view.size); i < view.rest.size(); ++i) EXPECT_EQ(view.rest[i], 0);
-    }
-}
-
 TEST(Columns, ReuseTheirMemory) {
     Block large(std::string(5000, 'x') + "\n\n\n", 2 - 1);
     Block small("a\n\"b\"\"\"\n", 1);
     StringColumn column;
-    const ColumnReader offsets({}, 1, {StringLayout::kOffsets, true});
-    const ColumnReader views({}, 1, {StringLayout::kViews, true});
-    for (const ColumnReader* reader : {&offsets, &views, &offsets}) {
+    const ColumnReader reader({}, 1, {true});
+    for (int i = 0; i < 2; ++i) {
         RecordBlock block = large.read();
-        reader->read(block, 0, column);
+        reader.read(block, 0, column);
         EXPECT_EQ(values_of(column, block), (Values{std::string(5000, 'x'), {}, {}}));
         block = small.read();
-        reader->read(block, 0, column);
+        reader.read(block, 0, column);
         EXPECT_EQ(values_of(column, block), (Values{"a", "b\""}));
     }
 }
@@ -330,19 +301,16 @@ TEST(Columns, HaveZerosBehindTheirValues) {
         text += i % 2 == 0 ? "," + secret + "\n" : R"("old "" and longer value",)" + secret + '\n';
     Block large(text, 2);
     Block small("1," + secret + "\n," + secret + "\n\"a \"\" longer value\"," + secret + "\n3," + secret + '\n', 2);
-    for (const StringLayout layout : {StringLayout::kOffsets, StringLayout::kViews}) {
-        StringColumn column;
-        const ColumnReader reader({}, 2, {layout, true});
-        for (Block* source : {&large, &small}) {
-            const RecordBlock block = source->read();
-            reader.read(block, 0, column);
-            EXPECT_GT(column.null_count(), 0U);
-            EXPECT_GT(column.bytes().size(), 0U);
-            EXPECT_TRUE(has_zeros_behind(column.offsets(), 0));
-            EXPECT_TRUE(has_zeros_behind(column.views(), 0));
-            EXPECT_TRUE(has_zeros_behind(column.bytes(), layout == StringLayout::kOffsets ? 64 : 0));
-            EXPECT_TRUE(has_zeros_behind(column.validity(), 0));
-        }
+    StringColumn column;
+    const ColumnReader reader({}, 2, {true});
+    for (Block* source : {&large, &small}) {
+        const RecordBlock block = source->read();
+        reader.read(block, 0, column);
+        EXPECT_GT(column.null_count(), 0U);
+        EXPECT_GT(column.bytes().size(), 0U);
+        EXPECT_TRUE(has_zeros_behind(column.offsets(), 0));
+        EXPECT_TRUE(has_zeros_behind(column.bytes(), 64));
+        EXPECT_TRUE(has_zeros_behind(column.validity(), 0));
     }
 }
 
@@ -356,7 +324,6 @@ TEST(Columns, HaveLessThanTwoGigabytes) {
     const FieldRow rows[] = {{0, 0}, {kSize, 1}};
     const RecordBlock block{{static_cast<const std::uint8_t*>(zeros), kSize}, {}, {&end, 1}, rows};
     EXPECT_THROW(column_of(block, 1, 0, {}), std::length_error);
-    EXPECT_THROW(column_of(block, 1, 0, {StringLayout::kViews}), std::length_error);
     ::munmap(zeros, kSize);
 }
 #endif
@@ -380,7 +347,7 @@ TEST(Arrow, ExportsARecordBatch) {
     const ColumnReader reader({}, 2, {});
     const ArrowColumn columns[] = {{1, "second", true}, {0, "first", false}};
     Exported exported;
-    export_columns(block, reader, columns, nullptr, &exported.schema, &exported.array);
+    export_columns(block, reader, columns, &exported.schema, &exported.array);
     EXPECT_STREQ(exported.schema.format, "+s");
     ASSERT_EQ(exported.schema.n_children, 2);
     EXPECT_STREQ(exported.schema.children[0]->format, "u");
@@ -398,57 +365,19 @@ TEST(Arrow, ExportsARecordBatch) {
     EXPECT_EQ(std::memcmp(second.buffers[2], "x\"y", 3), 0);
 }
 
-TEST(Arrow, KeepsTheBlockUntilTheLastArrayIsReleased) {
-    Block source("a value that is long,b\n", 2);
-    const RecordBlock block = source.read();
-    const ColumnReader reader({}, 2, {StringLayout::kViews});
-    const ArrowColumn columns[] = {{0, "a"}, {1, "b"}};
-    auto owner = std::make_shared<int>(0);
-    const std::weak_ptr<int> watched = owner;
+TEST(Arrow, AColumnOutlivesItsBatch) {
     ArrowArray moved{};
     {
+        Block source("a value that is long,b\n", 2);
+        const ArrowColumn columns[] = {{0, "a"}, {1, "b"}};
         Exported exported;
-        export_columns(block, reader, columns, std::move(owner), &exported.schema, &exported.array);
-        EXPECT_STREQ(exported.schema.children[0]->format, "vz");
-        EXPECT_EQ(exported.array.children[0]->n_buffers, 5);
-        EXPECT_EQ(exported.array.children[0]->buffers[2], block.bytes.data());
+        export_columns(source.read(), ColumnReader({}, 2, {}), columns, &exported.schema, &exported.array);
         moved = *exported.array.children[0];
         exported.array.children[0]->release = nullptr;
-        EXPECT_FALSE(watched.expired());
     }
-    EXPECT_FALSE(watched.expired());
-    EXPECT_EQ(static_cast<const std::int64_t*>(moved.buffers[4])[0], static_cast<std::int64_t>(block.bytes.size()));
+    EXPECT_EQ(std::memcmp(moved.buffers[2], "a value that is long", 20), 0);
     moved.release(&moved);
     EXPECT_EQ(moved.release, nullptr);
-    EXPECT_TRUE(watched.expired());
-}
-
-TEST(Arrow, CopiesTheBlockIfNobodyKeepsIt) {
-    Exported exported;
-    {
-        Block source("a value that is long\n", 1);
-        const ArrowColumn column{0, "a"};
-        export_columns(source.read(), ColumnReader({}, 1, {StringLayout::kViews}), {&column, 1}, nullptr,
-                       &exported.schema, &exported.array);
-    }
-    EXPECT_EQ(std::memcmp(exported.array.children[0]->buffers[2], "a value that is long\n", 21), 0);
-}
-
-TEST(Arrow, HasZerosBehindTheCopyOfABlock) {
-    const auto pool = MemoryManager::open("pool:64K");
-    {
-        const Memory old = pool->allocate({.size = 60'000});
-        std::memset(old.data(), 0xAA, old.size());
-    }
-    Block source("a value that is long\n", 1);
-    const ArrowColumn column{0, "a"};
-    ColumnOptions options{StringLayout::kViews};
-    options.memory = pool;
-    Exported exported;
-    export_columns(source.read(), ColumnReader({}, 1, options), {&column, 1}, nullptr, &exported.schema,
-                   &exported.array);
-    const auto* const copy = static_cast<const std::uint8_t*>(exported.array.children[0]->buffers[2]);
-    EXPECT_TRUE(has_zeros_behind(std::span(copy, 21), 0));
 }
 
 TEST(Arrow, RefusesTextThatIsNotUtf8AndLeavesTheStructsAlone) {
@@ -457,16 +386,15 @@ TEST(Arrow, RefusesTextThatIsNotUtf8AndLeavesTheStructsAlone) {
     Exported exported;
     const ArrowColumn text{0, "a", true};
     try {
-        export_columns(block, ColumnReader({}, 1, {}), {&text, 1}, nullptr, &exported.schema, &exported.array);
+        export_columns(block, ColumnReader({}, 1, {}), {&text, 1}, &exported.schema, &exported.array);
         FAIL();
     } catch (const InputError& error) {
         EXPECT_EQ(error.place(), (Place{22, 5}));
     }
     for (const std::string& name : {std::string("a\0b", 3), std::string("\xE4")}) {
         const ArrowColumn column{0, name};
-        EXPECT_THROW(
-            export_columns(block, ColumnReader({}, 1, {}), {&column, 1}, nullptr, &exported.schema, &exported.array),
-            std::invalid_argument);
+        EXPECT_THROW(export_columns(block, ColumnReader({}, 1, {}), {&column, 1}, &exported.schema, &exported.array),
+                     std::invalid_argument);
     }
     EXPECT_EQ(exported.schema.release, nullptr);
     EXPECT_EQ(exported.array.release, nullptr);
