@@ -4,7 +4,7 @@
 
 #include "cli/formatted.h"
 #include "cli/messages.h"
-#include "job/plan_json.h"
+#include "formats/plan_json.h"
 
 namespace cleave::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/session.h"
-#include "job/record_lane.h"
-#include "job/stage_report.h"
-#include "job/staging.h"
+#include "formats/stage_report.h"
+#include "lane/record_lane.h"
+#include "lane/staging.h"
 #include "stage/rules.h"
 #include "write/lone_file.h"
 

@@ -6,7 +6,7 @@
 #include "cleave/plan.h"
 #include "cli/options.h"
 #include "cli/standard_output.h"
-#include "job/plan_json.h"
+#include "formats/plan_json.h"
 
 namespace cleave::cli {
 

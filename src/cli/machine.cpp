@@ -21,7 +21,7 @@
 #include "cli/messages.h"
 #include "cli/verbs.h"
 #include "io/page_cache.h"
-#include "job/measure_stage.h"
+#include "lane/measure_stage.h"
 #include "offload/device.h"
 #include "offload/explain.h"
 

@@ -13,7 +13,7 @@
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "cleave/scan.h"
-#include "job/piece_list.h"
+#include "formats/piece_list.h"
 
 namespace cleave::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/session.h"
 #include "cli/standard_output.h"
 #include "cli/verbs.h"
-#include "job/plan_json.h"
+#include "formats/plan_json.h"
 #include "write/clone.h"
 
 namespace cleave::cli {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "cli/context.h"
-#include "job/staging.h"
+#include "lane/staging.h"
 #include "write/lone_file.h"
 
 namespace cleave::cli {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "io/input_cancellation.h"
 #include "io/spill.h"
-#include "job/input_cancellation.h"
 #include "write/feed.h"
 #include "write/threads.h"
 

@@ -18,7 +18,7 @@
 #include "job/job_output.h"
 #include "job/piece_bytes.h"
 #include "job/piece_reports.h"
-#include "job/staging.h"
+#include "lane/staging.h"
 #include "plan/contract.h"
 #include "scan/contract.h"
 #include "write/contract.h"

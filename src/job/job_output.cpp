@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "formats/plan_json.h"
+#include "formats/stage_report.h"
 #include "job/older_pieces.h"
-#include "job/plan_json.h"
-#include "job/stage_report.h"
 #include "write/dry_target.h"
 #include "write/file_target.h"
 #include "write/filter_target.h"

@@ -5,7 +5,7 @@
 
 #include "base/name_list.h"
 #include "cleave/names.h"
-#include "job/manifest.h"
+#include "formats/manifest.h"
 #include "job/piece_bytes.h"
 #include "write/piece_target.h"
 

@@ -20,7 +20,7 @@
 #include "cleave/job.h"
 #include "cleave/names.h"
 #include "job/piece_reports.h"
-#include "job/staging.h"
+#include "lane/staging.h"
 #include "write/piece_target.h"
 
 namespace cleave {

@@ -10,9 +10,9 @@
 
 #include "base/mutex.h"
 #include "cleave/job.h"
-#include "job/manifest.h"
+#include "formats/manifest.h"
+#include "formats/plan_json.h"
 #include "job/older_pieces.h"
-#include "job/plan_json.h"
 
 namespace cleave {
 

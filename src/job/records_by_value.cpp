@@ -9,7 +9,7 @@
 #include "cleave/value_names.h"
 #include "io/fd.h"
 #include "io/page_cache.h"
-#include "plan/index_columns.h"
+#include "keys/index_columns.h"
 #include "scan/contract.h"
 #include "stage/program.h"
 #include "write/gather.h"

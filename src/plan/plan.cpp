@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "keys/key_runs.h"
 #include "plan/contract.h"
-#include "plan/key_runs.h"
 #include "plan/limits.h"
 
 namespace cleave {

@@ -15,8 +15,8 @@
 #include "base/parallel.h"
 #include "plan/contract.h"
 #include "plan/limits.h"
+#include "ranges/range_machine.h"
 #include "scan/contract.h"
-#include "scan/range_machine.h"
 #include "scan/walker.h"
 
 namespace cleave {

@@ -25,8 +25,8 @@
 #include "base/random_seed.h"
 #include "cleave/memory.h"
 #include "io/fd.h"
+#include "keys/index_columns.h"
 #include "plan/contract.h"
-#include "plan/index_columns.h"
 #include "plan/limits.h"
 
 namespace cleave {

@@ -14,10 +14,10 @@
 #include "io/scatter.h"
 #include "io/scratch_memory.h"
 #include "io/temporary_blob.h"
-#include "plan/key_field.h"
-#include "plan/key_share.h"
-#include "plan/key_table.h"
-#include "plan/route.h"
+#include "keys/key_field.h"
+#include "keys/key_share.h"
+#include "keys/key_table.h"
+#include "keys/route.h"
 
 namespace cleave {
 

@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-// Whole records, in memory that nobody else can change (see scan/private_bytes.h).
+// Whole records, in memory that nobody else can change (see records/private_bytes.h).
 //
 // Where a guessed batch begins and ends was guessed. It is sound if its bytes are whole records. The first one of a
 // range begins with a record; so if all batches before a batch are sound, it begins with a record, too. If it is not

@@ -9,7 +9,7 @@
 
 #include "base/parallel.h"
 #include "cleave/error.h"
-#include "scan/private_bytes.h"
+#include "records/private_bytes.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 // Whether batches of records that were read of a file are still what stands there, before anything that was made of
 // them leaves the process.
 //
-// A batch is a private copy (see scan/private_bytes.h), so it is read alike by all. But while it was copied somebody
+// A batch is a private copy (see records/private_bytes.h), so it is read alike by all. But while it was copied somebody
 // may have written: then its first bytes are old and its last ones new, or it is of another version than the batch
 // before it. Such bytes may read as sound records in which a value stands in a column that no rule changes. So
 //

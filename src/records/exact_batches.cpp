@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "base/too_long.h"
-#include "scan/private_bytes.h"
+#include "records/private_bytes.h"
 
 namespace cleave {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "io/file_blob.h"
 #include "records/guessed_start.h"
-#include "scan/private_bytes.h"
+#include "records/private_bytes.h"
 
 namespace cleave {
 namespace {

@@ -9,7 +9,7 @@
 #include "cleave/range_plan.h"
 #include "csv_mutator.h"
 #include "range_check.h"
-#include "scan/range_machine.h"
+#include "ranges/range_machine.h"
 
 namespace cleave::test {
 namespace {

@@ -11,8 +11,8 @@
 #include "cleave/range_plan.h"
 #include "kernels_under_test.h"
 #include "plan_check.h"
+#include "ranges/range_machine.h"
 #include "reference.h"
-#include "scan/range_machine.h"
 
 namespace cleave::test {
 namespace {

@@ -19,16 +19,14 @@ import tempfile
 ROWS = [
     ["cli", "python"],
     ["job"],
-    ["offload"],
-    ["write"],
+    ["lane", "columns", "formats", "write"],
     ["plan"],
+    ["keys"],
     ["stage"],
-    ["fields"],
-    ["records"],
+    ["fields", "records", "check", "ranges"],
     ["scan"],
-    ["kernels"],
-    ["dialect"],
-    ["io", "memory"],
+    ["index", "kernels", "offload"],
+    ["dialect", "io", "memory"],
     ["base"],
 ]
 ROW_OF = {folder: row for row, folders in enumerate(ROWS) for folder in folders}

@@ -54,7 +54,7 @@ FAULTS = [
           "constexpr int kChanged = 4;", "constexpr int kChanged = 3;",
           "release", "^(cli|faults.input)$", "faults.input: "),
     Fault("broken include: the scan knows jobs", "src/scan/walker.cpp",
-          '#include "scan/walker.h"\n', '#include "scan/walker.h"\n\n#include "job/piece_list.h"\n',
+          '#include "scan/walker.h"\n', '#include "scan/walker.h"\n\n#include "job/older_pieces.h"\n',
           "release", "^includes$", "includes: "),
     Fault("wrong option page: an option by another name", "man/cleave.1",
           "\\fB\\-\\-together\\fR \\fICOLUMN\\fR", "\\fB\\-\\-altogether\\fR \\fICOLUMN\\fR",

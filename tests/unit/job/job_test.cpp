@@ -17,8 +17,8 @@
 
 #include "base/json.h"
 #include "cleave/mapping_guard.h"
+#include "formats/plan_json.h"
 #include "inputs.h"
-#include "job/plan_json.h"
 #include "jobs.h"
 #include "pipe_input.h"
 #include "temporary_directory.h"

@@ -9,8 +9,8 @@
 
 #include "changed_input.h"
 #include "inputs.h"
-#include "job/page_source.h"
-#include "job/pages_ahead.h"
+#include "lane/page_source.h"
+#include "lane/pages_ahead.h"
 #include "offload/pinned_blocks.h"
 #include "pipe_input.h"
 #include "reference.h"

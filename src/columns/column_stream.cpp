@@ -1,0 +1,444 @@
+// The pipeline of cleave/column_stream.h. A page is a batch of records (see records/batch_loop.h):
+//
+//   work   change the records by the rules, find their fields, lay out the columns
+//   emit   put the array into a queue, from which next() takes it
+//
+// From the first next() on, a thread beside that of the caller runs all this. When the queue is full, emit() waits, and
+// then no slot is free: so memory is bounded by the slots and the queue. The destructor makes both wake up, and the
+// next emit() ends the sequence.
+#include "cleave/column_stream.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/too_long.h"
+#include "base/utf8.h"
+#include "cleave/error.h"
+#include "cleave/foreign.h"
+#include "cleave/kernel.h"
+#include "columns/column_pool.h"
+#include "dialect/contract.h"
+#include "io/input_cancellation.h"
+#include "plan/input_head.h"
+#include "records/batch_check.h"
+#include "records/batch_loop.h"
+#include "scan/contract.h"
+#include "stage/record_blocks.h"
+
+namespace cleave {
+namespace {
+
+// Arrays that wait, for each thread.
+constexpr std::size_t kWaitingOfThread = 2;
+
+// Columns that were released are kept for the next pages: this many times the bytes of a page for each page in work.
+// With records of two bytes, the offsets alone take twice the bytes of the page.
+constexpr std::size_t kKeptOfPage = 2;
+
+// An array that is released.
+class OwnedArray {
+public:
+    OwnedArray() = default;
+    OwnedArray(OwnedArray&& other) noexcept : array_(std::exchange(other.array_, {})) {}
+    OwnedArray& operator=(OwnedArray&& other) noexcept {
+        std::swap(array_, other.array_);
+        return *this;
+    }
+    ~OwnedArray() {
+        if (array_.release != nullptr) array_.release(&array_);
+    }
+
+    ArrowArray* get() { return &array_; }
+    ArrowArray take() { return std::exchange(array_, {}); }
+
+private:
+    ArrowArray array_{};
+};
+
+// A stream, for one reader: two would each get some of its bytes.
+class StreamClaim {
+public:
+    explicit StreamClaim(Input& input) : input_(input) {
+        if (!input.claim()) throw std::invalid_argument("columns: another stream of columns reads this input");
+    }
+    StreamClaim(const StreamClaim&) = delete;
+    StreamClaim& operator=(const StreamClaim&) = delete;
+    ~StreamClaim() { input_.release_claim(); }
+
+private:
+    Input& input_;
+};
+
+// With U+FFFD for each byte that is not UTF-8, and without NUL.
+std::string as_text(const std::string& name) {
+    std::string text;
+    const auto* at = reinterpret_cast<const std::uint8_t*>(name.data());
+    const std::uint8_t* const end = at + name.size();
+    while (at != end) {
+        const std::uint64_t size = utf8_size(at, end);
+        if (size == 0 || *at == 0) {
+            text += "\xEF\xBF\xBD";
+            ++at;
+        } else {
+            text.append(reinterpret_cast<const char*>(at), size);
+            at += size;
+        }
+    }
+    return text;
+}
+
+std::string name_of(std::size_t number, const std::vector<std::string>& values, bool has_header) {
+    return has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1);
+}
+
+// What the names and the number of the columns are taken from.
+InputHead head_of(Input& input, const Dialect& dialect, bool has_header, std::uint64_t max_record) {
+    refuse_foreign(input.peek(kSniffSize));
+    return read_head(input, dialect, has_header ? HeaderMode::kDrop : HeaderMode::kNone, max_record);
+}
+
+std::vector<std::string> values_of(const InputHead& head, const Dialect& dialect) {
+    return head.sample.empty() ? std::vector<std::string>() : field_values(head.sample, dialect);
+}
+
+// "#1,#3", as StageOptions::select takes it.
+std::string list_of(const std::vector<std::size_t>& columns) {
+    std::string list;
+    for (const std::size_t number : columns) list += (list.empty() ? "#" : ",#") + std::to_string(number + 1);
+    return list;
+}
+
+std::vector<std::size_t> wanted_columns(const ColumnStreamOptions& options, std::size_t fields) {
+    std::vector<std::size_t> columns;
+    if (options.columns) {
+        columns = *options.columns;
+        if (columns.empty()) throw std::invalid_argument("columns: none is wanted");
+    } else {
+        for (std::size_t i = 0; i < fields; ++i) columns.push_back(i);
+    }
+    std::vector<bool> is_taken(fields);
+    for (const std::size_t number : columns) {
+        if (number >= fields) throw std::invalid_argument("columns: no column has that number");
+        if (is_taken[number]) throw std::invalid_argument("columns: a column that is wanted twice");
+        is_taken[number] = true;
+    }
+    return columns;
+}
+
+std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
+    if (!input) throw std::invalid_argument("columns: no input");
+    return input;
+}
+
+// Throws std::invalid_argument.
+void check_options(const ColumnStreamOptions& options, const Input& input) {
+    if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
+        throw std::invalid_argument("columns: a page of that size");
+    }
+    if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
+    if (options.range && input.is_stream()) throw std::invalid_argument("columns: a range of a stream");
+}
+
+}  // namespace
+
+struct ColumnStream::State {
+    State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen, const Execution& by);
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    void take_rules(const InputHead& head, const std::vector<std::size_t>& wanted);
+    void read();
+    void run();
+    void put(OwnedArray array);
+    bool take(ArrowArray* array);
+    bool is_begun_elsewhere() const { return process != 0 && process != ::getpid(); }
+
+    class Page;
+
+    std::shared_ptr<Input> input;
+    Dialect dialect;
+    ColumnStreamOptions options;
+    const Kernel& kernel;
+    std::size_t threads;
+    std::shared_ptr<MemoryManager> memory;
+    std::size_t fields = 0;            // of the input's records
+    std::size_t staged_fields = 0;     // of what the rules make of them
+    std::optional<Stage> stage;        // nothing without rules
+    std::vector<ArrowColumn> columns;  // of what is laid out
+    std::vector<std::string> names;
+    std::uint64_t header_records = 0;
+    std::optional<ColumnReader> reader;
+    std::shared_ptr<ColumnPool> pool;       // of columns that were released
+    Place begin;                            // of the first record
+    std::uint64_t size = 0;                 // bytes of the records, in a blob
+    std::vector<std::uint8_t> read_before;  // with rules: see BatchTrail
+    std::optional<BatchCheck> check;        // likewise
+    std::optional<StreamClaim> claim;       // of a stream
+    // Of a stream's waits. The second one goes first, also when the constructor throws.
+    std::optional<Cancellation> cancellation;
+    std::optional<InputCancellation> input_cancellation;
+
+    Mutex mutex;
+    ConditionVariable changed;
+    std::deque<OwnedArray> waiting CLEAVE_GUARDED_BY(mutex);
+    bool is_stopped CLEAVE_GUARDED_BY(mutex) = false;     // by the destructor
+    bool is_done CLEAVE_GUARDED_BY(mutex) = false;        // nothing more is put
+    std::exception_ptr failure CLEAVE_GUARDED_BY(mutex);  // comes after what is waiting
+    ::pid_t process = 0;                                  // that began the stream; 0: none so far
+    std::jthread worker;                                  // from the first take() on; last: it uses the other members
+};
+
+ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen,
+                           const Execution& by)
+    : input(not_null(std::move(whole))),
+      dialect(checked(of_input)),
+      options(std::move(chosen)),
+      kernel(checked_kernel(by)),
+      threads(by.threads),
+      memory(MemoryManager::or_default(by.memory)) {
+    check_options(options, *input);
+    if (dialect.header == HeaderRecord::kNone) options.has_header = false;
+    if (!options.layout.memory) options.layout.memory = memory;
+    if (input->is_stream()) {
+        claim.emplace(*input);
+        cancellation.emplace();
+        input_cancellation.emplace(*input, &*cancellation);
+        input->set_threads(by.threads);
+    }
+    const InputHead head = head_of(*input, dialect, options.has_header, options.rules.max_record);
+    header_records = head.records;
+    const std::vector<std::string> values = values_of(head, dialect);
+    fields = staged_fields = values.size();
+    const std::vector<std::size_t> wanted = wanted_columns(options, fields);
+    for (const std::size_t number : wanted) names.push_back(name_of(number, values, options.has_header));
+    const bool has_rules = !options.rules.is_empty();
+    if (has_rules && fields > 0) take_rules(head, wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        columns.push_back({has_rules ? i : wanted[i], names[i], options.is_text});
+    }
+    const bool may_differ = options.layout.missing_is_null && !stage;
+    reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
+    const std::size_t pages = threads * (BatchLoop::kSlotsOfThread + kWaitingOfThread) + 1;  // the reader has one
+    pool = std::make_shared<ColumnPool>(columns.size(), pages * kKeptOfPage * options.page_size);
+
+    begin = {head.size, head.records};
+    if (input->is_stream()) return;
+    const std::uint64_t end = input->blob().size();
+    size = end - begin.offset;
+    if (options.range) {
+        const RecordRange& part = *options.range;
+        if (part.begin.offset < begin.offset || part.begin.offset > end || part.size > end - part.begin.offset) {
+            throw std::invalid_argument("columns: a range that is not in the input, or not behind its header");
+        }
+        begin = part.begin;
+        size = part.size;
+    }
+    if (!has_rules) return;
+    const auto before = head.before(begin.offset);
+    read_before.assign(before.begin(), before.end());
+}
+
+// Throws as Stage.
+void ColumnStream::State::take_rules(const InputHead& head, const std::vector<std::size_t>& wanted) {
+    refuse_marked_quote(head, dialect);
+    StageOptions& rules = options.rules;
+    if (!rules.is_delimiter_given || !rules.is_header_given) {
+        // `select` has numbers. Whether rules may have them is judged without it.
+        StageOptions judged;
+        judged.rules = rules.rules;
+        judged.is_delimiter_given = rules.is_delimiter_given;
+        judged.is_header_given = rules.is_header_given;
+        judged.is_escape_given = rules.is_escape_given;
+        std::ignore = Stage(judged, dialect, head.sample, options.has_header, options.keys.get());
+    }
+    rules.is_delimiter_given = rules.is_header_given = true;
+    rules.select = RuleText{list_of(wanted), "columns"};
+    stage.emplace(rules, dialect, head.sample, options.has_header, options.keys.get());
+    staged_fields = wanted.size();
+    check.emplace(*input, BatchCheck::Reads::kFile);
+}
+
+ColumnStream::State::~State() {
+    {
+        const MutexLock lock(mutex);
+        is_stopped = true;
+    }
+    changed.notify_all();
+    if (cancellation) cancellation->request();
+    if (worker.joinable()) worker.join();
+}
+
+// A page of the stream: the columns of a batch, under the rules if there are any.
+class ColumnStream::State::Page {
+public:
+    explicit Page(State& state)
+        : state_(state),
+          fields_(state.dialect, state.kernel, Reading::kByDialect,
+                  state.options.layout.missing_is_null && !state.stage ? 0 : state.staged_fields, state.memory) {
+        if (state.stage) worker_.emplace(*state.stage, state.kernel, state.memory);
+    }
+
+    void work(const Batch& batch);
+    std::uint64_t emit(Place);
+
+private:
+    void change(const Batch& batch);
+    void lay_out(std::span<const std::uint8_t> bytes, const Batch& batch);
+
+    State& state_;
+    FieldReader fields_;
+    std::optional<StageWorker> worker_;  // with rules
+    OwnedArray array_;
+};
+
+void ColumnStream::State::Page::work(const Batch& batch) {
+    if (!worker_) {
+        if (batch.is_cut) throw_too_long(kMaxRecordLimit, batch.place);
+        return lay_out(batch.bytes, batch);
+    }
+    change(batch);
+    try {
+        lay_out(worker_->written(), batch);
+    } catch (const InputError& error) {  // its offset is one of the changed bytes
+        if (!error.place()) throw;
+        const std::uint64_t number = error.place()->record - batch.place.record;
+        throw InputError(error.what(), place_of_record(*worker_, batch, state_.stage->max_record(), number));
+    }
+}
+
+std::uint64_t ColumnStream::State::Page::emit(Place) {
+    const auto records = static_cast<std::uint64_t>(array_.get()->length);
+    state_.put(std::move(array_));
+    return records;
+}
+
+void ColumnStream::State::Page::change(const Batch& batch) {
+    worker_->clear();
+    for_each_block(*worker_, batch, state_.stage->max_record(),
+                   [&](const RecordBlock& block) { worker_->write(block); });
+}
+
+// Lays out `bytes`: the batch itself, or what the rules made of it.
+void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, const Batch& batch) {
+    const RecordBlock block = fields_.read(bytes, batch.place, batch.is_exact || worker_);
+    if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
+    array_ = {};  // left over if a guessed batch was discarded
+    ArrowSchema schema{};
+    export_columns(block, *state_.reader, state_.columns, state_.pool, &schema, array_.get());
+    schema.release(&schema);
+}
+
+// All records, to the end.
+void ColumnStream::State::read() {
+    const std::uint64_t longest = stage ? stage->max_record() : kMaxRecordLimit;
+    const BatchOptions batches{options.page_size, longest, nullptr, memory};
+    std::optional<BatchLoop> loop;
+    if (input->is_stream()) {
+        loop.emplace(*input, begin, dialect, kernel, batches);
+    } else {
+        loop.emplace(input->blob(), BlobRange{begin.offset, size}, begin.record, dialect, kernel, BatchAccess::kFile,
+                     batches, check ? &*check : nullptr, read_before);
+    }
+    if (!columns.empty()) loop->run(static_cast<unsigned>(threads), [this] { return Page(*this); });
+    loop->finish();
+    input->throw_if_changed();
+    const std::optional<Place> open = loop->open_quote();
+    if (open && !options.accepts_open_quote) throw OpenQuoteError(*open);
+}
+
+void ColumnStream::State::run() {
+    std::exception_ptr thrown;
+    try {
+        read();
+    } catch (...) {
+        try {
+            input->rethrow();
+        } catch (...) {  // rethrown by next()
+            thrown = std::current_exception();
+        }
+    }
+    pool->close();  // no batch is made any more
+    {
+        const MutexLock lock(mutex);
+        failure = std::move(thrown);  // next() alone ends the exception
+        is_done = true;
+    }
+    changed.notify_all();
+}
+
+// Waits until there is room.
+void ColumnStream::State::put(OwnedArray array) {
+    {
+        MutexLock lock(mutex);
+        while (!is_stopped && waiting.size() >= threads * kWaitingOfThread) changed.wait(lock);
+        if (is_stopped) throw Cancelled();
+        waiting.push_back(std::move(array));
+    }
+    changed.notify_all();
+}
+
+bool ColumnStream::State::take(ArrowArray* array) {
+    if (is_begun_elsewhere()) {
+        throw std::logic_error("columns: this process is a fork of the one that began the stream; select them anew");
+    }
+    if (process == 0) worker = std::jthread([this] { run(); });
+    process = ::getpid();
+    MutexLock lock(mutex);
+    while (!is_done && waiting.empty()) changed.wait(lock);
+    if (!waiting.empty()) {
+        *array = waiting.front().take();
+        waiting.pop_front();
+        lock.unlock();
+        changed.notify_all();
+        return true;
+    }
+    if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+    return false;
+}
+
+ColumnStream::ColumnStream(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
+                           const Execution& execution)
+    : state_(std::make_unique<State>(std::move(input), dialect, options, execution).release()) {}
+ColumnStream::ColumnStream(ColumnStream&&) noexcept = default;
+ColumnStream& ColumnStream::operator=(ColumnStream&&) noexcept = default;
+ColumnStream::~ColumnStream() = default;
+
+// In a fork, the threads that the destructor would join are not there, and neither are those that may hold its locks.
+void ColumnStream::Release::operator()(State* state) const noexcept {
+    if (!state->is_begun_elsewhere()) std::default_delete<State>()(state);
+}
+
+const std::vector<std::string>& ColumnStream::names() const noexcept { return state_->names; }
+std::uint64_t ColumnStream::header_records() const noexcept { return state_->header_records; }
+
+void ColumnStream::schema(ArrowSchema* schema) const {
+    const FieldRow end{0, 0};
+    const RecordBlock nothing{{}, {}, {}, std::span(&end, 1)};
+    OwnedArray array;
+    export_columns(nothing, *state_->reader, state_->columns, schema, array.get());
+}
+
+bool ColumnStream::next(ArrowArray* array) { return state_->take(array); }
+
+std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool has_header) {
+    std::optional<StreamClaim> claim;
+    if (input.is_stream()) claim.emplace(input);
+    const InputHead head = head_of(input, checked(dialect), has_header, StageOptions().max_record);
+    const std::vector<std::string> values = values_of(head, dialect);
+    std::vector<std::string> names;
+    names.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) names.push_back(name_of(i, values, head.has_header));
+    return names;
+}
+
+}  // namespace cleave

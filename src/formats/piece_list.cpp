@@ -1,0 +1,189 @@
+#include "formats/piece_list.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "cleave/error.h"
+#include "formats/plan_json.h"
+#include "io/beneath.h"
+#include "io/fd.h"
+#include "io/stream_path.h"
+#include "io/temporary_file.h"
+
+namespace cleave {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw InputError("it is no manifest of cleave split: " + why); }
+
+const Json& member(const Json& object, const char* name) {
+    const Json* value = object.find(name);
+    if (value == nullptr) refuse("it has no '" + std::string(name) + "'");
+    return *value;
+}
+
+Json member_or_null(const Json& object, const char* name) {
+    const Json* value = object.find(name);
+    return value == nullptr ? Json() : *value;
+}
+
+HeaderMode mode_of(const Json& header) {
+    const auto mode = header_mode_named(member(header, "mode"));
+    if (!mode) refuse("its header mode is not known");
+    return *mode;
+}
+
+// Nothing if it is not known.
+std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
+    const Json* const json = manifest.find("dialect");
+    std::optional<Dialect> dialect = json == nullptr ? std::nullopt : dialect_of_json(*json);
+    if (!dialect) return dialect;
+    if (list.header == HeaderMode::kDrop) dialect->preamble = 0;
+    if (dialect->preamble > list.header_size.value_or(0)) refuse("its header is shorter than its preamble");
+    return dialect;
+}
+
+std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Pieces by value take their records from all over the input. Where the manifest does not say where pieces start, they
+// are taken as they come.
+void require_order(const Json::Array& pieces) {
+    std::optional<std::uint64_t> end;
+    for (const Json& piece : pieces) {
+        const auto start = member_or_null(piece, "start").natural();
+        const auto length = member_or_null(piece, "length").natural();
+        if (!start || !length) return;
+        if (*length == 0) continue;
+        if (end && *end != *start) {
+            throw std::invalid_argument(
+                "join: the pieces of the manifest do not follow each other in the input, which cannot be made of them; "
+                "without --manifest they are joined as they come");
+        }
+        end = *start + *length;
+    }
+}
+
+void require_columns(const Json& manifest) {
+    const Json* const dropped = manifest.find("dropped_columns");
+    if (dropped == nullptr) return;
+    if (dropped->string() == nullptr) refuse("its 'dropped_columns' are no text");
+    throw std::invalid_argument(
+        "join: the pieces of the manifest are without the column " + *dropped->string() +
+        ", so the input cannot be made of them; without --manifest they are joined as they come");
+}
+
+// 1 or 2.
+std::uint64_t version_of(const Json& manifest) {
+    const auto version = member(manifest, "cleave").natural();
+    if (!version) refuse("its 'cleave' is no version");
+    if (*version < 1 || *version > 2) refuse("it is of version " + std::to_string(*version));
+    return *version;
+}
+
+// The place of a piece that the manifest alone names.
+void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
+    const auto beneath = path_beneath("", piece.path);
+    if (!beneath && version == 1) {
+        throw std::invalid_argument("join: the piece '" + piece.path +
+                                    "' lies outside the current folder; name the pieces after the manifest");
+    }
+    piece.beneath = *beneath;
+    piece.path = folder + *beneath;
+    if (piece.path == "-") piece.path = "./-";  // it is not standard input
+}
+
+// Replaces the names of the manifest by the paths.
+void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
+    std::map<std::string_view, const std::string*> by_name;
+    for (const std::string& path : paths) {
+        if (!by_name.emplace(last_component(path), &path).second) {
+            throw std::invalid_argument("join: two pieces have the name '" + std::string(last_component(path)) + "'");
+        }
+    }
+    for (ListedPiece& piece : pieces) {
+        const auto found = by_name.find(last_component(piece.path));
+        if (found == by_name.end()) {
+            throw std::invalid_argument("join: the piece '" + piece.path + "' of the manifest is missing");
+        }
+        piece.path = *found->second;
+        by_name.erase(found);
+    }
+    if (by_name.empty()) return;
+    throw std::invalid_argument("join: '" + *by_name.begin()->second + "' is no piece of the manifest");
+}
+
+}  // namespace
+
+PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths) {
+    const Fd file(::open(manifest.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) throw_errno(manifest);
+    const auto json = parse_json(read_to_end(file.get(), std::string::npos, manifest));
+    if (!json) refuse("it is no JSON");
+    const std::uint64_t version = version_of(*json);
+    PieceList list;
+    if (version == 2 && !leads_to_stream(manifest)) list.folder = folder_of(manifest);
+    const Json& header = member(*json, "header");
+    list.header = mode_of(header);
+    if (const Json* length = header.find("length")) {
+        list.header_size = length->natural();
+        if (!list.header_size) refuse("the length of its header is no number");
+    }
+    list.dialect = dialect_of(*json, list);
+    require_columns(*json);
+    const Json::Array* pieces = member(*json, "pieces").array();
+    if (pieces == nullptr) refuse("its 'pieces' are no list");
+    require_order(*pieces);
+    for (const Json& piece : *pieces) {
+        const std::string* name = member(piece, "name").string();
+        if (name == nullptr) refuse("the name of a piece is no text");
+        const Json& size = member(piece, "size");
+        if (version == 2 && !path_beneath("", *name))
+            refuse("the piece '" + *name + "' does not lie beneath its folder");
+        if (version == 2 && !size.natural()) refuse("the piece '" + *name + "' has no size");
+        list.pieces.push_back({*name, "", size, member_or_null(piece, "crc32c")});
+    }
+    if (!paths.empty()) {
+        find_pieces(list.pieces, paths);
+    } else {
+        for (ListedPiece& piece : list.pieces) place(piece, version, list.folder);
+    }
+    return list;
+}
+
+PieceOpener::PieceOpener(const PieceList& list) : folder_(open_folder(list.folder)) {}
+
+Fd PieceOpener::open_beneath(const ListedPiece& piece) const {
+    try {
+        return cleave::open_beneath(folder_, piece.beneath, piece.path);
+    } catch (const std::system_error& error) {
+        const bool is_elsewhere =
+            error.code() == std::errc::too_many_symbolic_link_levels || error.code() == std::errc::cross_device_link;
+        if (is_elsewhere) {
+            throw std::invalid_argument("join: a symbolic link leads to the piece '" + piece.path +
+                                        "'; name the pieces after the manifest");
+        }
+        if (error.code() != std::errc::invalid_argument) throw;
+        throw std::invalid_argument("join: the piece '" + piece.path +
+                                    "' is no regular file; name the pieces after the manifest");
+    }
+}
+
+Input PieceOpener::open(const ListedPiece& piece, const Cancellation* cancellation) const {
+    if (piece.beneath.empty()) return Input::open(piece.path, cancellation);
+    return Input::of_descriptor(open_beneath(piece).release(), piece.path, cancellation);
+}
+
+void PieceOpener::require(const ListedPiece& piece) const {
+    if (!piece.beneath.empty()) {
+        open_beneath(piece);
+    } else if (piece.path != "-" && ::access(piece.path.c_str(), R_OK) != 0) {
+        throw_errno(piece.path);
+    }
+}
+
+}  // namespace cleave

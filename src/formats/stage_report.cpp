@@ -1,0 +1,51 @@
+#include "formats/stage_report.h"
+
+#include "base/json.h"
+
+namespace cleave {
+namespace {
+
+Json rule_json(const StageRule& rule, const RuleCounts& counts) {
+    Json json;
+    json["origin"] = rule.source.origin;
+    json["columns"] = rule.columns;
+    json["operation"] = rule.operation;
+    json["seen"] = counts.seen;
+    json["changed"] = counts.changed;
+    json["kept"] = counts.kept;
+    json["empty"] = counts.empty;
+    json["condition_false"] = counts.condition_false;
+    return json;
+}
+
+}  // namespace
+
+std::string stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces) {
+    Json json;
+    json["cleave"] = 1;
+    json["input"] = input_json(facts);
+    if (!stage.digest().empty()) json["rules_digest"] = stage.digest();
+    Json::Array keys;
+    for (const auto& [name, id] : stage.key_ids()) {
+        Json& key = keys.emplace_back();
+        key["name"] = name;
+        key["id"] = id;
+    }
+    json["keys"] = std::move(keys);
+    Json::Array rules;
+    const std::vector<StageRule> compiled = stage.rules();
+    for (std::size_t i = 0; i < compiled.size(); ++i) {
+        rules.push_back(rule_json(compiled[i], i < counts.rules.size() ? counts.rules[i] : RuleCounts()));
+    }
+    json["rules"] = std::move(rules);
+    json["unnamed"] = stage.unnamed_columns();
+    json["records"] = counts.records;
+    json["empty_records"] = counts.empty_records;
+    Json& forbidden = json["forbidden"];
+    forbidden["mail"] = counts.mail_addresses;
+    forbidden["card"] = counts.card_numbers;
+    json["pieces"] = pieces;
+    return json.text() + "\n";
+}
+
+}  // namespace cleave

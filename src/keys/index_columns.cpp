@@ -1,0 +1,39 @@
+#include "keys/index_columns.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/too_long.h"
+#include "scan/header_finder.h"
+
+namespace cleave {
+
+std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& locator) {
+    const std::uint64_t records = guiding_records(index);
+    if (records == index.findings().preamble_records) return std::nullopt;
+    const Boundary at = locator.start_of(records - 1);
+    const std::uint64_t begin = std::max(at.offset, index.lead().size);
+    const std::uint64_t end = locator.start_of(records).offset;
+    if (end < begin) throw InputChangedError();
+    if (end - begin > kMaxRecordLimit) throw_too_long(kMaxRecordLimit, {begin, at.record});
+    std::vector<std::uint8_t> buffer;
+    const auto bytes = index.blob().lend(begin, static_cast<std::size_t>(end - begin), buffer);
+    return FirstRecord{{bytes.begin(), bytes.end()}, {begin, at.record}};
+}
+
+InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header) {
+    const std::optional<FirstRecord> record = first_record_of(index, locator);
+    if (!record) return {};
+    const Findings& findings = index.findings();
+    const bool is_empty = std::ranges::all_of(record->bytes, [](std::uint8_t c) { return c == '\r' || c == '\n'; });
+    if (has_header && is_empty && findings.records == findings.header_records) return {};
+    std::vector<std::string> values = field_values(record->bytes, index.dialect());
+    InputColumns columns;
+    columns.count = values.size();
+    columns.is_header_given = index.dialect().header == HeaderRecord::kNone;
+    if (has_header) columns.names = std::move(values);
+    return columns;
+}
+
+}  // namespace cleave

@@ -1,0 +1,78 @@
+#include "keys/key_field.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "stage/column_list.h"
+
+namespace cleave {
+namespace {
+
+// A name of a column shows that the first record is the header, as in resolve.cpp. Until then its cells are values.
+ColumnFinder finder_for(const std::vector<ColumnSyntax>& list, const InputColumns& columns) {
+    const bool is_vouched_for = columns.is_header_given || std::ranges::any_of(list, [&](const ColumnSyntax& item) {
+                                    return is_name_of_column(item, columns);
+                                });
+    return ColumnFinder(columns, is_vouched_for ? ColumnFinder::Names::kShown : ColumnFinder::Names::kHidden);
+}
+
+}  // namespace
+
+KeyColumn find_key_column(const Together& together, InputColumns columns) {
+    columns.is_delimiter_given = together.is_delimiter_given;
+    columns.is_header_given = columns.is_header_given || together.is_header_given;
+    RuleScanner scanner(together.column);
+    const ColumnSyntax syntax = parse_column(scanner);
+    if (!scanner.at_end()) scanner.expected("the end after a column");
+    if (columns.count == 0) return {};
+    const ColumnFinder finder = finder_for({syntax}, columns);
+    const std::size_t number = finder.one(syntax, together.column);
+    return {number, finder.name_of(number), ""};
+}
+
+std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns) {
+    columns.is_delimiter_given = by.is_delimiter_given;
+    columns.is_header_given = columns.is_header_given || by.is_header_given;
+    RuleScanner scanner(by.columns);
+    std::vector<ColumnSyntax> list;
+    do {
+        list.push_back(parse_column(scanner));
+    } while (scanner.accept(","));
+    if (!scanner.at_end()) scanner.expected("',' or the end after a column");
+    std::vector<KeyColumn> found;
+    if (columns.count == 0) return found;
+    const ColumnFinder finder = finder_for(list, columns);
+    for (const ColumnSyntax& syntax : list) {
+        const std::size_t number = finder.one(syntax, by.columns);
+        if (std::ranges::find(found, number, &KeyColumn::number) != found.end()) {
+            scanner.fail("the column " + finder.name_of(number) + " is named twice", syntax.place);
+        }
+        found.push_back({number, finder.name_of(number), columns.names.empty() ? "" : columns.names[number]});
+    }
+    return found;
+}
+
+Value KeyField::raw(const RecordBlock& block, std::size_t record) const {
+    const FieldRow& row = block.rows[record];
+    const std::size_t count = block.rows[record + 1].first - row.first;
+    const std::size_t column = column_.number;
+    const auto end_of_last = [&] {
+        const std::uint32_t end = block.ends[row.first + count - 1];
+        if (end == row.begin || block.bytes[end - 1] != '\r') return end;
+        return content_end(block.bytes, row.begin, end, dialect_);
+    };
+    if (column < count) {
+        const std::uint32_t begin = column == 0 ? row.begin : block.ends[row.first + column - 1] + 1;
+        const std::uint32_t end = column + 1 == count ? end_of_last() : block.ends[row.first + column];
+        return {block.bytes.data() + begin, end - begin};
+    }
+    const bool is_empty = count == 1 && end_of_last() == row.begin;
+    if (!is_empty && !accepts_missing_) {
+        throw InputError("a record of " + std::to_string(count) + (count == 1 ? " field" : " fields") +
+                             " has no column " + column_.name,
+                         Place{block.place.offset + row.begin, block.place.record + record});
+    }
+    return {nullptr, 0};
+}
+
+}  // namespace cleave

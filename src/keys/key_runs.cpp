@@ -1,0 +1,114 @@
+// All records of a run have one value. So a search does not compare neighbours, but all records with that value:
+//
+//   first change at or after a boundary:   the first record from there on whose value is not that of the record before
+//   last change at or before a boundary:   behind the last record before it whose value is not that of the record there
+//
+// One thread looks at what is near. What is far is divided into slices for all threads, and the first slice with a find
+// has the answer. Slices grow, so that a long run costs few starts of threads.
+#include "keys/key_runs.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/parallel.h"
+#include "cleave/memory.h"
+#include "keys/index_columns.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kNear = std::uint64_t{1} << 20;
+constexpr std::uint64_t kFirstSlice = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLargestSlice = std::uint64_t{8} << 20;
+
+}  // namespace
+
+// One of the threads that look at what is far.
+struct KeyRuns::Helper {
+    Helper(const RecordIndex& index, const KeyField& key, const std::shared_ptr<MemoryManager>& memory)
+        : locator(index), search(index, locator, key, memory) {}
+
+    Locator locator;
+    KeySearch search;
+    Boundary begin;  // of its slice
+    Boundary end;
+    std::optional<Boundary> found;
+    std::exception_ptr fault;  // InputError
+};
+
+KeyRuns::KeyRuns(const RecordIndex& index, Locator& locator, const Together& together, bool has_header)
+    : index_(index),
+      locator_(locator),
+      key_(index.dialect(), find_key_column(together, columns_of(index, locator, has_header)),
+           together.accepts_missing),
+      memory_(MemoryManager::or_default(index.memory())),
+      search_(index, locator, key_, memory_) {}
+
+KeyRuns::~KeyRuns() = default;
+
+// The first record at `at` or after it that has another value than the record at `run`. That value has been taken.
+Boundary KeyRuns::first_other(Boundary run, Boundary at) {
+    const Boundary end = index_.end();
+    const bool is_near = index_.threads() == 1 || end.offset - at.offset <= kNear;
+    const Boundary near = is_near ? end : locator_.at_or_after(at.offset + kNear);
+    if (const auto found = search_.first_other(at, near)) return *found;
+    return near == end ? end : first_other_far(run, near);
+}
+
+// The end of a slice of about `size` bytes. The start of a block of the index is found fast.
+Boundary KeyRuns::slice_end(Boundary begin, std::uint64_t size) {
+    const Boundary end = index_.end();
+    if (end.offset - begin.offset <= size) return end;
+    const std::uint64_t offset = begin.offset + size;
+    const std::uint64_t of_block = offset - offset % index_.block_size();
+    const Boundary found = locator_.at_or_after(of_block > begin.offset ? of_block : offset);
+    if (found.offset <= begin.offset) throw InputChangedError();
+    return found;
+}
+
+Boundary KeyRuns::first_other_far(Boundary run, Boundary at) {
+    const Boundary end = index_.end();
+    while (helpers_.size() < index_.threads()) {
+        helpers_.push_back(std::make_unique<Helper>(index_, key_, memory_));
+    }
+    for (const auto& helper : helpers_) helper->search.take_value(run);
+    for (std::uint64_t slice = kFirstSlice; at.offset < end.offset; slice = std::min(slice * 2, kLargestSlice)) {
+        for (const auto& helper : helpers_) {
+            helper->begin = at;
+            helper->end = at = slice_end(at, slice);
+        }
+        parallel_for(helpers_.size(), index_.threads(), [this](std::size_t i) {
+            Helper& helper = *helpers_[i];
+            helper.fault = nullptr;
+            try {
+                helper.found = helper.search.first_other(helper.begin, helper.end);
+            } catch (const InputError&) {  // counts only if nothing is found before it
+                helper.fault = std::current_exception();
+            }
+        });
+        for (const auto& helper : helpers_) {
+            if (helper->fault) std::rethrow_exception(helper->fault);
+            if (helper->found) return *helper->found;
+        }
+    }
+    return end;
+}
+
+bool KeyRuns::is_change(Boundary at) {
+    search_.take_value(at);
+    return !search_.has_value(locator_.start_of(at.record - 1), at);
+}
+
+Boundary KeyRuns::first_change(Boundary at) {
+    const Boundary before = locator_.start_of(at.record - 1);
+    search_.take_value(before);
+    return first_other(before, at);
+}
+
+Boundary KeyRuns::change_within(Boundary from, Boundary limit) {
+    search_.take_value(limit);
+    if (const auto change = search_.after_last_other(from, limit)) return *change;
+    return first_other(limit, limit);
+}
+
+}  // namespace cleave

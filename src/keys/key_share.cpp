@@ -1,0 +1,212 @@
+#include "keys/key_share.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <optional>
+
+#include "base/too_long.h"
+#include "cleave/memory.h"
+#include "cleave/stage.h"
+#include "records/batch_loop.h"
+#include "records/private_bytes.h"
+#include "stage/record_blocks.h"
+
+namespace cleave {
+namespace {
+
+// So many keys ahead, their slots in the table are fetched.
+constexpr std::size_t kAhead = 16;
+
+// There are too many keys.
+class TooManyKeys : public std::exception {};
+
+}  // namespace
+
+// The consumer of a loop over batches by one thread: when work() begins, all batches before were emitted, and were
+// sound. So what work() has of a batch may go into the share at once, if the batch is sound, too.
+class KeyShare::Reader {
+public:
+    // `mark` goes with the first record, which has that number.
+    Reader(KeyShare& share, const KeyQuestion& question, std::span<const std::uint8_t> mark, std::uint64_t record)
+        : share_(share),
+          question_(question),
+          mark_(mark),
+          record_(record),
+          keys_(question.index.dialect(), question.columns, question.by.accepts_missing, question.seed,
+                question.memory) {
+        const RecordIndex& index = question.index;
+        if (question.stage != nullptr) {
+            worker_.emplace(*question.stage, index.kernel(), question.memory);
+        } else {
+            fields_.emplace(index.dialect(), index.kernel(), Reading::kByDialect, 0, question.memory);
+        }
+    }
+
+    void work(const Batch& batch) {
+        const Cancellation* const cancellation = question_.index.cancellation();
+        if (cancellation != nullptr) cancellation->throw_if_requested();
+        if (batch.is_cut && !worker_) throw_too_long(kMaxRecordLimit, batch.place);
+        records_ = 0;
+        Place place = batch.place;
+        for (auto rest = batch.bytes; !rest.empty();) {
+            const RecordBlock block = read(rest, place, batch);
+            take(block, batch.is_exact);
+            rest = rest.subspan(block.bytes.size());
+            place = {place.offset + block.bytes.size(), place.record + block.record_count()};
+        }
+    }
+
+    std::uint64_t emit(Place) const { return records_; }
+
+    // Of an input of nothing but the mark, which is one record.
+    void take_mark() {
+        const RecordKey key{{}, hash_of_key({}, question_.seed)};
+        share_.take(question_.by, question_.joins, {&key, 1}, record_,
+                    [&](std::size_t r) { return r == 0 ? 0 : mark_.size(); });
+        share_.size = mark_.size();
+    }
+
+private:
+    // All records of a guessed batch; those of an exact one up to the first that is bad.
+    RecordBlock read(std::span<const std::uint8_t> bytes, Place place, const Batch& batch) {
+        RecordBlock block;
+        if (worker_ && batch.is_exact) {
+            block = worker_->read_sound(bytes, place, !batch.is_cut);
+            if (block.record_count() == 0) throw_too_long(kMaxRecordLimit, place);
+        } else if (worker_) {
+            block = worker_->read(bytes, place, true);
+            if (!batch.is_last && block.ends.back() == bytes.size()) throw DoubtfulBatch();
+        } else {
+            block = fields_->read(bytes, place, batch.is_exact || batch.is_last);
+            if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
+        }
+        return block;
+    }
+
+    // Nothing has gone into the share when this throws for a guessed batch.
+    void take(const RecordBlock& block, bool is_exact) {
+        std::exception_ptr thrown;
+        try {
+            keys_.read(block);
+        } catch (const InputError&) {
+            if (!is_exact) throw;
+            thrown = std::current_exception();  // comes after the records before it
+        }
+        const std::size_t count = block.record_count();
+        if (worker_) {
+            worker_->clear();
+            worker_->append(mark_);
+            worker_->write(block);
+            const auto written = worker_->written();
+            const auto begins = worker_->starts();
+            share_.take(question_.by, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
+                return share_.size + (r == 0 ? 0 : r < count ? begins[r] : written.size());
+            });
+            question_.written->write_at(share_.origin + share_.size, written);
+            share_.size += written.size();
+        } else {
+            const std::uint64_t done = mark_.size() + block.bytes.size();
+            share_.take(question_.by, question_.joins, keys_.keys(), record_, [&](std::size_t r) {
+                return share_.size + (r == 0 ? 0 : r < count ? mark_.size() + block.rows[r].begin : done);
+            });
+            share_.size += done;
+        }
+        mark_ = {};
+        record_ += count;
+        records_ += count;
+        if (thrown) std::rethrow_exception(thrown);
+    }
+
+    KeyShare& share_;
+    const KeyQuestion& question_;
+    std::span<const std::uint8_t> mark_;  // until it was taken
+    std::uint64_t record_;                // the number of the next record
+    std::uint64_t records_ = 0;           // of the batch
+    KeyReader keys_;
+    std::optional<FieldReader> fields_;
+    std::optional<StageWorker> worker_;  // with a stage
+};
+
+void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
+    const RecordIndex& index = question.index;
+    keys = KeyTable(question.memory);
+    if (question.stage == nullptr) origin = from.offset;
+    if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
+    if (from.offset == to.offset) return;
+    // A byte order mark is no part of a field. It goes with the first record.
+    const std::uint64_t lead = std::min(index.lead().size, to.offset);
+    PrivateBytes of_mark(question.memory);
+    const auto mark = of_mark.read(index.blob(), from.offset, lead - std::min(from.offset, lead));
+    const BlobRange range{from.offset + mark.size(), to.offset - from.offset - mark.size()};
+    const std::size_t batch_size = std::min<std::uint64_t>(kBlockSize, index.block_size());
+    BatchLoop loop(index.blob(), range, from.record, index.dialect(), index.kernel(), BatchAccess::kMapping,
+                   {batch_size, kMaxRecordLimit, nullptr, question.memory});
+    const auto make = [&] { return Reader(*this, question, mark, from.record); };
+    try {
+        if (range.size == 0) return make().take_mark();
+        loop.run(1, make);
+    } catch (const InputError&) {
+        fault = std::current_exception();
+        return;
+    } catch (const TooManyKeys&) {
+        return;
+    }
+    if (loop.at().record != to.record) throw InputChangedError();
+}
+
+// Of consecutive records: `record` is the number of the first one, and start_of(r) is where record r begins, from the
+// start of the share. Throws TooManyKeys.
+template <class StartOf>
+void KeyShare::take(const By& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
+                    const StartOf& start_of) {
+    for (std::size_t r = 0; r < of_block.size(); ++r) {
+        std::uint32_t key = 0;
+        if (by.buckets) {
+            key = static_cast<std::uint32_t>(of_block[r].hash % *by.buckets);
+        } else {
+            if (r + kAhead < of_block.size()) keys.prefetch(of_block[r + kAhead].hash);
+            key = keys.find_or_add(of_block[r].hash, of_block[r].bytes);
+            if (key == records.size()) records.emplace_back();
+        }
+        const std::uint64_t start = start_of(r);
+        const std::uint64_t bytes = start_of(r + 1) - start;
+        KeyRecords& of_key = records[key];
+        if (of_key.records == 0) starts.append({key, start, record + r});
+        ++of_key.records;
+        of_key.length += bytes;
+        if (route.append({key, static_cast<std::uint32_t>(bytes)}, joins)) ++of_key.entries;
+        if (!by.buckets && keys.size() > by.max_keys) throw TooManyKeys();
+    }
+}
+
+KeyShares::KeyShares(const By& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory)
+    : by_(by), joins_(joins), memory_(std::move(memory)) {
+    shares_.emplace_back().origin = origin;
+    part();
+}
+
+void KeyShares::take(std::span<const RecordKey> keys, std::span<const std::uint64_t> starts, std::uint64_t size) {
+    KeyShare& share = shares_.back();
+    try {
+        if (!is_over_) {
+            share.take(by_, joins_, keys, records_,
+                       [&](std::size_t r) { return share.size + (r < starts.size() ? starts[r] : size); });
+        }
+    } catch (const TooManyKeys&) {
+        is_over_ = true;
+    }
+    share.size += size;
+    records_ += starts.size();
+}
+
+void KeyShares::part() {
+    if (is_over_) return;
+    const std::uint64_t origin = shares_.back().origin + shares_.back().size;
+    KeyShare& share = shares_.back().size == 0 ? shares_.back() : shares_.emplace_back();
+    share.origin = origin;
+    share.keys = KeyTable(memory_);
+    if (by_.buckets) share.records.resize(static_cast<std::size_t>(*by_.buckets));
+}
+
+}  // namespace cleave

@@ -1,0 +1,47 @@
+// A stage that is ready to run on a device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "cleave/device.h"
+#include "cleave/stage.h"
+#include "lane/record_page.h"
+#include "memory/secret_memory.h"
+#include "stage/device_stage.h"
+#include "stage/parse_markup.h"
+
+namespace cleave {
+
+// For one thread at a time, and one device.
+class DeviceProgram {
+public:
+    // Null if the stage is for the CPU alone.
+    static std::shared_ptr<DeviceProgram> make(const Stage& stage);
+    DeviceProgram(const DeviceProgram&) = delete;
+    DeviceProgram& operator=(const DeviceProgram&) = delete;
+    ~DeviceProgram();
+
+    // Whether records with these bytes are for the CPU, because the stage may refuse them for what no device looks at.
+    // Any thread.
+    bool is_for_cpu(std::span<const std::uint8_t> bytes) const noexcept;
+
+    // Runs the stage on a page that is on the device. Waits for the stream. Throws DeviceError.
+    StagedRecords run(DeviceStream& stream, const RecordPage& page);
+
+private:
+    DeviceProgram(SecretMemory flat, const ParseMarkup& markup) : flat_(std::move(flat)), markup_(markup) {}
+
+    bool open(Device& device);  // false if the device has no stages
+
+    SecretMemory flat_;
+    std::optional<std::uint8_t> quote_;  // if a backslash before it is refused
+    bool has_keys_ = false;
+    const ParseMarkup markup_;
+    const DeviceStageEntry* entry_ = nullptr;
+    DeviceStageState* state_ = nullptr;
+};
+
+}  // namespace cleave

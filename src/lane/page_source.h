@@ -1,0 +1,82 @@
+// Where pages of records come from: gathered batches of whole records, or batches of a mapping that are guessed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "cleave/memory.h"
+#include "lane/record_page.h"
+#include "records/exact_batches.h"
+#include "records/guessed_batches.h"
+#include "scan/walker.h"
+
+namespace cleave {
+
+// In bytes, about.
+struct PageShape {
+    std::size_t size = 0;
+    std::size_t run_size = 0;  // of its runs, if they are guessed
+};
+
+// For one thread at a time.
+class PageSource {
+public:
+    PageSource() = default;
+    PageSource(const PageSource&) = delete;
+    PageSource& operator=(const PageSource&) = delete;
+    virtual ~PageSource() = default;
+
+    // The next page; nothing after the last one. Throws what reading the input throws.
+    virtual std::optional<RecordPage> next() = 0;
+};
+
+// Pages of exact batches, of about `size` bytes.
+class GatheredPages final : public PageSource {
+public:
+    // `batches` must outlive the source. `memory` is not null.
+    GatheredPages(ExactBatches& batches, std::size_t size, std::shared_ptr<MemoryManager> memory)
+        : batches_(batches), size_(size), memory_(std::move(memory)) {}
+
+    // Throws what the batches throw, once those before that were passed on.
+    std::optional<RecordPage> next() override;
+
+private:
+    bool pull(OwnedBatch& batch, bool is_first_of_page);
+
+    ExactBatches& batches_;
+    const std::size_t size_;
+    const std::shared_ptr<MemoryManager> memory_;
+    std::exception_ptr failure_;  // of the batches
+};
+
+// Pages of guessed batches. Their bytes still lie in the mapping, which others may write to: see PagesAhead, whose
+// threads copy them.
+class GuessedPages final : public PageSource {
+public:
+    // Of a range of a mapped blob, which must outlive the source and begins and ends with a record. `memory` is not
+    // null.
+    GuessedPages(const Blob& blob, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape,
+                 std::shared_ptr<MemoryManager> memory)
+        : batches_(blob, range, dialect, BatchAccess::kMapping, {.size = shape.run_size}),
+          most_(shape.size / shape.run_size),
+          walker_(dialect, kernel),
+          batch_(std::move(memory)),
+          end_(range.offset) {}
+
+    // Throws as GuessedBatches::find(), InputChangedError.
+    std::optional<RecordPage> next() override;
+
+private:
+    GuessedBatches batches_;
+    const std::size_t most_;  // batches in a page
+    Walker walker_;
+    OwnedBatch batch_;
+    std::uint64_t end_;  // of the last page
+};
+
+}  // namespace cleave

@@ -1,0 +1,59 @@
+// Pages that are read before they are asked for, into memory that nobody else can change, pinned where the device has
+// such: while the device works on one page, the next one is read and copied. A page is copied by several threads,
+// because one thread copies more slowly than the link to the device.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <thread>
+
+#include "base/mutex.h"
+#include "cleave/device_context.h"
+#include "lane/page_source.h"
+
+namespace cleave {
+
+class PagesAhead final : public PageSource {
+public:
+    // Whether a page with these bytes is for the CPU. Any thread.
+    using IsForCpu = std::function<bool(std::span<const std::uint8_t> bytes)>;
+
+    // `source` and `context` must outlive this object. `threads` is at least 1; `memory`, for copies that are not
+    // pinned, is not null. Where the system refuses a thread, pages are read when they are asked for.
+    PagesAhead(PageSource& source, DeviceContext& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
+               IsForCpu is_for_cpu);
+    ~PagesAhead() override { stop(); }
+
+    // Throws what the source throws.
+    std::optional<RecordPage> next() override;
+
+    // Ends reading. Pages that were read already are still passed on.
+    void stop();
+
+private:
+    std::optional<RecordPage> read();
+    bool copy(std::uint8_t* to, std::span<const std::uint8_t> from) const;
+    void run(const std::stop_token& stop);
+    bool has_room(const std::stop_token& stop);
+    bool read_ahead();
+
+    PageSource& source_;
+    DeviceContext& context_;
+    const unsigned threads_;
+    const std::shared_ptr<MemoryManager> memory_;
+    const IsForCpu is_for_cpu_;
+    Mutex mutex_;
+    StoppableConditionVariable changed_;
+    std::deque<RecordPage> read_ CLEAVE_GUARDED_BY(mutex_);
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // comes after the pages
+    bool is_done_ CLEAVE_GUARDED_BY(mutex_) = false;
+    std::jthread reader_;  // last: it uses the other members
+};
+
+}  // namespace cleave

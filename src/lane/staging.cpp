@@ -1,0 +1,228 @@
+#include "lane/staging.h"
+
+#include <algorithm>
+
+#include "cleave/foreign.h"
+#include "plan/stream_cutter.h"
+#include "scan/contract.h"
+#include "stage/program.h"
+
+namespace cleave {
+namespace {
+
+InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
+                  const Execution& execution) {
+    refuse_foreign(input.peek(kSniffSize));
+    if (input.is_snapshot()) {
+        Execution quiet = execution;
+        quiet.meter = nullptr;
+        index_records(input, dialect, quiet);  // leaves out the incomplete last record
+    }
+    return read_head(input, dialect, policy.header, job.options.max_record);
+}
+
+// Throws InputError with the place in the input.
+Stage stage_of(const InputHead& head, const Dialect& dialect, const StageJob& job) {
+    refuse_marked_quote(head, dialect);
+    try {
+        return {job.options, dialect, head.sample, head.has_header, job.keys};
+    } catch (const InputError& error) {
+        if (!error.place()) throw;
+        throw InputError(error.what(),
+                         Place{head.sample_place.offset + error.place()->offset, head.sample_place.record});
+    }
+}
+
+// The number of the column in what is written. Throws RuleError with `text` if it is left out.
+std::size_t place_in_output(const KeyColumn& column, const Stage& stage, const RuleText& text) {
+    const std::vector<std::size_t>& written = stage.program().rules.selected;
+    const auto found = std::ranges::find(written, column.number);
+    if (found != written.end()) return static_cast<std::size_t>(found - written.begin());
+    throw RuleError("the column " + column.name + " is left out of the pieces", text.origin, text.text, 0);
+}
+
+// The column of Policy::together, as a column of what is written.
+std::optional<KeyField> key_of(const Policy& policy, const InputHead& head, const Stage& stage) {
+    if (!policy.together) return std::nullopt;
+    KeyColumn column = find_key_column(*policy.together, input_columns(head.sample, stage.dialect(), head.has_header));
+    column.number = place_in_output(column, stage, policy.together->column);
+    return KeyField(stage.dialect(), std::move(column), policy.together->accepts_missing);
+}
+
+// Feeds changed records to a cutter, as if they were the input.
+class CutterFeed {
+public:
+    explicit CutterFeed(StreamCutter& cutter) : cutter_(cutter) {}
+
+    void feed(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) {
+        if (bytes.empty()) return;
+        constexpr std::size_t kWordBits = 64;
+        marks_.assign((bytes.size() + kWordBits - 1) / kWordBits, 0);
+        for (const std::uint64_t start : starts) marks_[start / kWordBits] |= std::uint64_t{1} << (start % kWordBits);
+        cutter_.feed(bytes, marks_);
+        size_ += bytes.size();
+    }
+    std::uint64_t size() const { return size_; }
+
+private:
+    StreamCutter& cutter_;
+    std::vector<std::uint64_t> marks_;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace
+
+Staging::Staging(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
+                 const Execution& execution)
+    : policy_(policy),
+      even_(policy),
+      execution_(execution),
+      head_(head_of(input, dialect, policy, job, execution)),
+      stage_(stage_of(head_, dialect, job)),
+      key_(key_of(policy, head_, stage_)),
+      lane_(input, head_, stage_, execution) {
+    even_.together.reset();
+}
+
+Findings Staging::cut_in_order(PieceSink& sink) {
+    StreamCutter cutter(policy_, sink, 0);
+    CutterFeed feed(cutter);
+    const std::span<const std::uint8_t> header = lane_.header();
+    constexpr std::uint64_t kAtFront[] = {0};
+    // The header and the empty records before it count as one record.
+    cutter.set_header_records(header_size() > 0 ? 1 : 0);
+    if (header_size() > 0) feed.feed(header, kAtFront);
+    // Without a header, a byte order mark belongs to the first record.
+    std::vector<std::uint8_t> mark;
+    if (!head_.has_header) mark.assign(header.begin(), header.end());
+    lane_.write_all([&](std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts) {
+        if (mark.empty()) return feed.feed(bytes, starts);
+        std::vector<std::uint64_t> moved(starts.begin(), starts.end());
+        for (std::uint64_t& start : moved) start += start == 0 ? 0 : mark.size();
+        mark.insert(mark.end(), bytes.begin(), bytes.end());
+        feed.feed(mark, moved);
+        mark.clear();
+    });
+    if (!mark.empty()) feed.feed(mark, kAtFront);  // no record follows it
+    Findings findings;
+    findings.size = feed.size();
+    findings.header_records = head_.records;
+    findings.preamble_records = preamble_records();
+    findings.records = head_.records + lane_.counts().records;
+    cutter.finish(findings);
+    return findings;
+}
+
+std::vector<KeyColumn> Staging::key_columns() const {
+    std::vector<KeyColumn> columns =
+        find_key_columns(policy_.by.value(), input_columns(head_.sample, stage_.dialect(), head_.has_header));
+    for (KeyColumn& column : columns) column.number = place_in_output(column, stage_, policy_.by->columns);
+    return columns;
+}
+
+std::vector<std::size_t> Staging::places_in_input(std::span<const KeyColumn> columns) const {
+    std::vector<std::size_t> places;
+    for (const KeyColumn& column : columns) places.push_back(stage_.program().rules.selected[column.number]);
+    return places;
+}
+
+std::vector<std::uint8_t> Staging::guiding_record() const {
+    if (head_.has_header || head_.sample.empty()) return {header_record().begin(), header_record().end()};
+    StageWorker worker(stage_, checked_kernel(execution_));
+    worker.write(worker.read(head_.sample, head_.sample_place, true));
+    return {worker.written().begin(), worker.written().end()};
+}
+
+Findings Staging::write_records(const RecordLane::MakeFollower& make, const Stage* keyed) {
+    lane_.write_all(make, keyed);
+    Findings findings;
+    findings.header_records = head_.records;
+    findings.preamble_records = preamble_records();
+    findings.records = head_.records + lane_.counts().records;
+    return findings;
+}
+
+Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
+    Findings findings;
+    std::vector<Piece> cuts;
+    if (policy_.pieces || (!policy_.size && !policy_.together)) {
+        const RecordIndex& index = lane_.index();
+        plan_pieces(index, even_, [&](const Piece& cut) {
+            cuts.push_back(cut);
+            Piece written = cut;
+            written.start = written.length = 0;
+            pieces.push_back({{cut.start, cut.length}, cut.first_record - 1 + head_.records, written});
+        });
+        findings.records = index.findings().records;
+    }
+    if (is_measured) {
+        pieces = lane_.measure(policy_, cuts, key_ ? &*key_ : nullptr);
+        findings.records = lane_.records();
+    }
+    findings.header_records = head_.records;
+    findings.preamble_records = preamble_records();
+    return findings;
+}
+
+std::uint64_t Staging::write_piece(const StagedPiece& piece, unsigned threads, const Write& write) {
+    if (header_size_in(policy_.header, piece.written.number, header_size()) > 0) write_header(write);
+    return write_run(piece.range, piece.record, threads, write);
+}
+
+// Without a header, writes the byte order mark if the run begins with it. Returns the run without it.
+BlobRange Staging::write_mark(BlobRange run, const Write& write) {
+    const std::uint64_t mark = head_.has_header ? 0 : head_.bytes.size();
+    if (run.offset >= mark || run.size == 0) return run;
+    write(lane_.header());
+    const std::uint64_t size = std::min(mark, run.size);
+    return {run.offset + size, run.size - size};
+}
+
+std::uint64_t Staging::write_run(BlobRange run, std::uint64_t record, unsigned threads, const Write& write) {
+    std::uint64_t length = 0;
+    const auto count = [&](std::span<const std::uint8_t> bytes) {
+        write(bytes);
+        length += bytes.size();
+    };
+    lane_.write_range(write_mark(run, count), record, threads,
+                      [&](std::span<const std::uint8_t> bytes, auto) { count(bytes); });
+    return length;
+}
+
+void Staging::write_record(BlobRange range, std::uint64_t record, const Write& write) {
+    const BlobRange rest = write_mark(range, write);
+    if (rest.size == 0) return;  // the mark was all of it
+    lane_.write_record(rest, record, [&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
+}
+
+// Piece `number` of a policy by pieces with Policy::together. All records are measured, but as three pieces at most:
+// the wanted one and those before and behind it.
+StagedPiece Staging::piece_together(std::uint64_t number) {
+    const RecordIndex& index = lane_.index();
+    const Piece even = plan_piece(index, even_, number);
+    std::vector<Piece> cuts;
+    if (number > 1) cuts.push_back(plan_piece(index, even_, 1));
+    const std::size_t wanted = cuts.size();
+    cuts.push_back(even);
+    if (number < *policy_.pieces) cuts.push_back(plan_piece(index, even_, number + 1));
+    StagedPiece piece = lane_.measure(policy_, cuts, &*key_)[wanted];
+    piece.written.number = number;
+    return piece;
+}
+
+void Staging::write_all(const Write& write) {
+    if (policy_.header != HeaderMode::kDrop) write_header(write);
+    lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
+}
+
+void Staging::write_one(std::uint64_t number, const Write& write) {
+    if (key_) {
+        write_piece(piece_together(number), execution_.threads, write);
+        return;
+    }
+    const RecordIndex& index = lane_.index();
+    const Piece cut = plan_piece(index, policy_, number);
+    write_piece({{cut.start, cut.length}, cut.first_record - 1 + head_.records, cut}, execution_.threads, write);
+}
+
+}  // namespace cleave
