@@ -29,6 +29,7 @@
 #include "cleave/names.h"
 #include "cleave/offload.h"
 #include "cleave/output.h"
+#include "cleave/pieces_by_value.h"
 #include "cleave/plan.h"
 #include "cleave/plan_file.h"
 #include "cleave/range_plan.h"
@@ -40,5 +41,4 @@
 #include "cleave/stage_error.h"
 #include "cleave/stream.h"
 #include "cleave/value_names.h"
-#include "cleave/value_pieces.h"
 #include "cleave/version.h"

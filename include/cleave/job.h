@@ -30,16 +30,17 @@ enum class Passes : std::uint8_t {
 // it; a column that is left out is a RuleError. Not with Policy::alignment, and not for a stream that is needed as a
 // whole, unless `may_spool`. With Policy::by a stream needs that only for buckets that drop the columns: otherwise what
 // goes to a temporary file is what is written, or becomes a name.
-struct StageJob {
+struct JobRules {
     StageOptions options;  // no stage if these are empty, or change nothing in any input
     const KeyRing* keys = nullptr;
     bool may_spool = false;  // a stream may be copied, as it is, to a temporary file
 };
+using StageJob [[deprecated("JobRules")]] = JobRules;  // until 0.3
 
 struct Job {
     DialectOptions dialect;
     Policy policy;
-    StageJob stage;
+    JobRules stage;
     Execution execution;  // its threads are also the most pieces that are written at a time
     OutputOptions output;
     Passes passes = Passes::kAuto;

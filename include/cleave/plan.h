@@ -52,7 +52,7 @@ struct Together {
 // Pieces by value: one piece for each value that records have in a column, or for each combination of the values in
 // several columns. Values are compared as a reader gets them, without quotes and escapes. Records keep their order
 // within a piece.
-struct By {
+struct ByValue {
     RuleText columns;                 // one or several, with commas between them; each by its name or as #N
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
@@ -67,8 +67,9 @@ struct By {
 
     static constexpr std::uint64_t kMostKeys = 0xFFFF'FFFE;
 };
+using By [[deprecated("ByValue")]] = ByValue;  // until 0.3
 
-// There are more different values than By::max_keys.
+// There are more different values than ByValue::max_keys.
 class KeyLimitError : public std::invalid_argument {
 public:
     explicit KeyLimitError(std::uint64_t max_keys)
@@ -94,9 +95,9 @@ struct Policy {
     // last change within `records` and `size`. If there is none within them, the piece ends at the next change and is
     // Piece::oversize. An aligned cut must be a change, too.
     std::optional<Together> together = std::nullopt;
-    // Pieces by value, for run_job() and ValuePieces. `records` and `size` divide the records of one value. Not with
-    // `pieces`, `together` and an alignment, and By::buckets not with `records` and `size`.
-    std::optional<By> by = std::nullopt;
+    // Pieces by value, for run_job() and PiecesByValue. `records` and `size` divide the records of one value. Not with
+    // `pieces`, `together` and an alignment, and ByValue::buckets not with `records` and `size`.
+    std::optional<ByValue> by = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
     // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size
     // of the header written before it, is to be a multiple of this. Such a piece can share blocks with the input. An
@@ -151,8 +152,8 @@ private:
 // So many pieces or buckets may be asked for of any input. Of more, there must be as many records.
 constexpr std::uint64_t kMostSparePieces = 65'536;
 
-// Policy::pieces or By::buckets is more than the records of the input and kMostSparePieces: nearly all of the pieces
-// would be empty, and their list would not fit into memory.
+// Policy::pieces or ByValue::buckets is more than the records of the input and kMostSparePieces: nearly all of the
+// pieces would be empty, and their list would not fit into memory.
 class PieceCountError : public std::invalid_argument {
 public:
     using std::invalid_argument::invalid_argument;

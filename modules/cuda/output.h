@@ -31,7 +31,7 @@ struct WordOutput {
 
     // Writes `count` bytes of the text from `from` on. Goes over words of the output; each comes from two words of the
     // text.
-    __device__ __forceinline__ void copy(const StagedText& text, std::uint32_t from, std::uint32_t count) {
+    __device__ __forceinline__ void copy(const SharedText& text, std::uint32_t from, std::uint32_t count) {
         if (count == 0) return;
         const std::uint32_t skew = at % 4;
         // The text's byte that would go to the begin of the first word. It may lie up to 3 bytes before the text.

@@ -60,13 +60,13 @@ TileLayout layout_of(const Columns<Functor>& columns, std::int32_t rows, std::ui
     for (std::size_t c = 0; c < columns.size(); ++c) {
         layout.text_room[c] = room(static_cast<std::uint64_t>(columns[c].size), kChunkRows, 6);
         layout.text_at[c] = layout.stage_size;
-        layout.stage_size += staged_size(layout.text_room[c]);
+        layout.stage_size += shared_size(layout.text_room[c]);
     }
     layout.output_at = 2 * layout.stage_size;
     if (kPass != Pass::kMeasure) {
         const std::uint64_t usual = bound * usual_share<Functor>() / 100;
         layout.output_room = kPass == Pass::kWrite ? room(usual, kChunkRows, 6) : room(usual, Shape::kWarpRows, 16);
-        layout.places_at = staged_size(layout.output_room);
+        layout.places_at = shared_size(layout.output_room);
     }
     constexpr bool kHasTiles = kPass != Pass::kWrite;
     layout.output_size = layout.places_at + (kHasTiles ? sizeof(std::uint32_t) * Shape::kWarpRows : 0);

@@ -64,8 +64,8 @@
 #include "cuda/look_back.h"
 #include "cuda/output.h"
 #include "cuda/rows_job.h"
+#include "cuda/shared_copy.h"
 #include "cuda/shared_output.h"
-#include "cuda/staging.h"
 #include "cuda/text.h"
 #include "cuda_primitives.h"
 
@@ -77,7 +77,7 @@ public:
     static constexpr int kColumns = Functor::kColumns;
     using Header = TileHeader<Shape>;
     using Measured = typename Functor::Measured;
-    using Staged = std::conditional_t<kColumns == 0, PlainText, StagedText>;  // without columns they are the same
+    using InShared = std::conditional_t<kColumns == 0, PlainText, SharedText>;  // without columns they are the same
 
     __device__ __forceinline__ explicit TileWork(const RowsJob<Functor>& job)
         : job_(job),
@@ -104,7 +104,7 @@ public:
             wait_for_copies<1>();
             __syncwarp();
             if (now.is_staged != 0) {
-                write_chunk<Staged>(chunk * kChunkRows, now, stage);
+                write_chunk<InShared>(chunk * kChunkRows, now, stage);
             } else {
                 write_chunk<PlainText>(chunk * kChunkRows, now, stage);
             }
@@ -318,8 +318,8 @@ private:
             for (int c = 0; c < kColumns; ++c) {
                 const StringsView& column = job_.columns[c];
                 chunk.skew[c] =
-                    stage(to + job_.layout.text_at[c], column.bytes, static_cast<std::uint32_t>(column.size), from[c],
-                          size[c], static_cast<std::uint32_t>(lane_));
+                    copy_to_shared(to + job_.layout.text_at[c], column.bytes, static_cast<std::uint32_t>(column.size),
+                                   from[c], size[c], static_cast<std::uint32_t>(lane_));
             }
         }
         end_copy_group();
@@ -341,7 +341,7 @@ private:
             const StringsView& column = job_.columns[c];
             const auto begin = static_cast<std::uint32_t>(chunk.bounds[0].begin[c]);
             const std::uint32_t size = static_cast<std::uint32_t>(chunk.bounds[0].end[c]) - begin;
-            if constexpr (std::is_same_v<Text, StagedText>) {
+            if constexpr (std::is_same_v<Text, SharedText>) {
                 row.column[c].words =
                     reinterpret_cast<const std::uint32_t*>(stage_at(stage_number) + job_.layout.text_at[c]);
                 row.column[c].at = begin + chunk.skew[c];
@@ -404,7 +404,7 @@ private:
             for (int strip = 0; strip < kStrips; ++strip) {
                 const std::int32_t local = kChunkRows * chunk + kLanes * strip;
                 if (chunks.now.is_staged != 0) {
-                    measure_strip<Staged>(first, local, chunks.now, chunks.stage, places_at, output_at, sum, done);
+                    measure_strip<InShared>(first, local, chunks.now, chunks.stage, places_at, output_at, sum, done);
                 } else {
                     measure_strip<PlainText>(first, local, chunks.now, chunks.stage, places_at, output_at, sum, done);
                 }
@@ -499,7 +499,7 @@ private:
         const std::int32_t begin = begin_of(chunk.bounds, kColumns);
         const auto total = static_cast<std::uint32_t>(end_of(chunk.bounds, kColumns) - begin);
         std::uint8_t* const to = job_.bytes + begin;
-        const std::uint32_t lead = staged_lead(to);
+        const std::uint32_t lead = shared_lead(to);
         const bool is_gathered = total <= job_.layout.output_room;
 #pragma unroll 1
         for (int strip = 0; strip < kStrips; ++strip) {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "cuda/staging.h"
+#include "cuda/shared_copy.h"
 
 namespace cleave::cuda {
 
@@ -14,7 +14,7 @@ namespace cleave::cuda {
 __device__ __forceinline__ void clear_shared(std::uint8_t* area, std::uint32_t size, std::uint32_t lane) {
     auto* const words = reinterpret_cast<uint4*>(area);
 #pragma unroll 1
-    for (std::uint32_t i = lane; i < (size + kStageWord - 1) / kStageWord; i += 32) words[i] = make_uint4(0, 0, 0, 0);
+    for (std::uint32_t i = lane; i < (size + kCopyWord - 1) / kCopyWord; i += 32) words[i] = make_uint4(0, 0, 0, 0);
     __syncwarp();
 }
 
@@ -39,10 +39,10 @@ template <bool kIsAligned>
 __device__ __forceinline__ void store_shared(std::uint8_t* to, const std::uint8_t* area, std::uint32_t lead,
                                              std::uint32_t size, std::uint32_t lane) {
     const std::uint8_t* const from = area + lead;
-    const std::uint32_t gap = (kStageWord - staged_lead(to)) % kStageWord;
+    const std::uint32_t gap = (kCopyWord - shared_lead(to)) % kCopyWord;
     const std::uint32_t head = gap < size ? gap : size;
-    const std::uint32_t words = (size - head) / kStageWord;
-    const std::uint32_t tail = head + words * kStageWord;
+    const std::uint32_t words = (size - head) / kCopyWord;
+    const std::uint32_t tail = head + words * kCopyWord;
     if (lane < head) to[lane] = from[lane];
     if (lane < size - tail) to[tail + lane] = from[tail + lane];
     auto* const out = reinterpret_cast<uint4*>(to + head);

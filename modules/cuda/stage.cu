@@ -22,7 +22,7 @@ DeviceStage::DeviceStage(Device& device, const ParseMarkup& markup, std::span<co
     device.wait();
 }
 
-std::optional<StagedPage> DeviceStage::run(const std::uint8_t* bytes, std::uint64_t size) {
+std::optional<RewrittenPage> DeviceStage::run(const std::uint8_t* bytes, std::uint64_t size) {
     const std::optional<DeviceFields> fields = parse(device_, markup_, bytes, size, guess_);
     if (!fields) return std::nullopt;
     const std::size_t count = kFirstRuleCounter + std::size_t{kRuleCounters} * flat_.rules.count;
@@ -41,7 +41,7 @@ std::optional<StagedPage> DeviceStage::run(const std::uint8_t* bytes, std::uint6
     functor.odd = reinterpret_cast<std::uint32_t*>(work.data() + counters_size);
     const auto records = static_cast<std::int32_t>(fields->row_count - 1);
 
-    StagedPage page;
+    RewrittenPage page;
     page.records = make_in_two_passes(device_, Columns<StageRows>{}, records, functor);
     std::vector<std::uint64_t> copies(kCounterCopies * count);
     std::uint32_t odd = 0;

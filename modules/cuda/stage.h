@@ -25,7 +25,7 @@ __host__ __device__ __forceinline__ std::uint32_t counter_of(std::uint32_t rule,
 }
 
 // The changed records, in order: bytes and where each record begins in them, as a column of a value for each record.
-struct StagedPage {
+struct RewrittenPage {
     DeviceStrings records;
     std::vector<std::uint64_t> counters;  // see DeviceStageResult
 };
@@ -41,7 +41,7 @@ public:
     // `bytes` as parse() takes them: `size` bytes of whole records, without a header. Waits for the device. Returns
     // nothing if the page is odd: it is for the CPU. Throws ColumnTooLarge for more than 2^31 - 1 bytes of output, and
     // what parse() throws.
-    std::optional<StagedPage> run(const std::uint8_t* bytes, std::uint64_t size);
+    std::optional<RewrittenPage> run(const std::uint8_t* bytes, std::uint64_t size);
 
 private:
     Device& device_;

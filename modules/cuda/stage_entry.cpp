@@ -65,7 +65,7 @@ DeviceStageStatus status_of_exception() noexcept {
 
 DeviceStageResult odd_page() {
     DeviceStageResult result{};
-    result.is_odd = true;
+    result.needs_cpu = true;
     return result;
 }
 
@@ -121,7 +121,7 @@ DeviceStageStatus run_stage(DeviceStageState* state, const DeviceStagePage* page
         }
         state->manager.set_source(*memory);
         state->device.set_stream(stream);
-        const std::optional<StagedPage> staged = state->stage.run(page->bytes, page->size);
+        const std::optional<RewrittenPage> staged = state->stage.run(page->bytes, page->size);
         if (!staged) {
             *result = odd_page();
             return {};

@@ -1,7 +1,7 @@
-// One value on the device, for the functors of rows_kernel.h: in shared memory (StagedText) or anywhere (PlainText).
+// One value on the device, for the functors of rows_kernel.h: in shared memory (SharedText) or anywhere (PlainText).
 // Both have the same members, so that a functor is written once.
 //
-// StagedText reads aligned words of four bytes, up to 3 bytes before the value and 11 behind it; what is staged has
+// SharedText reads aligned words of four bytes, up to 3 bytes before the value and 11 behind it; what is staged has
 // that room around it. PlainText reads single bytes of the value and nothing else.
 #pragma once
 
@@ -18,7 +18,7 @@ struct WordPair {
     std::uint32_t high;
 };
 
-struct StagedText {
+struct SharedText {
     const std::uint32_t* words;  // of shared memory
     std::uint32_t at;            // where the value begins, in bytes behind `words`
     std::uint32_t size;

@@ -185,7 +185,7 @@ Pieces File::split(const Policy& policy) {
 std::unique_ptr<PiecesByValue> File::split_by_value(const Policy& policy) {
     std::unique_ptr<PiecesByValue> pieces;
     run([&] {
-        pieces = std::make_unique<PiecesByValue>(ValuePieces(index(), policy));
+        pieces = std::make_unique<PiecesByValue>(cleave::PiecesByValue(index(), policy));
         pieces->header_size = pieces->plan.header_size();
         for (const Piece& piece : pieces->plan.pieces()) append(*pieces, piece);
     });

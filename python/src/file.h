@@ -37,9 +37,9 @@ struct Pieces {
 
 // Pieces by value. Their records are ranges of the input; `starts` are those of their first records.
 struct PiecesByValue : Pieces {
-    explicit PiecesByValue(ValuePieces&& made) : plan(std::move(made)) {}
+    explicit PiecesByValue(cleave::PiecesByValue&& made) : plan(std::move(made)) {}
 
-    ValuePieces plan;
+    cleave::PiecesByValue plan;
 };
 
 // What to lay out as columns.

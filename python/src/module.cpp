@@ -212,7 +212,7 @@ Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std:
     Policy policy;
     policy.size = size;
     policy.records = records;
-    By& by = policy.by.emplace();
+    ByValue& by = policy.by.emplace();
     by.columns = {std::move(columns), "by"};
     by.is_delimiter_given = by.is_header_given = true;  // the numbers are those of File.header
     by.accepts_missing = accepts_missing;

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "check/census.h"
 #include "check/excerpt.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "io/sequential_reader.h"
 #include "io/stable_input.h"
 #include "scan/comparing_walker.h"

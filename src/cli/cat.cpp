@@ -7,8 +7,8 @@
 #include "cli/formatted.h"
 #include "cli/planned.h"
 #include "cli/range_printer.h"
+#include "cli/rewritten_output.h"
 #include "cli/session.h"
-#include "cli/staged_output.h"
 #include "cli/verbs.h"
 #include "io/copy.h"
 #include "io/stable_input.h"
@@ -109,28 +109,29 @@ void print_all(Context& context, OpenInput& opened) {
 }
 
 // -r under rules.
-void print_staged_range(const Context& context, StagedOutput& output, const Staging::Write& write) {
+void print_rewritten_range(const Context& context, RewrittenOutput& output, const Rewriting::Write& write) {
     const Arguments& arguments = context.arguments;
-    Staging& staging = output.staging();
-    const RunBounds run = find_run(staging.index(), *arguments.range, context.header_records);
-    const bool has_header = header_size_in(arguments.policy.header, arguments.range->first, staging.header_size()) > 0;
-    if (has_header) staging.write_header(write);
-    staging.write_run({run.begin.offset, run.end.offset - run.begin.offset}, run.begin.record,
-                      arguments.execution.threads, write);
+    Rewriting& rewriting = output.rewriting();
+    const RunBounds run = find_run(rewriting.index(), *arguments.range, context.header_records);
+    const bool has_header =
+        header_size_in(arguments.policy.header, arguments.range->first, rewriting.header_size()) > 0;
+    if (has_header) rewriting.write_header(write);
+    rewriting.write_run({run.begin.offset, run.end.offset - run.begin.offset}, run.begin.record,
+                        arguments.execution.threads, write);
 }
 
 // Through the rules. Also where they change nothing: whoever names columns is told of a record that has others.
 void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     if (arguments.cat_piece != 0 || arguments.range) spool_staged(context, opened);
-    StagedOutput output(context, opened);
+    RewrittenOutput output(context, opened);
     const auto write = [&](std::span<const std::uint8_t> bytes) { output.write(bytes); };
     if (arguments.range) {
-        print_staged_range(context, output, write);
+        print_rewritten_range(context, output, write);
     } else if (arguments.cat_piece != 0) {
-        output.staging().write_one(arguments.cat_piece, write);
+        output.rewriting().write_one(arguments.cat_piece, write);
     } else {
-        output.staging().write_all(write);
+        output.rewriting().write_all(write);
     }
     output.finish();
 }

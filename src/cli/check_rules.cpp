@@ -11,7 +11,7 @@
 #include "cli/session.h"
 #include "formats/stage_report.h"
 #include "lane/record_lane.h"
-#include "lane/staging.h"
+#include "lane/rewriting.h"
 #include "stage/rules.h"
 #include "write/lone_file.h"
 
@@ -37,8 +37,8 @@ std::string counts_text(const RuleCounts& counts) {
     return parts.empty() ? "no field" : formatted("{}", fmt::join(parts, ", "));
 }
 
-void print_counts(const Context& context, const Staging& staging, const StageCounts& counts, StandardOutput& out) {
-    const std::vector<StageRule> rules = staging.stage().rules();
+void print_counts(const Context& context, const Rewriting& rewriting, const StageCounts& counts, StandardOutput& out) {
+    const std::vector<StageRule> rules = rewriting.stage().rules();
     out.print("{}: {} records, {} of them empty\n", printable(display_name(context.path)), counts.records,
               counts.empty_records);
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -54,23 +54,23 @@ void print_counts(const Context& context, const Staging& staging, const StageCou
 
 bool check_rules(Context& context, OpenInput& opened, StandardOutput& out) {
     const Arguments& arguments = context.arguments;
-    Staging staging(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
-    context.header_records = staging.header_records();
-    Diagnostics(context).take(staging.stage());
+    Rewriting rewriting(opened.input, opened.dialect, arguments.policy, arguments.stage, arguments.execution);
+    context.header_records = rewriting.header_records();
+    Diagnostics(context).take(rewriting.stage());
     std::optional<LoneFile> report;
     if (!arguments.output.report.empty()) report.emplace(arguments.output.report, opened.input);
     std::uint64_t size = 0;
-    staging.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
+    rewriting.write_all([&](std::span<const std::uint8_t> bytes) { size += bytes.size(); });
     require_same(context, opened);
-    const StageCounts counts = staging.counts();
+    const StageCounts counts = rewriting.counts();
     InputFacts facts = facts_of(opened.input, opened.dialect, arguments.policy.header);
     facts.size = size;
     if (arguments.json) {
-        out.print("{}", stage_report(staging.stage(), counts, facts, 0));
+        out.print("{}", stage_report(rewriting.stage(), counts, facts, 0));
     } else {
-        print_counts(context, staging, counts, out);
+        print_counts(context, rewriting, counts, out);
     }
-    if (report) report->publish(stage_report(staging.stage(), counts, facts, 0));
+    if (report) report->publish(stage_report(rewriting.stage(), counts, facts, 0));
     out.flush();
     if (report) report->commit();
     return counts.mail_addresses + counts.card_numbers == 0;

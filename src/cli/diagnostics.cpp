@@ -54,7 +54,7 @@ std::string Diagnostics::describe_open_quote(const Place& place) const {
 // A value is never shown.
 std::string Diagnostics::describe_oversize(const Piece& piece) const {
     // With rules, or without a column, piece.start is no place of the input.
-    const std::optional<By>& by = context_.arguments.policy.by;
+    const std::optional<ByValue>& by = context_.arguments.policy.by;
     const bool is_changed = !context_.arguments.stage.options.is_empty() || (by && by->drops_columns);
     const std::string place = is_changed ? formatted("(record {})", piece.first_record)
                                          : describe({piece.start, piece.first_record - 1 + context_.header_records});

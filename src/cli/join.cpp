@@ -25,7 +25,7 @@
 #include "io/copy.h"
 #include "io/fd.h"
 #include "io/stream_path.h"
-#include "lane/staging.h"
+#include "lane/rewriting.h"
 #include "plan/input_head.h"
 #include "scan/walker.h"
 #include "write/piece_store.h"

@@ -35,13 +35,15 @@ void take_by(const Given& given, Policy& policy) {
     for (const char* other : {"records", "size", "max-keys", "hive"}) given.refuse_both("buckets", other);
     given.refuse_both("keep-by", "drop-by");
     if (given.has("keep-by") && !given.has("hive")) throw UsageError("--keep-by needs --hive");
-    By& by = policy.by.emplace();
+    ByValue& by = policy.by.emplace();
     by.columns = {*columns, given.spelling("by")};
     by.accepts_missing = given.has("lenient");
     by.buckets = given.count("buckets", 1);
     by.max_keys = given.count("max-keys", 1).value_or(by.max_keys);
-    if (by.buckets > By::kMostKeys) throw UsageError(formatted("--buckets: the largest value is {}", By::kMostKeys));
-    if (by.max_keys > By::kMostKeys) throw UsageError(formatted("--max-keys: the largest value is {}", By::kMostKeys));
+    if (by.buckets > ByValue::kMostKeys)
+        throw UsageError(formatted("--buckets: the largest value is {}", ByValue::kMostKeys));
+    if (by.max_keys > ByValue::kMostKeys)
+        throw UsageError(formatted("--max-keys: the largest value is {}", ByValue::kMostKeys));
     by.drops_columns = given.has("drop-by") || (given.has("hive") && !given.has("keep-by"));
 }
 

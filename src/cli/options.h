@@ -71,7 +71,7 @@ struct Arguments {
     Policy policy;                            // its header mode: of the current input
     HeaderMode header = HeaderMode::kRepeat;  // as given
     std::uint64_t cat_piece = 0;              // K of cat's K/N; 0 without -n
-    StageJob stage;                           // its keys are set when they are loaded
+    JobRules stage;                           // its keys are set when they are loaded
     std::vector<std::string> key_sources;
     bool shows_columns = false;   // check --columns
     bool shows_template = false;  // check --rules-template

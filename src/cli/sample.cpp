@@ -5,8 +5,8 @@
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/range_printer.h"
+#include "cli/rewritten_output.h"
 #include "cli/session.h"
-#include "cli/staged_output.h"
 #include "cli/verbs.h"
 
 namespace cleave::cli {
@@ -50,12 +50,12 @@ void print_sample(Context& context, OpenInput& opened) {
 // Through the rules. They read the records that are drawn, and no others.
 void print_staged(Context& context, OpenInput& opened) {
     spool_staged(context, opened);
-    StagedOutput output(context, opened);
-    Staging& staging = output.staging();
+    RewrittenOutput output(context, opened);
+    Rewriting& rewriting = output.rewriting();
     const auto write = [&](std::span<const std::uint8_t> bytes) { output.write(bytes); };
-    if (header_size_in(context.arguments.policy.header, 1, staging.header_size()) > 0) staging.write_header(write);
-    draw(context, staging.index(), [&](const Boundary& begin, const Boundary& end) {
-        staging.write_record({begin.offset, end.offset - begin.offset}, begin.record, write);
+    if (header_size_in(context.arguments.policy.header, 1, rewriting.header_size()) > 0) rewriting.write_header(write);
+    draw(context, rewriting.index(), [&](const Boundary& begin, const Boundary& end) {
+        rewriting.write_record({begin.offset, end.offset - begin.offset}, begin.record, write);
     });
     output.finish();
 }

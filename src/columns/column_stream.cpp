@@ -26,12 +26,12 @@
 #include "cleave/foreign.h"
 #include "cleave/kernel.h"
 #include "columns/column_pool.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "io/input_cancellation.h"
 #include "plan/input_head.h"
 #include "records/batch_check.h"
 #include "records/batch_loop.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "stage/record_blocks.h"
 
 namespace cleave {
@@ -172,7 +172,7 @@ struct ColumnStream::State {
     std::size_t threads;
     std::shared_ptr<MemoryManager> memory;
     std::size_t fields = 0;            // of the input's records
-    std::size_t staged_fields = 0;     // of what the rules make of them
+    std::size_t rewritten_fields = 0;  // of what the rules make of them
     std::optional<Stage> stage;        // nothing without rules
     std::vector<ArrowColumn> columns;  // of what is laid out
     std::vector<std::string> names;
@@ -218,7 +218,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     const InputHead head = head_of(*input, dialect, options.has_header, options.rules.max_record);
     header_records = head.records;
     const std::vector<std::string> values = values_of(head, dialect);
-    fields = staged_fields = values.size();
+    fields = rewritten_fields = values.size();
     const std::vector<std::size_t> wanted = wanted_columns(options, fields);
     for (const std::size_t number : wanted) names.push_back(name_of(number, values, options.has_header));
     const bool has_rules = !options.rules.is_empty();
@@ -227,7 +227,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
         columns.push_back({has_rules ? i : wanted[i], names[i], options.is_text});
     }
     const bool may_differ = options.layout.missing_is_null && !stage;
-    reader.emplace(dialect, may_differ ? 0 : staged_fields, options.layout);
+    reader.emplace(dialect, may_differ ? 0 : rewritten_fields, options.layout);
     const std::size_t pages = threads * (BatchLoop::kSlotsOfThread + kWaitingOfThread) + 1;  // the reader has one
     pool = std::make_shared<ColumnPool>(columns.size(), pages * kKeptOfPage * options.page_size);
 
@@ -264,7 +264,7 @@ void ColumnStream::State::take_rules(const InputHead& head, const std::vector<st
     rules.is_delimiter_given = rules.is_header_given = true;
     rules.select = RuleText{list_of(wanted), "columns"};
     stage.emplace(rules, dialect, head.sample, options.has_header, options.keys.get());
-    staged_fields = wanted.size();
+    rewritten_fields = wanted.size();
     check.emplace(*input, BatchCheck::Reads::kFile);
 }
 
@@ -284,7 +284,7 @@ public:
     explicit Page(State& state)
         : state_(state),
           fields_(state.dialect, state.kernel, Reading::kByDialect,
-                  state.options.layout.missing_is_null && !state.stage ? 0 : state.staged_fields, state.memory) {
+                  state.options.layout.missing_is_null && !state.stage ? 0 : state.rewritten_fields, state.memory) {
         if (state.stage) worker_.emplace(*state.stage, state.kernel, state.memory);
     }
 

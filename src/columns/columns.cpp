@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "fields/field_decoder.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 
 namespace cleave {
 namespace {

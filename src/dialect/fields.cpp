@@ -1,6 +1,6 @@
 // A record as its reader gets it: the values of its fields.
 #include "cleave/dialect.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "dialect/state_machine.h"
 
 namespace cleave {

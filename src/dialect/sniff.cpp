@@ -3,7 +3,7 @@
 #include <array>
 
 #include "cleave/dialect.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "dialect/doubt.h"
 #include "dialect/fit.h"
 #include "dialect/preamble.h"

@@ -8,7 +8,7 @@
 
 #include "cleave/fields.h"
 #include "cleave/memory.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "dialect/state_machine.h"
 #include "kernels/kernel.h"
 #include "kernels/markup.h"

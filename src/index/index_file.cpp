@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "cleave/index_file.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "io/fd.h"
 #include "io/mapping.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/crc32c.h"
 #include "cleave/index_file.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 
 namespace cleave {
 namespace {

@@ -80,8 +80,8 @@ void BytesOfStream::write(PieceTarget& target, const PieceNamer& namer, const Na
                 context_.reports.finished(piece, path, result);
             });
         StreamSink sink(context_, namer, *feed);
-        const Findings findings = context_.staging != nullptr
-                                      ? context_.staging->cut_in_order(sink)
+        const Findings findings = context_.rewriting != nullptr
+                                      ? context_.rewriting->cut_in_order(sink)
                                       : cut_stream(input, context_.dialect, execution, context_.policy, sink);
         if (!is_checkable()) input.throw_if_changed();
         context_.reports.found(findings);

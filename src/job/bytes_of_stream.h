@@ -13,7 +13,7 @@ public:
     std::optional<std::uint64_t> count() const override { return context_.policy.pieces; }
     NameList names(const PieceNamer& namer) const override;
     void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
-    bool is_of_input() const noexcept override { return context_.staging == nullptr; }
+    bool is_of_input() const noexcept override { return context_.rewriting == nullptr; }
 };
 
 }  // namespace cleave

@@ -23,9 +23,9 @@
 #include "cleave/index_file.h"
 #include "cleave/names.h"
 #include "cleave/output.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "io/fd.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "scan/first_starts.h"
 #include "write/piece_store.h"
 

@@ -18,10 +18,10 @@
 #include "job/job_output.h"
 #include "job/piece_bytes.h"
 #include "job/piece_reports.h"
-#include "lane/staging.h"
-#include "plan/contract.h"
-#include "scan/contract.h"
-#include "write/contract.h"
+#include "lane/rewriting.h"
+#include "plan/check_arguments.h"
+#include "scan/check_arguments.h"
+#include "write/check_arguments.h"
 
 namespace cleave {
 namespace {
@@ -36,7 +36,7 @@ public:
             return run_to_end();
         } catch (const InputError&) {
             // Under rules a bad record may have put values of earlier records into columns that no rule changes.
-            if (staging_ && output_) output_->keep_nothing();
+            if (rewriting_ && output_) output_->keep_nothing();
             throw;
         }
     }
@@ -49,11 +49,11 @@ private:
         refuse_unclonable();
         spool_if_needed();
         compile_stage();
-        const JobContext context{input_, job_, policy_, dialect(), staging_.get(), report_, reports_};
+        const JobContext context{input_, job_, policy_, dialect(), rewriting_.get(), report_, reports_};
         const std::unique_ptr<PieceBytes> bytes = plan_bytes(context);
         output_.emplace(context, *bytes);
         output_->write(*bytes);
-        if (staging_) report_.counts = staging_->counts();
+        if (rewriting_) report_.counts = rewriting_->counts();
         if (!bytes->is_of_input()) report_.findings.size = report_.header_size + reports_.written();
         report_.older_pieces = reports_.older_texts();
         output_->seal();
@@ -92,8 +92,8 @@ private:
     // may read differently.
     void compile_stage() {
         if (!has_rules()) return;
-        staging_ = std::make_unique<Staging>(input_, dialect(), policy_, job_.stage, job_.execution);
-        observer_.compiled(staging_->stage(), staging_->header_records());
+        rewriting_ = std::make_unique<Rewriting>(input_, dialect(), policy_, job_.stage, job_.execution);
+        observer_.compiled(rewriting_->stage(), rewriting_->header_records());
         if (!policy_.by) reports_.set_starts_follow();
     }
 
@@ -103,7 +103,7 @@ private:
     JobObserver& observer_;
     JobReport report_;
     PieceReports reports_;
-    std::unique_ptr<Staging> staging_;  // with rules
+    std::unique_ptr<Rewriting> rewriting_;  // with rules
     std::optional<JobOutput> output_;
 };
 

@@ -25,7 +25,7 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
       names_in_manifest_(names_in(options_.manifest, namer_)),
       paths_(namer_.folder()) {
     context.reports.set_names(names_in_manifest_);
-    if (context.staging != nullptr && options_.filter.empty() && !options_.dry_run)
+    if (context.rewriting != nullptr && options_.filter.empty() && !options_.dry_run)
         context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
     target_ = make_target();
     paths_ = bytes.names(namer_);
@@ -35,7 +35,7 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
 std::unique_ptr<PieceTarget> JobOutput::make_target() const {
     const Input& input = context_.input;
     const unsigned threads = context_.job.execution.threads;
-    const bool has_rules = context_.staging != nullptr;
+    const bool has_rules = context_.rewriting != nullptr;
     if (options_.dry_run) return std::make_unique<DryTarget>(input, namer_, options_, threads, has_rules);
     if (!options_.filter.empty()) return std::make_unique<FilterTarget>(input, options_);
     return std::make_unique<FileTarget>(input, namer_, options_, threads, has_rules);
@@ -49,9 +49,9 @@ void JobOutput::write(PieceBytes& bytes) {
 void JobOutput::seal() {
     SideTexts texts;
     if (!options_.manifest.empty()) texts.manifest = context_.reports.manifest_text(facts());
-    if (context_.staging != nullptr && !options_.report.empty()) {
+    if (context_.rewriting != nullptr && !options_.report.empty()) {
         const JobReport& report = context_.report;
-        texts.report = stage_report(context_.staging->stage(), report.counts, facts(), report.pieces);
+        texts.report = stage_report(context_.rewriting->stage(), report.counts, facts(), report.pieces);
     }
     target_->seal(texts);
 }
@@ -61,7 +61,7 @@ InputFacts JobOutput::facts() const {
     InputFacts facts = facts_of(context_.input, context_.dialect, policy.header);
     facts.size = context_.report.findings.size;
     facts.header_size = context_.report.header_size;
-    if (context_.staging != nullptr) facts.dialect.preamble = 0;  // it is in no piece
+    if (context_.rewriting != nullptr) facts.dialect.preamble = 0;  // it is in no piece
     facts.piece_compression = options_.compression;
     facts.are_names_beneath = names_in_manifest_.are_beneath();
     if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;

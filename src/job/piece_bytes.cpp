@@ -19,7 +19,7 @@ bool is_one_pass(const JobContext& context) {
     const Input& input = context.input;
     const Job& job = context.job;
     if (input.is_stream()) return true;
-    if (context.staging != nullptr || job.execution.index != nullptr) return false;
+    if (context.rewriting != nullptr || job.execution.index != nullptr) return false;
     if (job.passes != Passes::kAuto) return job.passes == Passes::kOne;
     return context.policy.pieces && !needs_index(context.policy) && context.makes_plain_files() && !job.output.resume &&
            !job.output.dry_run && !input.is_snapshot() && is_better_read_once(input.blob(), job.execution.threads);
@@ -30,7 +30,7 @@ bool is_one_pass(const JobContext& context) {
 std::unique_ptr<PieceBytes> plan_bytes(const JobContext& context) {
     if (context.policy.by) return std::make_unique<RecordsByValue>(context);
     if (is_one_pass(context)) return std::make_unique<BytesOfStream>(context);
-    if (context.staging != nullptr) return std::make_unique<RewrittenRecords>(context);
+    if (context.rewriting != nullptr) return std::make_unique<RewrittenRecords>(context);
     return std::make_unique<RangesOfInput>(context);
 }
 

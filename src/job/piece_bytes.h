@@ -20,7 +20,7 @@
 #include "cleave/job.h"
 #include "cleave/names.h"
 #include "job/piece_reports.h"
-#include "lane/staging.h"
+#include "lane/rewriting.h"
 #include "write/piece_target.h"
 
 namespace cleave {
@@ -31,7 +31,7 @@ struct JobContext {
     const Job& job;
     const Policy& policy;    // the job's, without a header if the dialect has none
     const Dialect& dialect;  // of the input
-    Staging* staging;        // null without rules
+    Rewriting* rewriting;    // null without rules
     JobReport& report;
     PieceReports& reports;
 

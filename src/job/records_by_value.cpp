@@ -10,7 +10,7 @@
 #include "io/fd.h"
 #include "io/page_cache.h"
 #include "keys/index_columns.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "stage/program.h"
 #include "write/gather.h"
 
@@ -24,7 +24,7 @@ constexpr std::uint64_t kLeastShare = std::uint64_t{16} << 20;
 constexpr std::size_t kDescriptorsOfPieces = 8;
 
 // A stage that leaves the columns out. `first` is the record that says what columns there are.
-Stage stage_without(const std::vector<KeyColumn>& columns, const By& by, const Dialect& dialect,
+Stage stage_without(const std::vector<KeyColumn>& columns, const ByValue& by, const Dialect& dialect,
                     std::span<const std::uint8_t> first, bool has_header) {
     StageOptions options;
     RuleText& select = options.select.emplace();
@@ -56,15 +56,15 @@ public:
           mark_(mark.begin(), mark.end()),
           file_(file),
           memory_(MemoryManager::or_default(context.job.execution.memory)),
-          seed_(ValuePlan::seed_for(by())),
-          shares_(by(), ValuePlan::joins(context.policy), origin, memory_) {}
+          seed_(PlanByValue::seed_for(by())),
+          shares_(by(), PlanByValue::joins(context.policy), origin, memory_) {}
 
     RecordLane::MakeFollower followers() {
         return [this] { return std::make_unique<Follower>(*this); };
     }
 
     // When all records were passed on.
-    ValuePlan::Written finish(std::uint64_t header_size) {
+    PlanByValue::Written finish(std::uint64_t header_size) {
         if (!mark_.empty()) {  // no record follows it
             const RecordKey key{{}, hash_of_key({}, seed_)};
             const std::uint64_t start = 0;
@@ -122,7 +122,7 @@ private:
         std::optional<StageWorker> worker_;
     };
 
-    const By& by() const { return *context_.policy.by; }
+    const ByValue& by() const { return *context_.policy.by; }
 
     void take(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts,
               std::span<const RecordKey> keys) {
@@ -163,7 +163,7 @@ private:
 }  // namespace
 
 RecordsByValue::RecordsByValue(const JobContext& context) : PieceBytes(context) {
-    if (context.staging != nullptr) {
+    if (context.rewriting != nullptr) {
         plan_staged();
     } else {
         plan_input();
@@ -192,34 +192,34 @@ void RecordsByValue::plan_input() {
 
 // In one pass over the input.
 void RecordsByValue::plan_staged() {
-    Staging& staging = *context_.staging;
-    const By& by = *context_.policy.by;
-    const std::vector<KeyColumn> columns = staging.key_columns();
-    const bool has_header = staging.header_size() > 0;
+    Rewriting& rewriting = *context_.rewriting;
+    const ByValue& by = *context_.policy.by;
+    const std::vector<KeyColumn> columns = rewriting.key_columns();
+    const bool has_header = rewriting.header_size() > 0;
     std::vector<std::uint8_t> header;
-    if (has_header) header.assign(staging.prefix().begin(), staging.prefix().end());
+    if (has_header) header.assign(rewriting.prefix().begin(), rewriting.prefix().end());
     Dialect written = context_.dialect;
     written.preamble = 0;  // it is not written
     std::optional<Stage> dropping;
     if (by.drops_columns && !columns.empty()) {
-        const std::vector<std::uint8_t> first = staging.guiding_record();
+        const std::vector<std::uint8_t> first = rewriting.guiding_record();
         dropping.emplace(stage_without(columns, by, written, first, has_header));
     }
-    if (dropping && !staging.header_record().empty()) {
+    if (dropping && !rewriting.header_record().empty()) {
         StageWorker worker(*dropping, checked_kernel(context_.job.execution));
-        worker.write_unchanged(worker.read(staging.header_record(), {}, true));
+        worker.write_unchanged(worker.read(rewriting.header_record(), {}, true));
         header.insert(header.end(), worker.written().begin(), worker.written().end());
     } else {
-        header.insert(header.end(), staging.header_record().begin(), staging.header_record().end());
+        header.insert(header.end(), rewriting.header_record().begin(), rewriting.header_record().end());
     }
     TemporaryBlob& file = rewritten_.emplace();
     file.append(header, context_.input.cancellation());
-    const auto mark = has_header ? std::span<const std::uint8_t>() : staging.prefix();
+    const auto mark = has_header ? std::span<const std::uint8_t>() : rewriting.prefix();
     Collector collector(context_, columns, dropping ? &*dropping : nullptr, mark, header.size(), file);
-    const Stage keyed = with_keys(staging.stage(), staging.places_in_input(columns), by.drops_columns);
-    Findings findings = staging.write_records(collector.followers(), &keyed);
+    const Stage keyed = with_keys(rewriting.stage(), rewriting.places_in_input(columns), by.drops_columns);
+    Findings findings = rewriting.write_records(collector.followers(), &keyed);
     findings.size = header.size() + mark.size() + collector.size();
-    ValuePlan::Written shares = collector.finish(header.size());
+    PlanByValue::Written shares = collector.finish(header.size());
     file.finish();
     context_.reports.found(findings);
     plan_.emplace(context_.policy, columns, std::move(shares));
@@ -245,7 +245,7 @@ void RecordsByValue::plan_shortened(const RecordIndex& index, const std::vector<
         std::vector<std::uint8_t> buffer;
         written.write_at(0, index.blob().lend(0, static_cast<std::size_t>(lead.size), buffer));
     }
-    const ValuePlan::Rewriting rewriting{stage, written, header_size};
+    const PlanByValue::Rewriting rewriting{stage, written, header_size};
     plan_.emplace(index, policy, columns, &rewriting);
     written.finish();
 }
@@ -260,7 +260,7 @@ NameList RecordsByValue::names_of(std::span<const Piece> pieces, const PieceName
     for (const Piece& piece : pieces) {
         PieceValue value;
         if (!values.empty()) {
-            const ValuePlan::Place place = plan_->place_of(piece.number);
+            const PlanByValue::Place place = plan_->place_of(piece.number);
             value = {values[place.key], place.before + 1};
         }
         names.append(namer.name(piece, value));

@@ -12,7 +12,7 @@
 
 #include "io/temporary_blob.h"
 #include "job/piece_bytes.h"
-#include "plan/value_plan.h"
+#include "plan/plan_by_value.h"
 
 namespace cleave {
 
@@ -44,7 +44,7 @@ private:
 
     std::optional<TemporaryBlob> rewritten_;  // by the stage, or without columns
     std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
-    std::optional<ValuePlan> plan_;
+    std::optional<PlanByValue> plan_;
 };
 
 }  // namespace cleave

@@ -19,9 +19,9 @@ bool must_measure(const JobContext& context) {
 RewrittenRecords::RewrittenRecords(const JobContext& context)
     : PieceBytes(context), is_measured_(must_measure(context)) {
     JobReport& report = context.report;
-    report.header_size = context.staging->header_size();
-    context.reports.found(context.staging->plan(is_measured_, staged_));
-    for (const StagedPiece& piece : staged_) pieces_.push_back(piece.written);
+    report.header_size = context.rewriting->header_size();
+    context.reports.found(context.rewriting->plan(is_measured_, rewritten_));
+    for (const RewrittenPiece& piece : rewritten_) pieces_.push_back(piece.written);
     if (!is_measured_) return;
     report_cuts();
     // As the manifest says it in the end.
@@ -31,20 +31,20 @@ RewrittenRecords::RewrittenRecords(const JobContext& context)
 void RewrittenRecords::write(PieceTarget& target, const PieceNamer&, const NameList& paths) {
     target.prepare({}, paths, {});
     const unsigned threads = threads_within(context_.job.execution.threads, kDescriptorsOfFilter);
-    share_ = static_cast<unsigned>(threads / std::clamp<std::size_t>(staged_.size(), 1, threads));
+    share_ = static_cast<unsigned>(threads / std::clamp<std::size_t>(rewritten_.size(), 1, threads));
     const std::vector<char> are_there(pieces_.size());
     try {
         write_side_by_side(target, paths, are_there, threads,
                            [this](std::size_t i, PieceOutput& output) { return write_piece(i, output); });
     } catch (const InputError&) {
-        context_.staging->throw_first_fault();
+        context_.rewriting->throw_first_fault();
         throw;
     }
 }
 
 std::uint64_t RewrittenRecords::write_piece(std::size_t i, PieceOutput& output) {
     const std::uint64_t length =
-        context_.staging->write_piece(staged_[i], share_, [&](std::span<const std::uint8_t> bytes) {
+        context_.rewriting->write_piece(rewritten_[i], share_, [&](std::span<const std::uint8_t> bytes) {
             output.write(bytes);
             if (context_.meter() != nullptr) context_.meter()->written += bytes.size();
         });

@@ -20,7 +20,7 @@ private:
     std::uint64_t write_piece(std::size_t i, PieceOutput& output);
 
     bool is_measured_;
-    std::vector<StagedPiece> staged_;
+    std::vector<RewrittenPiece> rewritten_;
     unsigned share_ = 1;  // threads for each piece
 };
 

@@ -30,7 +30,7 @@ KeyColumn find_key_column(const Together& together, InputColumns columns) {
     return {number, finder.name_of(number), ""};
 }
 
-std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns) {
+std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns) {
     columns.is_delimiter_given = by.is_delimiter_given;
     columns.is_header_given = columns.is_header_given || by.is_header_given;
     RuleScanner scanner(by.columns);

@@ -24,7 +24,7 @@ struct KeyColumn {
 // Both throw RuleError if the input has no such column, or a column is named twice. An input without columns has no
 // records either: there the first gives a column that nobody reads, and the second none.
 KeyColumn find_key_column(const Together& together, InputColumns columns);
-std::vector<KeyColumn> find_key_columns(const By& by, InputColumns columns);
+std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns);
 
 // Immutable, any thread.
 class KeyField {

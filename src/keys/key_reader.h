@@ -25,7 +25,7 @@ struct RecordKey {
     std::uint64_t hash;  // by hash_of_key()
 };
 
-// XXH3-64 of the key. With the seed 0 it is that of By::buckets. Tables of keys need a seed that nobody knows
+// XXH3-64 of the key. With the seed 0 it is that of ByValue::buckets. Tables of keys need a seed that nobody knows
 // beforehand: whoever writes an input could otherwise choose keys that all have the same hash.
 std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed);
 

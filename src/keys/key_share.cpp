@@ -158,7 +158,7 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
 // Of consecutive records: `record` is the number of the first one, and start_of(r) is where record r begins, from the
 // start of the share. Throws TooManyKeys.
 template <class StartOf>
-void KeyShare::take(const By& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
+void KeyShare::take(const ByValue& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
                     const StartOf& start_of) {
     for (std::size_t r = 0; r < of_block.size(); ++r) {
         std::uint32_t key = 0;
@@ -180,7 +180,7 @@ void KeyShare::take(const By& by, bool joins, std::span<const RecordKey> of_bloc
     }
 }
 
-KeyShares::KeyShares(const By& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory)
+KeyShares::KeyShares(const ByValue& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory)
     : by_(by), joins_(joins), memory_(std::move(memory)) {
     shares_.emplace_back().origin = origin;
     part();

@@ -37,7 +37,7 @@ struct KeyStart {
 struct KeyQuestion {
     const RecordIndex& index;
     std::span<const KeyColumn> columns;
-    const By& by;
+    const ByValue& by;
     std::uint64_t seed;  // of the hashes of keys
     bool joins;          // whether neighbours with one key become one entry of the route
     std::shared_ptr<MemoryManager> memory;
@@ -47,14 +47,14 @@ struct KeyQuestion {
 
 struct KeyShare {
     // Reads the records in [from, to). Stops at the first record without the field, or that the stage refuses, which
-    // becomes the fault, and at more keys than By::max_keys. Throws InputChangedError if the bytes are not those of the
-    // index, what copy_bytes() throws, Cancelled, std::system_error.
+    // becomes the fault, and at more keys than ByValue::max_keys. Throws InputChangedError if the bytes are not those
+    // of the index, what copy_bytes() throws, Cancelled, std::system_error.
     void read(const KeyQuestion& question, Boundary from, Boundary to);
 
     std::uint64_t origin = 0;         // where the records of the share lie, one after the other. With a stage in
                                       // KeyQuestion::written, to be set before read(); else in the input
     std::uint64_t size = 0;           // bytes of these records
-    KeyTable keys;                    // not with By::buckets
+    KeyTable keys;                    // not with ByValue::buckets
     std::vector<KeyRecords> records;  // by the number of the key, or of the bucket from 0
     SpillList<KeyStart> starts;       // of these numbers; of keys in their order
     Route route;                      // to these numbers
@@ -64,7 +64,7 @@ private:
     friend class KeyShares;
     class Reader;
     template <class StartOf>
-    void take(const By& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
+    void take(const ByValue& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
               const StartOf& start_of);
 };
 
@@ -72,7 +72,7 @@ private:
 class KeyShares {
 public:
     // `by` must outlive it. The first record will lie at `origin`, and the others behind it. `memory` is not null.
-    KeyShares(const By& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory);
+    KeyShares(const ByValue& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory);
 
     // The next records, of `size` bytes: their keys, and where in these bytes each begins. Throws as KeyTable and
     // Route.
@@ -82,11 +82,11 @@ public:
 
     std::uint64_t size_of_share() const { return shares_.back().size; }
     std::uint64_t records() const { return records_; }
-    // There is one, at least. If there were too many keys, the last one has more than By::max_keys.
+    // There is one, at least. If there were too many keys, the last one has more than ByValue::max_keys.
     std::vector<KeyShare> take_shares() { return std::move(shares_); }
 
 private:
-    const By& by_;
+    const ByValue& by_;
     const bool joins_;
     const std::shared_ptr<MemoryManager> memory_;
     std::uint64_t records_ = 0;

@@ -11,8 +11,8 @@ namespace {
 
 // A page has 32 MiB, as runs have 256 KiB on the CPU. That is enough for copies at the rate of the link, and little
 // enough for several pages in the memory of a small device. It is cut between its runs where it does not fit.
-constexpr std::size_t kRunsOfCpu = 8;
-constexpr std::size_t kRunsOfPage = 16;
+constexpr std::size_t kBatchesOfCpu = 8;
+constexpr std::size_t kBatchesOfPage = 16;
 
 // The first pages wait for code to be loaded and memory to be pinned; these are timed.
 constexpr std::uint64_t kWarmPages = 4;
@@ -32,19 +32,19 @@ bool ends_record(const Dialect& dialect, std::uint8_t byte) {
 }
 
 // A page that the device leaves to the CPU.
-StagedRecords left_to_cpu(const RecordPage& page) {
-    StagedRecords records;
+RewrittenPage left_to_cpu(const RecordPage& page) {
+    RewrittenPage records;
     records.page = page;
     records.is_for_cpu = true;
     return records;
 }
 
-Annotated<StagedRecords(RecordPage)> make_function(const std::shared_ptr<DeviceProgram>& program,
+Annotated<RewrittenPage(RecordPage)> make_function(const std::shared_ptr<DeviceProgram>& program,
                                                    double seconds_per_byte) {
     Cost cost;
     if (seconds_per_byte > 0) cost.device = Rate{0, seconds_per_byte};
     cost.by_parts = true;
-    return annotate<StagedRecords(RecordPage)>(
+    return annotate<RewrittenPage(RecordPage)>(
         "stage", left_to_cpu,
         [program](DeviceStream& stream, const RecordPage& page) { return program->run(stream, page); },
         std::move(cost));
@@ -56,7 +56,7 @@ DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& c
                        std::shared_ptr<MemoryManager> memory, const Options& options)
     : stage_(stage),
       choice_(choice),
-      shape_{kRunsOfCpu * options.run_size * kRunsOfPage, kRunsOfCpu * options.run_size},
+      shape_{kBatchesOfCpu * options.batch_size * kBatchesOfPage, kBatchesOfCpu * options.batch_size},
       threads_(options.threads),
       memory_(std::move(memory)),
       program_(DeviceProgram::make(stage)),
@@ -137,7 +137,7 @@ std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
 bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) {
     if (!function_) function_ = make_function(program_, choice_.seconds_per_byte());
     bool is_slower = false;
-    context.stream<StagedRecords, RecordPage>(
+    context.stream<RewrittenPage, RecordPage>(
         *function_,
         [&]() -> std::optional<RecordPage> {
             mutex_.assert_held();
@@ -146,7 +146,7 @@ bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& e
             is_slower = page && seems_slower(*page);
             return page;
         },
-        [&](const StagedRecords& records) {
+        [&](const RewrittenPage& records) {
             mutex_.assert_held();
             take(records, emit);
         });
@@ -192,7 +192,7 @@ void DeviceLane::take_by_cpu(const RecordPage& page, const Emit& emit) {
     worker_.release();
 }
 
-void DeviceLane::take(const StagedRecords& records, const Emit& emit) {
+void DeviceLane::take(const RewrittenPage& records, const Emit& emit) {
     const RecordPage& page = records.page;
     if (records.is_for_cpu) return take_by_cpu(page, emit);
     // A page without a fault does not end within quotes.

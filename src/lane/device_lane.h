@@ -35,8 +35,8 @@ namespace cleave {
 class DeviceLane {
 public:
     struct Options {
-        std::size_t run_size = 0;  // bytes of a run for the CPU
-        unsigned threads = 1;      // that copy a page, at most
+        std::size_t batch_size = 0;  // bytes of a run for the CPU
+        unsigned threads = 1;        // that copy a page, at most
     };
 
     // `stage`, `kernel` and `choice` must outlive the lane.
@@ -86,7 +86,7 @@ private:
     bool stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) CLEAVE_REQUIRES(mutex_);
     bool seems_slower(const RecordPage& page) CLEAVE_REQUIRES(mutex_);
     void give_up(const std::string& reason);
-    void take(const StagedRecords& records, const Emit& emit) CLEAVE_REQUIRES(mutex_);
+    void take(const RewrittenPage& records, const Emit& emit) CLEAVE_REQUIRES(mutex_);
     void take_by_cpu(const RecordPage& page, const Emit& emit) CLEAVE_REQUIRES(mutex_);
     void note_emitted(std::uint64_t size, std::uint64_t records) CLEAVE_REQUIRES(mutex_);
 
@@ -102,7 +102,7 @@ private:
     double seconds_per_byte_ CLEAVE_GUARDED_BY(use_mutex_) = 0;  // of the CPU
 
     Mutex mutex_;
-    std::optional<Annotated<StagedRecords(RecordPage)>> function_ CLEAVE_GUARDED_BY(mutex_);
+    std::optional<Annotated<RewrittenPage(RecordPage)>> function_ CLEAVE_GUARDED_BY(mutex_);
     StageWorker worker_ CLEAVE_GUARDED_BY(mutex_);
     // Pages that were not passed on, the first one perhaps in part.
     std::deque<RecordPage> in_flight_ CLEAVE_GUARDED_BY(mutex_);

@@ -78,8 +78,8 @@ bool DeviceProgram::open(Device& device) {
     return true;
 }
 
-StagedRecords DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
-    StagedRecords records;
+RewrittenPage DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
+    RewrittenPage records;
     records.page = page;
     records.is_for_cpu = page.is_for_cpu || !open(stream.device());
     if (records.is_for_cpu) return records;
@@ -93,8 +93,8 @@ StagedRecords DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
     stream.synchronize();  // the body has been called now
     memory.throw_if_failed();
     throw_if_failed(status);
-    records.is_for_cpu = result.is_odd;
-    if (result.is_odd) return records;
+    records.is_for_cpu = result.needs_cpu;
+    if (result.needs_cpu) return records;
     records.side = Side::kDevice;
     records.counters.assign(result.counters, result.counters + result.counter_count);
     records.size = result.size;

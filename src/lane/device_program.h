@@ -29,7 +29,7 @@ public:
     bool is_for_cpu(std::span<const std::uint8_t> bytes) const noexcept;
 
     // Runs the stage on a page that is on the device. Waits for the stream. Throws DeviceError.
-    StagedRecords run(DeviceStream& stream, const RecordPage& page);
+    RewrittenPage run(DeviceStream& stream, const RecordPage& page);
 
 private:
     DeviceProgram(SecretMemory flat, const ParseMarkup& markup) : flat_(std::move(flat)), markup_(markup) {}

@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kRunSize = std::size_t{256} << 10;  // as in a job
+constexpr std::size_t kBatchSize = std::size_t{256} << 10;  // as in a job
 constexpr std::uint64_t kPages = 6;
 constexpr std::uint64_t kManyPages = 18;
 constexpr int kTries = 3;
@@ -47,7 +47,7 @@ public:
         if (next_ == pages_) return std::nullopt;
         RecordPage page;
         page.bytes = std::span(text_).subspan(size_ * (next_++ % kPages), size_);
-        page.runs = std::make_shared<std::vector<PageRun>>(std::vector<PageRun>{{0, 0}, {size_, 0}});
+        page.batches = std::make_shared<std::vector<PageBatch>>(std::vector<PageBatch>{{0, 0}, {size_, 0}});
         page.last = 1;
         return page;
     }
@@ -72,7 +72,7 @@ class StageRuns {
 public:
     StageRuns(const std::shared_ptr<DeviceContext>& context, unsigned threads)
         : choice_(context),
-          lane_(stage_, default_kernel(), choice_, MemoryManager::or_default(nullptr), {kRunSize, threads}) {}
+          lane_(stage_, default_kernel(), choice_, MemoryManager::or_default(nullptr), {kBatchSize, threads}) {}
 
     void resize(std::size_t size) { pages_.resize(size); }
     std::size_t page_size() const { return pages_.size(); }

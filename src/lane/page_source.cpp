@@ -26,7 +26,7 @@ bool GatheredPages::pull(OwnedBatch& batch, bool is_first_of_page) {
 
 std::optional<RecordPage> GatheredPages::next() {
     RecordPage page;
-    auto starts = std::make_shared<std::vector<PageRun>>();
+    auto starts = std::make_shared<std::vector<PageBatch>>();
     const auto copy = std::make_shared<ValueBuffer>(memory_);
     OwnedBatch batch(memory_);
     std::size_t size = 0;
@@ -42,13 +42,13 @@ std::optional<RecordPage> GatheredPages::next() {
     page.last = starts->size();
     starts->push_back({size, 0});
     page.bytes = {copy->data(), size};
-    page.runs = std::move(starts);
+    page.batches = std::move(starts);
     page.owner = copy;
     return page;
 }
 
 std::optional<RecordPage> GuessedPages::next() {
-    auto starts = std::make_shared<std::vector<PageRun>>();
+    auto starts = std::make_shared<std::vector<PageBatch>>();
     starts->reserve(most_ + 1);
     const std::uint64_t first = end_;
     const std::uint8_t* bytes = nullptr;
@@ -69,7 +69,7 @@ std::optional<RecordPage> GuessedPages::next() {
     page.is_last = batch_.is_last;
     page.last = starts->size();
     starts->push_back({page.bytes.size(), 0});
-    page.runs = std::move(starts);
+    page.batches = std::move(starts);
     return page;
 }
 

@@ -20,7 +20,7 @@ namespace cleave {
 // In bytes, about.
 struct PageShape {
     std::size_t size = 0;
-    std::size_t run_size = 0;  // of its runs, if they are guessed
+    std::size_t batch_size = 0;  // of its runs, if they are guessed
 };
 
 // For one thread at a time.
@@ -62,8 +62,8 @@ public:
     // null.
     GuessedPages(const Blob& blob, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape,
                  std::shared_ptr<MemoryManager> memory)
-        : batches_(blob, range, dialect, BatchAccess::kMapping, {.size = shape.run_size}),
-          most_(shape.size / shape.run_size),
+        : batches_(blob, range, dialect, BatchAccess::kMapping, {.size = shape.batch_size}),
+          most_(shape.size / shape.batch_size),
           walker_(dialect, kernel),
           batch_(std::move(memory)),
           end_(range.offset) {}

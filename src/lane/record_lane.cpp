@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/too_long.h"
-#include "keys/run_keys.h"
+#include "keys/batch_keys.h"
 #include "plan/measuring_cutter.h"
 #include "records/batch_loop.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "stage/record_blocks.h"
 
 namespace cleave {
@@ -195,7 +195,7 @@ private:
     Borrowed worker_;
     std::vector<std::uint64_t> starts_;  // of the records in the input
     std::vector<std::uint64_t> sizes_;   // of what is written of them
-    std::optional<RunKeys> keys_;        // of what is written of them, if there is a key
+    std::optional<BatchKeys> keys_;      // of what is written of them, if there is a key
 };
 
 BatchOptions RecordLane::batch_options(Meter* meter) const {
@@ -335,10 +335,11 @@ void RecordLane::write_record(BlobRange range, std::uint64_t record, const Take&
 }
 
 void RecordLane::throw_first_fault() {
-    measure_all([](auto, std::uint64_t, auto, RunKeys*) {}, nullptr, nullptr);
+    measure_all([](auto, std::uint64_t, auto, BatchKeys*) {}, nullptr, nullptr);
 }
 
-std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key) {
+std::vector<RewrittenPiece> RecordLane::measure(const Policy& policy, std::span<const Piece> cuts,
+                                                const KeyField* key) {
     // Without a header, the byte order mark belongs to the first record.
     const std::uint64_t mark = head_.has_header ? 0 : header_.size();
     check_header_size(policy, header_.size() - mark);
@@ -346,8 +347,8 @@ std::vector<StagedPiece> RecordLane::measure(const Policy& policy, std::span<con
     // An index has counted the bytes already.
     Meter* const meter = index_ ? nullptr : execution_.meter;
     if (meter != nullptr) meter->scanned += body().offset;
-    RunKeys::Last last(memory_);
-    const TakeMeasured take = [&](auto starts, std::uint64_t record, auto sizes, RunKeys* keys) {
+    BatchKeys::Last last(memory_);
+    const TakeMeasured take = [&](auto starts, std::uint64_t record, auto sizes, BatchKeys* keys) {
         if (keys != nullptr) keys->follow(last);
         for (std::size_t r = 0; r < sizes.size(); ++r) {
             cutter.take(starts[r], record + r, sizes[r], keys == nullptr || keys->changes()[r] != 0);

@@ -24,7 +24,7 @@
 namespace cleave {
 
 class KeyField;
-class RunKeys;
+class BatchKeys;
 
 // Members may be called from any thread, except where they say otherwise.
 class RecordLane {
@@ -76,7 +76,7 @@ public:
 
     // Cuts a blob by what is written. `cuts` are the first bytes of the pieces, for policies by pieces; else the
     // policy's limits cut. With Policy::together, and only then, `key` is a column of what is written. One thread.
-    std::vector<StagedPiece> measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key);
+    std::vector<RewrittenPiece> measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key);
 
     // Of a blob; made when it is needed first. One thread.
     const RecordIndex& index();
@@ -93,7 +93,7 @@ private:
     // Gets where measured records begin in the input, the number of the first one, the sizes of what is written, and
     // the values of the key, or nullptr.
     using TakeMeasured = std::function<void(std::span<const std::uint64_t> starts, std::uint64_t record,
-                                            std::span<const std::uint64_t> sizes, RunKeys* keys)>;
+                                            std::span<const std::uint64_t> sizes, BatchKeys* keys)>;
 
     class Borrowed;
     class Rewrite;

@@ -29,7 +29,7 @@ RecordPage SplitType<RecordPage>::to(const RecordPage& page, Side side, DeviceSt
 }
 
 RecordPage SplitType<RecordPage>::split(const RecordPage& page, std::uint64_t begin, std::uint64_t end) {
-    const std::vector<PageRun>& runs = *page.runs;
+    const std::vector<PageBatch>& runs = *page.batches;
     RecordPage part = page;
     part.first = page.first + begin;
     part.last = page.first + end;
@@ -44,9 +44,9 @@ RecordPage SplitType<RecordPage>::merge(std::span<const RecordPage* const> /*par
     throw std::logic_error("pages of records are not merged");  // no function makes them
 }
 
-StagedRecords SplitType<StagedRecords>::to(const StagedRecords& records, Side side, DeviceStream& stream) {
+RewrittenPage SplitType<RewrittenPage>::to(const RewrittenPage& records, Side side, DeviceStream& stream) {
     if (side != Side::kHost) throw std::logic_error("what a stage wrote does not go back to the device");
-    StagedRecords moved = records;
+    RewrittenPage moved = records;
     moved.side = Side::kHost;
     moved.page = SplitType<RecordPage>::to(records.page, Side::kHost, stream);
     if (records.is_for_cpu) return moved;

@@ -15,7 +15,7 @@
 namespace cleave {
 
 // A run of whole records in a page.
-struct PageRun {
+struct PageBatch {
     std::size_t begin = 0;  // in the bytes of the page that was gathered
     std::uint64_t record = 0;
 };
@@ -29,8 +29,9 @@ struct RecordPage {
     std::span<const std::uint8_t> bytes;  // on the host; those of these runs
     Place place;                          // of the first record
     bool is_guessed = false;
-    bool is_last = false;                              // of a guessed one: the input ends with it
-    std::shared_ptr<const std::vector<PageRun>> runs;  // of the page that was gathered, and one that begins at its end
+    bool is_last = false;  // of a guessed one: the input ends with it
+    std::shared_ptr<const std::vector<PageBatch>>
+        batches;  // of the page that was gathered, and one that begins at its end
     std::size_t first = 0;
     std::size_t last = 0;
     std::shared_ptr<const void> owner;        // of the bytes; null: they are of a mapping, which others may write to
@@ -40,7 +41,7 @@ struct RecordPage {
 };
 
 // What a stage wrote. On the device only `page` and `is_for_cpu` may be used.
-struct StagedRecords {
+struct RewrittenPage {
     RecordPage page;
     bool is_for_cpu = false;              // nothing was written
     std::vector<std::uint64_t> counters;  // see stage/device_stage.h
@@ -63,12 +64,12 @@ struct SplitType<RecordPage> {
 };
 
 template <>
-struct SplitType<StagedRecords> {
-    static Side device(const StagedRecords& records) { return records.side; }
-    static std::uint64_t bytes(const StagedRecords& records) {
+struct SplitType<RewrittenPage> {
+    static Side device(const RewrittenPage& records) { return records.side; }
+    static std::uint64_t bytes(const RewrittenPage& records) {
         return records.size + records.records * sizeof(std::uint32_t);
     }
-    static StagedRecords to(const StagedRecords& records, Side side, DeviceStream& stream);
+    static RewrittenPage to(const RewrittenPage& records, Side side, DeviceStream& stream);
 };
 
 }  // namespace cleave

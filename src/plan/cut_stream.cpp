@@ -4,7 +4,7 @@
 #include "cleave/plan.h"
 #include "io/sequential_reader.h"
 #include "io/spill.h"
-#include "plan/contract.h"
+#include "plan/check_arguments.h"
 #include "plan/stream_cutter.h"
 #include "scan/comparing_walker.h"
 #include "scan/header_finder.h"

@@ -13,7 +13,7 @@
 namespace cleave {
 
 // A piece of the input, and what is written of it.
-struct StagedPiece {
+struct RewrittenPiece {
     BlobRange range;           // of the input
     std::uint64_t record = 0;  // the first one in the range, from 0, the header counted
     Piece written;             // offsets and sizes of what is written; unknown ones are 0
@@ -46,7 +46,7 @@ public:
     }
 
     // `end` is where the input ends, `record` how many records it has.
-    std::vector<StagedPiece> finish(std::uint64_t end, std::uint64_t record) {
+    std::vector<RewrittenPiece> finish(std::uint64_t end, std::uint64_t record) {
         while (pieces_.size() + 1 < cuts_.size()) cut(end, record);
         const bool is_written =
             state_.length() > 0 || !cuts_.empty() || header_size_in(policy_.header, state_.number(), header_size_) > 0;
@@ -93,8 +93,8 @@ private:
     const Policy& policy_;
     std::span<const Piece> cuts_;
     std::uint64_t header_size_;
-    std::vector<StagedPiece> pieces_;
-    StagedPiece open_;
+    std::vector<RewrittenPiece> pieces_;
+    RewrittenPiece open_;
     PieceState state_;
     Change change_;
 };

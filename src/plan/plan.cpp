@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "keys/key_runs.h"
-#include "plan/contract.h"
+#include "keys/equal_neighbours.h"
+#include "plan/check_arguments.h"
 #include "plan/limits.h"
 
 namespace cleave {
@@ -131,7 +131,7 @@ private:
     Policy policy_;
     Boundary end_;
     Boundary body_;
-    std::optional<KeyRuns> runs_;  // with Policy::together
+    std::optional<EqualNeighbours> runs_;  // with Policy::together
 };
 
 bool has_independent_ends(const Policy& policy) {

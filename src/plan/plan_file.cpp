@@ -3,8 +3,8 @@
 #include "cleave/error.h"
 #include "cleave/foreign.h"
 #include "cleave/mapping_guard.h"
-#include "plan/contract.h"
-#include "scan/contract.h"
+#include "plan/check_arguments.h"
+#include "scan/check_arguments.h"
 
 namespace cleave {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "base/bits.h"
 #include "base/parallel.h"
-#include "plan/contract.h"
+#include "plan/check_arguments.h"
 #include "plan/limits.h"
 #include "ranges/range_machine.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "scan/walker.h"
 
 namespace cleave {

@@ -13,7 +13,7 @@
 
 #include "io/copy.h"
 #include "io/read_ahead.h"
-#include "plan/value_plan.h"
+#include "plan/plan_by_value.h"
 
 namespace cleave {
 namespace {
@@ -64,8 +64,8 @@ private:
 
 }  // namespace
 
-void ValuePlan::regroup(std::span<const Piece> pieces, const Blob& from, TemporaryBlob& to, const Regrouping& sizes,
-                        const Cancellation* cancellation) {
+void PlanByValue::regroup(std::span<const Piece> pieces, const Blob& from, TemporaryBlob& to, const Regrouping& sizes,
+                          const Cancellation* cancellation) {
     struct Group {
         std::size_t first;
         std::size_t end;

@@ -25,13 +25,13 @@
 
 #include "cleave/foreign.h"
 #include "cleave/range_summary.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "kernels/markup.h"
 #include "ranges/range_machine.h"
 #include "ranges/range_notes.h"
 #include "scan/carry.h"
+#include "scan/check_arguments.h"
 #include "scan/comparing_walker.h"
-#include "scan/contract.h"
 #include "scan/first_starts.h"
 
 namespace cleave {

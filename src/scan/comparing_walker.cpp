@@ -4,10 +4,10 @@
 #include <array>
 
 #include "cleave/foreign.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "kernels/markup.h"
 #include "scan/carry.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 
 namespace cleave {
 namespace {

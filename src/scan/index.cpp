@@ -11,10 +11,10 @@
 
 #include "cleave/foreign.h"
 #include "cleave/scan.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "scan/block_summariser.h"
 #include "scan/carry.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "scan/header_finder.h"
 #include "scan/walker.h"
 

@@ -9,9 +9,9 @@
 #include "cleave/error.h"
 #include "cleave/index_file.h"
 #include "cleave/scan.h"
-#include "dialect/contract.h"
+#include "dialect/check_arguments.h"
 #include "io/stable_input.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "scan/first_starts.h"
 #include "scan/walker.h"
 

@@ -59,7 +59,7 @@ inline constexpr std::uint32_t kRuleCounters = 5;
 
 // What became of a page. If it is odd, there is nothing else.
 struct DeviceStageResult {
-    bool is_odd;                // the page is for the CPU, which finds a fault, or writes what the device cannot
+    bool needs_cpu;             // the page is for the CPU, which finds a fault, or writes what the device cannot
     const std::uint8_t* bytes;  // the changed records; memory of allocate(), or null if there are no bytes
     std::uint64_t size;
     const std::uint32_t* starts;    // where each record begins in `bytes`, and `size`; memory of allocate()

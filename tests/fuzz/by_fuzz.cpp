@@ -29,7 +29,7 @@ struct Case {
 
 Policy make_policy(Choices& choices, const std::vector<std::size_t>& columns) {
     Policy policy;
-    By& by = policy.by.emplace();
+    ByValue& by = policy.by.emplace();
     for (const std::size_t column : columns) {
         by.columns.text += (by.columns.text.empty() ? "#" : ", #") + std::to_string(column + 1);
     }
@@ -65,7 +65,7 @@ Case make_case(Choices& choices) {
 
 void expect_stop(const RecordIndex& index, const Case& made, const KeyedRecords& all, const Stop& stop) {
     try {
-        const ValuePlan plan(index, made.policy);
+        const PlanByValue plan(index, made.policy);
         ADD_FAILURE() << "no fault";
     } catch (const KeyLimitError& error) {
         EXPECT_FALSE(stop.is_missing);
@@ -88,7 +88,7 @@ void fuzz(Choices choices) {
     const RecordIndex index(bytes_of(made.text), made.dialect, made.execution);
     try {
         if (const auto stop = first_stop(all, *made.policy.by)) return expect_stop(index, made, all, *stop);
-        ValuePlan plan(index, made.policy);
+        PlanByValue plan(index, made.policy);
         const std::vector<ExpectedPiece> expected = expected_pieces(made.text, all, made.policy);
         if (plan.can_scatter()) expect_scattered(made.text, plan, expected, made.policy.header);
         plan.list_parts();

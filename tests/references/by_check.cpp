@@ -52,7 +52,7 @@ KeyedRecords read_records(const std::string& text, const Dialect& dialect, const
     return all;
 }
 
-std::optional<Stop> first_stop(const KeyedRecords& all, const By& by) {
+std::optional<Stop> first_stop(const KeyedRecords& all, const ByValue& by) {
     std::set<Key> keys;
     for (std::size_t r = all.body; r < all.keys.size(); ++r) {
         if (all.lacks[r] && !by.accepts_missing) return Stop{r, true};
@@ -107,7 +107,7 @@ std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedR
     return pieces;
 }
 
-void expect_plan(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
+void expect_plan(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                  const Policy& policy, std::uint64_t header_size) {
     EXPECT_EQ(plan.header_size(), header_size);
     ASSERT_EQ(plan.pieces().size(), expected.size());
@@ -119,7 +119,7 @@ void expect_plan(const std::string& text, const ValuePlan& plan, const std::vect
         for (const BlobRange& part : plan.parts(i + 1)) bytes += text.substr(part.offset, part.size);
         EXPECT_EQ(bytes, text.substr(0, header_size_in(policy.header, i + 1, header_size)) + expected[i].body);
         if (policy.by->buckets) continue;
-        const ValuePlan::Place place = plan.place_of(i + 1);
+        const PlanByValue::Place place = plan.place_of(i + 1);
         EXPECT_EQ(place.before, expected[i].before);
         most = std::max(most, expected[i].before + 1);
         ASSERT_LT(place.key, plan.key_count());
@@ -130,7 +130,7 @@ void expect_plan(const std::string& text, const ValuePlan& plan, const std::vect
     EXPECT_EQ(plan.most_of_key(), most);
 }
 
-void expect_scattered(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
+void expect_scattered(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                       HeaderMode header) {
     std::vector<std::string> bodies;
     std::vector<std::string> counts;  // by byte: how often it was written

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/value_plan.h"
+#include "plan/plan_by_value.h"
 
 namespace cleave::test {
 
@@ -31,7 +31,7 @@ struct Stop {
     bool is_missing;
 };
 
-std::optional<Stop> first_stop(const KeyedRecords& all, const By& by);
+std::optional<Stop> first_stop(const KeyedRecords& all, const ByValue& by);
 
 struct ExpectedPiece {
     Piece piece;
@@ -44,11 +44,11 @@ struct ExpectedPiece {
 std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedRecords& all, const Policy& policy);
 
 // Expects that a plan whose parts are listed has these pieces.
-void expect_plan(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
+void expect_plan(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                  const Policy& policy, std::uint64_t header_size);
 
 // Expects that a plan that can scatter writes every byte of every piece once.
-void expect_scattered(const std::string& text, const ValuePlan& plan, const std::vector<ExpectedPiece>& expected,
+void expect_scattered(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                       HeaderMode header);
 
 }  // namespace cleave::test

@@ -73,7 +73,7 @@ TESTS = {
     "src/memory": ["memory_test", "pool_manager_test", "keys_test", cases("memory")],
     "src/fields": ["fields_test", "columns_test", "stage_test", "column_stream_test", "stages 60"],
     "src/plan": ["plan_test *OfAlmostNothing*:*AtTheByte*", "aligned_cuts_test *OfAlmostNothing*:*AtTheByte*",
-                 "plan_test", "aligned_cuts_test", "range_test", "by_test", "value_pieces_test", "together_test",
+                 "plan_test", "aligned_cuts_test", "range_test", "by_test", "pieces_by_value_test", "together_test",
                  "sample_test", "contract_test", "byvalue 60", cases("by together sample ranges")],
     "src/scan": ["index_test RecordIndex.*:*ReadsDenseNoise*", "index_test -ThreadsTest.*", "stream_test Scan.*",
                  "plan_test", "index_test ThreadsTest.*", "examine_test", "index_file_test", "batches_test",
@@ -83,7 +83,7 @@ TESTS = {
     "src/formats": ["job_test", "range_test", "stages 100", "byvalue 60",
                     cases("manifest resume own_files by join ranges stage_report jsonl offsets")],
     "src/index": ["index_file_test", "contract_test", cases("index")],
-    "src/keys": ["by_test", "value_pieces_test", "together_test", "byvalue 60", "stages 60", cases("by together")],
+    "src/keys": ["by_test", "pieces_by_value_test", "together_test", "byvalue 60", "stages 60", cases("by together")],
     "src/lane": ["job_test", "device_lane_test", "contract_test", "stages 100", "byvalue 60",
                  cases(SPLIT + "rules redact select keys stage_faults stage_report streams by together device "
                        "machine")],
@@ -135,7 +135,7 @@ TESTS = {
         "output_options": "usage templates compress", "plan": "ranges", "planned": "ranges",
         "range_options": "range ranges", "range_printer": "offsets range", "sample": "sample", "scan": "ranges",
         "session": "streams", "split": SPLIT + "talk", "stage_options": "rules redact keys",
-        "staged_output": "redact select", "values": "values value_names"}.items()},
+        "rewritten_output": "redact select", "values": "values value_names"}.items()},
 }
 
 # What is replaced by what. Operators stand between blanks, as clang-format writes them; templates do not.

@@ -78,7 +78,7 @@ std::string by_worker(const Stage& stage, const std::string& page, std::size_t s
     return {reinterpret_cast<const char*>(worker.written().data()), worker.written().size()};
 }
 
-bool begins_with(const StagedPage& made, const std::string& wanted) {
+bool begins_with(const RewrittenPage& made, const std::string& wanted) {
     std::string found(wanted.size(), '\0');
     if (static_cast<std::size_t>(made.records.size) < wanted.size()) return false;
     check(cudaMemcpy(found.data(), made.records.bytes.data(), found.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");

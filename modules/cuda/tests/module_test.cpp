@@ -46,7 +46,7 @@ KeyRing test_keys() {
 }
 
 struct Outcome {
-    std::optional<Staged> staged;
+    std::optional<Rewritten> staged;
     std::optional<DeviceFault> fault;
     std::uint64_t pages = 0;
 };
@@ -215,7 +215,7 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
         const std::string text = random_page(random, columns, is_large ? 800 : random.below(40), dialect);
         const std::optional<Stage> stage = random_stage(random, columns, dialect, keys_);
         if (!stage || !flatten(*stage)) continue;
-        std::optional<Staged> wanted;
+        std::optional<Rewritten> wanted;
         try {
             wanted = stage_on_host(*stage, *memory_, test::bytes_of(text));
         } catch (const InputError&) {
@@ -228,8 +228,8 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
         Context context(options);
         DeviceStageOwner owner(device, *stage);
         const auto function = annotate_stage(owner, *stage);
-        const Lazy<Staged> staged = function(records);
-        const Staged& made = context.get(staged);
+        const Lazy<Rewritten> staged = function(records);
+        const Rewritten& made = context.get(staged);
         ASSERT_EQ(test::shown(made.text()), test::shown(wanted->text())) << test::shown(text);
         ASSERT_TRUE(made == *wanted) << test::shown(text);
         ++done;
@@ -243,7 +243,7 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
 TEST_F(ModuleTest, PagesThatDoNotFitAreHalved) {
     const Stage stage = plain_stage();
     const Records records = records_of(stage, plain_text(400));
-    const Staged wanted = stage_on_host(stage, *memory_, records.bytes());
+    const Rewritten wanted = stage_on_host(stage, *memory_, records.bytes());
     std::uint64_t most_pages = 0;
     bool has_failed = false;
     for (std::uint64_t limit = 1 << 20; limit >= 1 << 8; limit /= 2) {
@@ -266,7 +266,7 @@ TEST_F(ModuleTest, TheNthAllocationFails) {
     if (hooks_ == nullptr) GTEST_SKIP();
     const Stage stage = plain_stage();
     const Records records = records_of(stage, plain_text(20));
-    const Staged wanted = stage_on_host(stage, *memory_, records.bytes());
+    const Rewritten wanted = stage_on_host(stage, *memory_, records.bytes());
     int right = 0;
     int thrown = 0;
     for (const char* config : {"0,cuda", "0,cuda-async", "0,cuda-pool:65536"}) {
@@ -299,7 +299,7 @@ TEST_F(ModuleTest, TheNthCallFails) {
     if (hooks_ == nullptr) GTEST_SKIP();
     const Stage stage = plain_stage();
     const Records records = records_of(stage, plain_text(12));
-    const Staged wanted = stage_on_host(stage, *memory_, records.bytes());
+    const Rewritten wanted = stage_on_host(stage, *memory_, records.bytes());
     for (const bool stays : {false, true}) {
         int lost = 0;
         int failed = 0;
@@ -359,7 +359,7 @@ TEST_F(ModuleTest, WhatWasComputedFromKeysIsZeroed) {
 TEST_F(ModuleTest, AnyThreadUsesAnyCard) {
     const Stage stage = plain_stage();
     const Records records = records_of(stage, plain_text(60));
-    const Staged wanted = stage_on_host(stage, *memory_, records.bytes());
+    const Rewritten wanted = stage_on_host(stage, *memory_, records.bytes());
     std::vector<std::thread> threads;
     for (const char* config : {"0", "1,cuda", "1", "0,cuda-pool:65536"}) {
         const std::string one = hooks_ == nullptr && config[0] == '1' ? "0" : config;
@@ -377,7 +377,7 @@ TEST_F(ModuleTest, ValuesOutliveTheContext) {
     std::shared_ptr<Device> device = open_device(kModule);
     DeviceStageOwner owner(device, stage);
     const auto function = annotate_stage(owner, stage);
-    const Lazy<Staged> staged = function(records);
+    const Lazy<Rewritten> staged = function(records);
     Context(options_of(device)).evaluate(staged);
     device.reset();
     EXPECT_TRUE(staged.get() == stage_on_host(stage, *memory_, records.bytes()));

@@ -36,7 +36,7 @@ struct Records {
 };
 
 // What became of them.
-struct Staged {
+struct Rewritten {
     SharedMemory bytes;
     SharedMemory starts;  // of std::uint32_t, and the end of the last
     std::uint64_t size = 0;
@@ -45,7 +45,7 @@ struct Staged {
     Side side = Side::kHost;
 
     const std::uint32_t* start_data() const { return reinterpret_cast<const std::uint32_t*>(starts->data()); }
-    bool operator==(const Staged& other) const {
+    bool operator==(const Rewritten& other) const {
         return text() == other.text() && counters == other.counters && count == other.count &&
                std::memcmp(start_data(), other.start_data(), (count + 1) * sizeof(std::uint32_t)) == 0;
     }
@@ -74,12 +74,12 @@ struct SplitType<Records> {
 };
 
 template <>
-struct SplitType<Staged> {
-    static Side device(const Staged& value) { return value.side; }
-    static Staged to(const Staged& value, Side side, DeviceStream& stream) {
+struct SplitType<Rewritten> {
+    static Side device(const Rewritten& value) { return value.side; }
+    static Rewritten to(const Rewritten& value, Side side, DeviceStream& stream) {
         if (side == Side::kDevice) throw std::logic_error("results are not moved to the device");
         if (value.side == side) return value;  // of an odd page
-        Staged made = value;
+        Rewritten made = value;
         made.side = side;
         const std::uint64_t starts_size = (value.count + 1) * sizeof(std::uint32_t);
         made.bytes = share(stream.allocate_host(value.size));
@@ -88,14 +88,16 @@ struct SplitType<Staged> {
         stream.copy_out(made.starts->data(), value.starts->data(), starts_size);
         return made;
     }
-    static std::uint64_t bytes(const Staged& value) { return value.size + (value.count + 1) * sizeof(std::uint32_t); }
-    static std::uint64_t size(const Staged& value) { return value.count; }
-    static Staged split(const Staged&, std::uint64_t, std::uint64_t) {
+    static std::uint64_t bytes(const Rewritten& value) {
+        return value.size + (value.count + 1) * sizeof(std::uint32_t);
+    }
+    static std::uint64_t size(const Rewritten& value) { return value.count; }
+    static Rewritten split(const Rewritten&, std::uint64_t, std::uint64_t) {
         throw std::logic_error("results are not split");
     }
-    static Staged merge(std::span<const Staged* const> parts, MemoryManager& memory) {
-        Staged made;
-        for (const Staged* part : parts) {
+    static Rewritten merge(std::span<const Rewritten* const> parts, MemoryManager& memory) {
+        Rewritten made;
+        for (const Rewritten* part : parts) {
             made.size += part->size;
             made.count += part->count;
         }
@@ -104,7 +106,7 @@ struct SplitType<Staged> {
         auto* start = reinterpret_cast<std::uint32_t*>(made.starts->data());
         std::uint32_t at = 0;
         made.counters.resize(parts.front()->counters.size());
-        for (const Staged* part : parts) {
+        for (const Rewritten* part : parts) {
             if (part->size > 0) std::memcpy(made.bytes->data() + at, part->bytes->data(), part->size);
             for (std::uint64_t i = 0; i < part->count; ++i) *start++ = at + part->start_data()[i];
             for (std::size_t i = 0; i < made.counters.size(); ++i) made.counters[i] += part->counters[i];
@@ -116,11 +118,11 @@ struct SplitType<Staged> {
 };
 
 // By the CPU. Throws InputError.
-inline Staged stage_on_host(const Stage& stage, MemoryManager& memory, std::span<const std::uint8_t> bytes) {
+inline Rewritten stage_on_host(const Stage& stage, MemoryManager& memory, std::span<const std::uint8_t> bytes) {
     StageWorker worker(stage, default_kernel());
     worker.clear();
     worker.write(worker.read(bytes, {}, true));
-    Staged made;
+    Rewritten made;
     made.size = worker.written().size();
     made.count = worker.starts().size();
     made.bytes = share(memory.allocate({made.size}));
@@ -154,7 +156,7 @@ public:
     ~DeviceStageOwner() { entry_->close(state_); }
 
     // Nothing if the page is odd.
-    std::optional<Staged> run(DeviceStream& stream, const Records& records) {
+    std::optional<Rewritten> run(DeviceStream& stream, const Records& records) {
         struct Call {
             DeviceStream& stream;
             std::vector<SharedMemory> given;
@@ -177,19 +179,19 @@ public:
         });
         if (call->status.fault != DeviceFault::kNone) throw DeviceError(call->status.fault, call->status.text);
         const DeviceStageResult& result = call->result;
-        if (result.is_odd) return std::nullopt;
+        if (result.needs_cpu) return std::nullopt;
         const auto owner_of = [&](const void* pointer) -> SharedMemory {
             for (const SharedMemory& one : call->given) {
                 if (one->data() == pointer) return one;
             }
             return nullptr;
         };
-        return Staged{owner_of(result.bytes),
-                      owner_of(result.starts),
-                      result.size,
-                      result.record_count,
-                      {result.counters, result.counters + result.counter_count},
-                      Side::kDevice};
+        return Rewritten{owner_of(result.bytes),
+                         owner_of(result.starts),
+                         result.size,
+                         result.record_count,
+                         {result.counters, result.counters + result.counter_count},
+                         Side::kDevice};
     }
 
 private:
@@ -198,16 +200,16 @@ private:
 };
 
 // An odd page is copied back, and done by the CPU. `owner` and `stage` outlive the function.
-inline Annotated<Staged(Records)> annotate_stage(DeviceStageOwner& owner, const Stage& stage) {
+inline Annotated<Rewritten(Records)> annotate_stage(DeviceStageOwner& owner, const Stage& stage) {
     Cost cost;
     cost.by_parts = true;
-    return annotate<Staged(Records)>(
+    return annotate<Rewritten(Records)>(
         "stage",
         [&stage](MemoryManager& memory, const Records& records) {
             return stage_on_host(stage, memory, records.bytes());
         },
         [&owner, &stage](DeviceStream& stream, const Records& records) {
-            if (std::optional<Staged> staged = owner.run(stream, records)) return std::move(*staged);
+            if (std::optional<Rewritten> staged = owner.run(stream, records)) return std::move(*staged);
             const Memory page = stream.allocate_host(records.size);
             stream.copy_out(page.data(), records.data(), records.size);
             stream.synchronize();

@@ -13,9 +13,9 @@
 #include "cleave/examine.h"
 #include "cleave/index_file.h"
 #include "cleave/names.h"
+#include "cleave/pieces_by_value.h"
 #include "cleave/plan.h"
 #include "cleave/stage.h"
-#include "cleave/value_pieces.h"
 #include "inputs.h"
 #include "jobs.h"
 #include "pipe_input.h"
@@ -402,9 +402,9 @@ TEST(Defaults, AreThoseOfTheCommand) {
     EXPECT_NO_THROW(plan_pieces(index, policy, ignore));
     policy = Policy();
     policy.by.emplace().columns = {"#1", "test"};
-    EXPECT_THROW(ValuePieces(index, policy), RuleError);
+    EXPECT_THROW(PiecesByValue(index, policy), RuleError);
     policy.by->is_delimiter_given = policy.by->is_header_given = true;
-    EXPECT_NO_THROW(ValuePieces(index, policy));
+    EXPECT_NO_THROW(PiecesByValue(index, policy));
     StageOptions options;
     options.rules = {{"#1: null", "test"}};
     EXPECT_THROW(Stage(options, Dialect(), bytes_of("a,b\n"), true), RuleError);

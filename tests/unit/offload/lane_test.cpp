@@ -17,7 +17,7 @@
 #include "cleave/keys.h"
 #include "inputs.h"
 #include "jobs.h"
-#include "lane/staging.h"
+#include "lane/rewriting.h"
 #include "offload/device.h"
 #include "pipe_input.h"
 #include "simulated_device.h"
@@ -136,7 +136,7 @@ protected:
                 unsigned threads = 2) {
         Outcome outcome;
         Policy policy;
-        StageJob job;
+        JobRules job;
         job.options = options_;
         job.keys = keys_;
         Execution execution;
@@ -144,9 +144,9 @@ protected:
         execution.block_size = kBlockSize;
         execution.offload = choice_ = choice;
         with_input(source, text, [&](Input& input) {
-            Staging staging(input, Dialect(), policy, job, execution);
+            Rewriting rewriting(input, Dialect(), policy, job, execution);
             try {
-                staging.write_all([&](std::span<const std::uint8_t> bytes) {
+                rewriting.write_all([&](std::span<const std::uint8_t> bytes) {
                     outcome.text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
                     if (on_write_) on_write_();
                 });
@@ -156,7 +156,7 @@ protected:
             } catch (const std::exception& error) {
                 outcome.error = error.what();
             }
-            outcome.counts = staging.counts();
+            outcome.counts = rewriting.counts();
         });
         return outcome;
     }

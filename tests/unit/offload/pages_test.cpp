@@ -368,7 +368,7 @@ std::string joined(PageSource& source, const std::vector<std::uint64_t>* starts 
     while (const std::optional<RecordPage> page = source.next()) {
         EXPECT_FALSE(page->bytes.empty());
         EXPECT_EQ(page->place.offset, text.size());
-        const std::vector<PageRun>& runs = *page->runs;
+        const std::vector<PageBatch>& runs = *page->batches;
         EXPECT_EQ(page->first, 0U);
         EXPECT_EQ(page->last + 1, runs.size());
         EXPECT_EQ(runs.front().begin, 0U);
@@ -392,7 +392,7 @@ std::string joined(PageSource& source, const std::vector<std::uint64_t>* starts 
 
 class PageSourceTest : public test::FaultTest {
 protected:
-    static BatchOptions run_options(std::uint64_t max_record = 1 << 20) { return {kShape.run_size, max_record}; }
+    static BatchOptions batch_options(std::uint64_t max_record = 1 << 20) { return {kShape.batch_size, max_record}; }
 
     static std::string usual_text(std::size_t size) {
         std::string text;
@@ -415,14 +415,14 @@ TEST_F(PageSourceTest, PagesAreTheInputWhateverWayItComes) {
         const std::string path = write(text);
         for (const Access access : {Access::kMapped, Access::kRead}) {
             Input input = Input::open(path, nullptr, access);
-            ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), run_options());
+            ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), batch_options());
             GatheredPages gathered(runs, kShape.size, memory_);
             EXPECT_EQ(joined(gathered, &starts), text);
         }
         {
             test::Pipe pipe(text, {7, 1000, 3});
             Input input = Input::open(pipe.path());
-            ExactBatches runs(input, {}, Dialect(), default_kernel(), run_options());
+            ExactBatches runs(input, {}, Dialect(), default_kernel(), batch_options());
             GatheredPages gathered(runs, kShape.size, memory_);
             EXPECT_EQ(joined(gathered, &starts), text);
         }
@@ -453,7 +453,7 @@ TEST_F(PageSourceTest, TheLastPageOfARangeIsMarked) {
 
 TEST_F(PageSourceTest, AnEmptyInputHasNoPages) {
     Input input = Input::open(write(""));
-    ExactBatches runs(input.blob(), {0, 0}, 0, Dialect(), default_kernel(), run_options());
+    ExactBatches runs(input.blob(), {0, 0}, 0, Dialect(), default_kernel(), batch_options());
     GatheredPages gathered(runs, kShape.size, memory_);
     EXPECT_FALSE(gathered.next());
 }
@@ -463,7 +463,7 @@ TEST_F(PageSourceTest, ARecordLargerThanAPageStaysWhole) {
     const std::string text = "1,2\n3,\"" + std::string(50'000, 'x') + "\"\n4,5\n";
     const std::string path = write(text);
     Input input = Input::open(path);
-    ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), run_options());
+    ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), batch_options());
     GatheredPages gathered(runs, kShape.size, memory_);
     const std::vector<std::uint64_t> starts = test::read_by_rules(text, Dialect()).starts;
     EXPECT_EQ(joined(gathered, &starts), text);
@@ -493,7 +493,7 @@ TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
     const std::string path = write(text);
     for (const Access access : {Access::kMapped, Access::kRead}) {
         Input input = Input::open(path, nullptr, access);
-        ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), run_options(1'000));
+        ExactBatches runs(input.blob(), {0, text.size()}, 0, Dialect(), default_kernel(), batch_options(1'000));
         GatheredPages gathered(runs, kShape.size, memory_);
         std::uint64_t size = 0;
         try {

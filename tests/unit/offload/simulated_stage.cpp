@@ -50,15 +50,15 @@ struct SimulatedStageWork {
         const std::span bytes(page->bytes, page->size);
         const std::string_view text(reinterpret_cast<const char*>(page->bytes), page->size);
         *result = {};
-        result->is_odd = !current->odd_text.empty() && text.find(current->odd_text) != std::string_view::npos;
-        if (result->is_odd) return {};
+        result->needs_cpu = !current->odd_text.empty() && text.find(current->odd_text) != std::string_view::npos;
+        if (result->needs_cpu) return {};
         try {
             for (unsigned i = 0; i < current->repetitions; ++i) {
                 state->worker.clear();
                 state->worker.write(state->worker.read(bytes, {}, true));
             }
         } catch (const InputError&) {
-            result->is_odd = true;
+            result->needs_cpu = true;
             return {};
         }
         count(*state);

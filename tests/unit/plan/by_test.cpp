@@ -10,7 +10,7 @@
 #include "by_check.h"
 #include "cleave/memory.h"
 #include "keyed_reference.h"
-#include "plan/value_plan.h"
+#include "plan/plan_by_value.h"
 #include "plan_check.h"
 
 namespace cleave::test {
@@ -31,14 +31,14 @@ Policy policy_by(const std::vector<std::size_t>& columns) {
     return policy;
 }
 
-ValuePlan plan_of(const RecordIndex& index, const Policy& policy) { return {index, policy}; }
+PlanByValue plan_of(const RecordIndex& index, const Policy& policy) { return {index, policy}; }
 
 RecordIndex index_of(const std::string& text, const Dialect& dialect, const Execution& execution) {
     return {std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution};
 }
 
 // Regrouped, the parts are as they were, in other places.
-void expect_regrouped(Random& random, const RecordIndex& index, ValuePlan& plan) {
+void expect_regrouped(Random& random, const RecordIndex& index, PlanByValue& plan) {
     std::vector<std::uint8_t> buffer;
     const auto bytes_of = [&](const Blob& blob, std::uint64_t number) {
         std::string bytes;
@@ -55,7 +55,7 @@ void expect_regrouped(Random& random, const RecordIndex& index, ValuePlan& plan)
         size += piece.length;
     }
     TemporaryBlob blob;
-    const ValuePlan::Regrouping sizes{1 + random.below(1000), 1 + random.below(300)};
+    const PlanByValue::Regrouping sizes{1 + random.below(1000), 1 + random.below(300)};
     plan.regroup(plan.pieces(), index.blob(), blob, sizes, nullptr);
     blob.finish();
     EXPECT_LE(blob.blob().size(), plan.header_size() + size);
@@ -87,7 +87,7 @@ Policy random_policy(Random& random, const std::vector<std::size_t>& columns, st
 
 void expect_stop(const RecordIndex& index, const Policy& policy, const KeyedRecords& all, const Stop& stop) {
     try {
-        const ValuePlan plan = plan_of(index, policy);
+        const PlanByValue plan = plan_of(index, policy);
         ADD_FAILURE() << "no fault";
     } catch (const KeyLimitError& error) {
         EXPECT_FALSE(stop.is_missing);
@@ -124,7 +124,7 @@ TEST(By, IsWhatAReaderOfEveryRecordFinds) {
                     expect_stop(index, policy, all, *stop);
                     continue;
                 }
-                ValuePlan plan = plan_of(index, policy);
+                PlanByValue plan = plan_of(index, policy);
                 const std::vector<ExpectedPiece> expected = expected_pieces(text, all, policy);
                 ASSERT_TRUE(plan.can_scatter() || expected.size() > 100);
                 if (plan.can_scatter()) {
@@ -152,7 +152,7 @@ TEST(By, BucketsAreThoseOfTheHashThatThePageNames) {
     policy.by->buckets = 65'521;
     const RecordIndex index = index_of(text, Dialect(), {});
     policy.by->columns.text = "#1";
-    const ValuePlan plan = plan_of(index, policy);
+    const PlanByValue plan = plan_of(index, policy);
     ASSERT_EQ(plan.pieces().size(), 65'521U);
     EXPECT_EQ(plan.pieces()[0x2D06800538D394C2U % 65'521].records, 1U);
     EXPECT_EQ(plan.pieces()[0x78AF5F94892F3950U % 65'521].records, 1U);
@@ -174,7 +174,7 @@ TEST(By, ManyKeysAndLargeRecords) {
         policy.by->max_keys = 60'000;
         if (threads == 2) policy.records = 3;
         const KeyedRecords all = read_records(text, dialect, {1}, policy.header);
-        ValuePlan plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
+        PlanByValue plan = plan_of(index_of(text, dialect, {nullptr, threads, 1 << 20}), policy);
         const auto expected = expected_pieces(text, all, policy);
         ASSERT_FALSE(plan.can_scatter());
         ASSERT_EQ(plan.pieces().size(), expected.size());
@@ -204,7 +204,7 @@ TEST(By, FewKeysWithManyRecords) {
         policy.by->columns.text = "key";
         if (threads != 1) policy.size = std::uint64_t{300} << 10;
         const KeyedRecords all = read_records(text, Dialect(), {1}, policy.header);
-        const ValuePlan plan = plan_of(index_of(text, Dialect(), {nullptr, threads, 1 << 20}), policy);
+        const PlanByValue plan = plan_of(index_of(text, Dialect(), {nullptr, threads, 1 << 20}), policy);
         expect_scattered(text, plan, expected_pieces(text, all, policy), policy.header);
     }
 }
@@ -219,7 +219,8 @@ TEST(By, KeysLieInMemoryOfTheManager) {
     }
     for (const unsigned threads : {1U, 3U}) {
         const auto pool = MemoryManager::open("pool");
-        const ValuePlan plan = plan_of(index_of(text, Dialect(), {.threads = threads, .memory = pool}), policy_by({0}));
+        const PlanByValue plan =
+            plan_of(index_of(text, Dialect(), {.threads = threads, .memory = pool}), policy_by({0}));
         EXPECT_EQ(plan.key_count(), 3000U);
         EXPECT_GE(pool->pool_statistics()->used_size, size) << "they lie elsewhere";
     }
@@ -234,7 +235,7 @@ TEST(By, TextsWithoutRecords) {
             const KeyedRecords all = read_records(text, Dialect(), {0}, header);
             const RecordIndex index = index_of(text, Dialect(), {});
             try {
-                ValuePlan plan = plan_of(index, policy);
+                PlanByValue plan = plan_of(index, policy);
                 if (plan.can_scatter()) plan.list_parts();
                 expect_plan(text, plan, expected_pieces(text, all, policy), policy, all.begins[all.body]);
             } catch (const RuleError&) {
@@ -253,7 +254,7 @@ TEST(By, DialectsWithoutAHeaderHaveColumns) {
         policy.by->is_header_given = false;
         const KeyedRecords all = read_records(text, dialect, {0}, HeaderMode::kNone);
         const RecordIndex index = index_of(text, dialect, {});
-        ValuePlan plan = plan_of(index, policy);
+        PlanByValue plan = plan_of(index, policy);
         plan.list_parts();
         expect_plan(text, plan, expected_pieces(text, all, policy), policy, 0);
     }

@@ -170,7 +170,7 @@ TEST(PieceCount, FollowsWhatTheInputCanHold) {
     policy = Policy();
     policy.by.emplace().columns = {"a", "test"};
     policy.by->buckets = 1'000'000'000;
-    expect_refused("1000000000 buckets are too many for 2 records", [&] { ValuePieces(index, policy); });
+    expect_refused("1000000000 buckets are too many for 2 records", [&] { PiecesByValue(index, policy); });
     std::string many = "a\n";
     for (unsigned i = 0; i <= kMostSparePieces; ++i) many += "1\n";
     policy = Policy();

@@ -1,4 +1,4 @@
-#include "cli/staged_output.h"
+#include "cli/rewritten_output.h"
 
 #include <unistd.h>
 
@@ -16,28 +16,28 @@ void spool_staged(Context& context, OpenInput& opened) {
     spool(context, opened);
 }
 
-StagedOutput::StagedOutput(Context& context, OpenInput& opened)
+RewrittenOutput::RewrittenOutput(Context& context, OpenInput& opened)
     : context_(context),
       opened_(opened),
-      staging_(opened.input, opened.dialect, context.arguments.policy, context.arguments.stage,
-               context.arguments.execution) {
-    context.header_records = staging_.header_records();
-    Diagnostics(context).take(staging_.stage());
+      rewriting_(opened.input, opened.dialect, context.arguments.policy, context.arguments.stage,
+                 context.arguments.execution) {
+    context.header_records = rewriting_.header_records();
+    Diagnostics(context).take(rewriting_.stage());
     const std::string& path = context.arguments.output.report;
     if (!path.empty()) report_.emplace(path, opened.input);
 }
 
-void StagedOutput::write(std::span<const std::uint8_t> bytes) {
+void RewrittenOutput::write(std::span<const std::uint8_t> bytes) {
     size_ += bytes.size();
     write_all(STDOUT_FILENO, bytes, "write error", opened_.input.cancellation());
 }
 
-void StagedOutput::finish() {
+void RewrittenOutput::finish() {
     require_same(context_, opened_);
     if (!report_) return;
     InputFacts facts = facts_of(opened_.input, opened_.dialect, context_.arguments.policy.header);
     facts.size = size_;
-    report_->publish(stage_report(staging_.stage(), staging_.counts(), facts, 1));
+    report_->publish(stage_report(rewriting_.stage(), rewriting_.counts(), facts, 1));
     report_->commit();
 }
 

@@ -15,7 +15,7 @@
 // Memory: for each thread and key about 60 bytes and the key, and for each key about 70 bytes. Routes, 8 bytes an
 // entry, and lists, 16 bytes an entry, lie in temporary files when they are large, as do the starts of keys. Buffers
 // take up 16 MiB.
-#include "plan/value_plan.h"
+#include "plan/plan_by_value.h"
 
 #include <algorithm>
 #include <exception>
@@ -26,7 +26,7 @@
 #include "cleave/memory.h"
 #include "io/fd.h"
 #include "keys/index_columns.h"
-#include "plan/contract.h"
+#include "plan/check_arguments.h"
 #include "plan/limits.h"
 
 namespace cleave {
@@ -57,11 +57,11 @@ std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, B
 
 }  // namespace
 
-std::string_view ValuePlan::value(std::size_t key, std::size_t column) const {
+std::string_view PlanByValue::value(std::size_t key, std::size_t column) const {
     return value_in_key(keys_.key(static_cast<std::uint32_t>(key)), column, columns_.size());
 }
 
-std::vector<std::string> ValuePlan::values_of(std::uint64_t number) const {
+std::vector<std::string> PlanByValue::values_of(std::uint64_t number) const {
     std::vector<std::string> values;
     if (key_count() == 0) return values;
     const std::size_t key = place_of(number).key;
@@ -75,11 +75,11 @@ std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& po
     return find_key_columns(policy.by.value(), columns_of(index, locator, has_header));
 }
 
-ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy)
-    : ValuePlan(index, policy, key_columns_of(index, checked(policy))) {}
+PlanByValue::PlanByValue(const RecordIndex& index, const Policy& policy)
+    : PlanByValue(index, policy, key_columns_of(index, checked(policy))) {}
 
-ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
-                     const Rewriting* rewriting)
+PlanByValue::PlanByValue(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
+                         const Rewriting* rewriting)
     : policy_(&checked(policy)), threads_(index.threads()) {
     Locator locator(index);
     const bool has_header = header_mode(policy.header, index.dialect()) != HeaderMode::kNone;
@@ -107,7 +107,7 @@ ValuePlan::ValuePlan(const RecordIndex& index, const Policy& policy, std::span<c
     make_pieces(shares, seed);
 }
 
-ValuePlan::ValuePlan(const Policy& policy, std::span<const KeyColumn> columns, Written written)
+PlanByValue::PlanByValue(const Policy& policy, std::span<const KeyColumn> columns, Written written)
     : policy_(&checked(policy)), threads_(written.threads), header_size_(written.header_size) {
     check_header_size(policy, header_size_);
     if (policy.by->buckets) check_piece_count("buckets", *policy.by->buckets, written.shares.records());
@@ -116,9 +116,9 @@ ValuePlan::ValuePlan(const Policy& policy, std::span<const KeyColumn> columns, W
     make_pieces(shares, written.seed);
 }
 
-std::uint64_t ValuePlan::seed_for(const By& by) { return by.buckets ? 0 : random_seed(); }
+std::uint64_t PlanByValue::seed_for(const ByValue& by) { return by.buckets ? 0 : random_seed(); }
 
-void ValuePlan::make_pieces(std::span<KeyShare> shares, std::uint64_t seed) {
+void PlanByValue::make_pieces(std::span<KeyShare> shares, std::uint64_t seed) {
     merge(shares, seed);
     if (!joins(*policy_)) divide();
     piece_count_ = pieces_.size();
@@ -126,8 +126,8 @@ void ValuePlan::make_pieces(std::span<KeyShare> shares, std::uint64_t seed) {
 }
 
 // Makes a piece of each key. Of all faults in the input the first one is thrown: a share stops at its first fault.
-void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
-    const By& by = *policy_->by;
+void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
+    const ByValue& by = *policy_->by;
     std::size_t most = 0;
     for (KeyShare& share : shares) {
         most = std::max(most, share.records.size());
@@ -168,7 +168,7 @@ void ValuePlan::merge(std::span<KeyShare> shares, std::uint64_t seed) {
 }
 
 // Adds the records of a share, which begins at byte `start`, to the pieces of its keys.
-void ValuePlan::add_records(const KeyShare& share, std::span<const std::uint32_t> pieces, std::uint64_t start) {
+void PlanByValue::add_records(const KeyShare& share, std::span<const std::uint32_t> pieces, std::uint64_t start) {
     share.starts.for_each([&](const KeyStart& first) {
         Piece& whole = pieces_[pieces[first.key]];
         if (whole.records > 0) return;
@@ -182,7 +182,7 @@ void ValuePlan::add_records(const KeyShare& share, std::span<const std::uint32_t
 }
 
 // Replaces the pieces, one for each key, by pieces within the limits.
-void ValuePlan::divide() {
+void PlanByValue::divide() {
     constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
     struct Open {  // the piece of a key that records go to
         std::uint32_t piece = kNone;
@@ -201,7 +201,7 @@ void ValuePlan::divide() {
             Open& of_key = open[key];
             ++record;
             if (of_key.piece == kNone || !fits(pieces_[of_key.piece], entry.size, 1)) {
-                if (pieces_.size() == By::kMostKeys) throw std::invalid_argument("plan: too many pieces");
+                if (pieces_.size() == ByValue::kMostKeys) throw std::invalid_argument("plan: too many pieces");
                 of_key.piece = static_cast<std::uint32_t>(pieces_.size());
                 of_key.share = 0;
                 places_.push_back({key, of_key.before++});
@@ -228,11 +228,11 @@ void ValuePlan::divide() {
 }
 
 // Whether the piece stays within its limits with so much more.
-bool ValuePlan::fits(const Piece& piece, std::uint64_t size, std::uint64_t records) const {
+bool PlanByValue::fits(const Piece& piece, std::uint64_t size, std::uint64_t records) const {
     return is_within(limits_of(*policy_, piece.number, header_size_), piece.length + size, piece.records + records);
 }
 
-void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const {
+void PlanByValue::scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const {
     std::vector<std::uint64_t> ends;  // by piece: of what it has
     ends.reserve(piece_count_);
     for (std::size_t i = 0; i < piece_count_; ++i) {
@@ -259,7 +259,7 @@ void ValuePlan::scatter(const Blob& from, const Scatterer::Write& write, const C
     });
 }
 
-void ValuePlan::list_parts() {
+void PlanByValue::list_parts() {
     if (!can_scatter()) return;
     std::vector<std::uint64_t> next = reserve_parts();
     std::vector<std::vector<std::uint64_t>> next_of(shares_.size());
@@ -278,7 +278,7 @@ void ValuePlan::list_parts() {
 }
 
 // Makes the lists of parts, with the headers in them. Returns where in parts_ the first entry of each piece goes.
-std::vector<std::uint64_t> ValuePlan::reserve_parts() {
+std::vector<std::uint64_t> PlanByValue::reserve_parts() {
     std::vector<std::uint64_t> next(piece_count_);  // first the number of entries of each piece
     for (const Share& share : shares_) {
         for (std::size_t i = 0; i < share.pieces.size(); ++i) next[share.pieces[i]] += share.records[i].entries;
@@ -299,7 +299,7 @@ std::vector<std::uint64_t> ValuePlan::reserve_parts() {
 }
 
 // Follows the route of a share; next[i] is where in parts_ the next entry of place i goes.
-void ValuePlan::place(const Share& share, std::span<std::uint64_t> next) {
+void PlanByValue::place(const Share& share, std::span<std::uint64_t> next) {
     const std::span<BlobRange> parts = parts_.as<BlobRange>();
     std::uint64_t offset = share.origin;
     share.route.for_each([&](RouteEntry entry) {

@@ -1,4 +1,4 @@
-#include "plan/contract.h"
+#include "plan/check_arguments.h"
 
 #include <stdexcept>
 #include <string>
@@ -7,18 +7,18 @@ namespace cleave {
 
 namespace {
 
-void check(const By& by, const Policy& policy) {
+void check(const ByValue& by, const Policy& policy) {
     if (policy.pieces || policy.together || policy.alignment != 0) {
         throw std::invalid_argument("policy: by excludes pieces, together and an alignment");
     }
-    if (by.max_keys == 0 || by.max_keys > By::kMostKeys) {
+    if (by.max_keys == 0 || by.max_keys > ByValue::kMostKeys) {
         throw std::invalid_argument("policy: the number of values is at least 1, and at most " +
-                                    std::to_string(By::kMostKeys));
+                                    std::to_string(ByValue::kMostKeys));
     }
     if (!by.buckets) return;
-    if (*by.buckets == 0 || *by.buckets > By::kMostKeys) {
+    if (*by.buckets == 0 || *by.buckets > ByValue::kMostKeys) {
         throw std::invalid_argument("policy: the number of buckets is at least 1, and at most " +
-                                    std::to_string(By::kMostKeys));
+                                    std::to_string(ByValue::kMostKeys));
     }
     if (policy.records || policy.size) throw std::invalid_argument("policy: buckets have no limits");
 }

@@ -1,14 +1,14 @@
-#include "keys/run_keys.h"
+#include "keys/batch_keys.h"
 
 #include <stdexcept>
 
 namespace cleave {
 
-RunKeys::RunKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
-                 const std::shared_ptr<MemoryManager>& memory)
+BatchKeys::BatchKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
+                     const std::shared_ptr<MemoryManager>& memory)
     : key_(key), reader_(dialect, kernel, Reading::kByDialect, 0, memory), value_(memory) {}
 
-void RunKeys::read(std::span<const std::uint8_t> written, std::size_t count) {
+void BatchKeys::read(std::span<const std::uint8_t> written, std::size_t count) {
     changes_.assign(count, 0);
     if (count == 0) return;
     block_ = reader_.read(written, {}, true);
@@ -22,7 +22,7 @@ void RunKeys::read(std::span<const std::uint8_t> written, std::size_t count) {
     }
 }
 
-void RunKeys::follow(Last& last) {
+void BatchKeys::follow(Last& last) {
     if (changes_.empty()) return;
     const bool is_same = last.is_known_ && last.value_.matches(key_, key_.raw(block_, 0));
     changes_.front() = is_same ? 0 : 1;

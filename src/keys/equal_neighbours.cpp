@@ -5,7 +5,7 @@
 //
 // One thread looks at what is near. What is far is divided into slices for all threads, and the first slice with a find
 // has the answer. Slices grow, so that a long run costs few starts of threads.
-#include "keys/key_runs.h"
+#include "keys/equal_neighbours.h"
 
 #include <algorithm>
 #include <exception>
@@ -24,7 +24,7 @@ constexpr std::uint64_t kLargestSlice = std::uint64_t{8} << 20;
 }  // namespace
 
 // One of the threads that look at what is far.
-struct KeyRuns::Helper {
+struct EqualNeighbours::Helper {
     Helper(const RecordIndex& index, const KeyField& key, const std::shared_ptr<MemoryManager>& memory)
         : locator(index), search(index, locator, key, memory) {}
 
@@ -36,7 +36,7 @@ struct KeyRuns::Helper {
     std::exception_ptr fault;  // InputError
 };
 
-KeyRuns::KeyRuns(const RecordIndex& index, Locator& locator, const Together& together, bool has_header)
+EqualNeighbours::EqualNeighbours(const RecordIndex& index, Locator& locator, const Together& together, bool has_header)
     : index_(index),
       locator_(locator),
       key_(index.dialect(), find_key_column(together, columns_of(index, locator, has_header)),
@@ -44,10 +44,10 @@ KeyRuns::KeyRuns(const RecordIndex& index, Locator& locator, const Together& tog
       memory_(MemoryManager::or_default(index.memory())),
       search_(index, locator, key_, memory_) {}
 
-KeyRuns::~KeyRuns() = default;
+EqualNeighbours::~EqualNeighbours() = default;
 
 // The first record at `at` or after it that has another value than the record at `run`. That value has been taken.
-Boundary KeyRuns::first_other(Boundary run, Boundary at) {
+Boundary EqualNeighbours::first_other(Boundary run, Boundary at) {
     const Boundary end = index_.end();
     const bool is_near = index_.threads() == 1 || end.offset - at.offset <= kNear;
     const Boundary near = is_near ? end : locator_.at_or_after(at.offset + kNear);
@@ -56,7 +56,7 @@ Boundary KeyRuns::first_other(Boundary run, Boundary at) {
 }
 
 // The end of a slice of about `size` bytes. The start of a block of the index is found fast.
-Boundary KeyRuns::slice_end(Boundary begin, std::uint64_t size) {
+Boundary EqualNeighbours::slice_end(Boundary begin, std::uint64_t size) {
     const Boundary end = index_.end();
     if (end.offset - begin.offset <= size) return end;
     const std::uint64_t offset = begin.offset + size;
@@ -66,7 +66,7 @@ Boundary KeyRuns::slice_end(Boundary begin, std::uint64_t size) {
     return found;
 }
 
-Boundary KeyRuns::first_other_far(Boundary run, Boundary at) {
+Boundary EqualNeighbours::first_other_far(Boundary run, Boundary at) {
     const Boundary end = index_.end();
     while (helpers_.size() < index_.threads()) {
         helpers_.push_back(std::make_unique<Helper>(index_, key_, memory_));
@@ -94,18 +94,18 @@ Boundary KeyRuns::first_other_far(Boundary run, Boundary at) {
     return end;
 }
 
-bool KeyRuns::is_change(Boundary at) {
+bool EqualNeighbours::is_change(Boundary at) {
     search_.take_value(at);
     return !search_.has_value(locator_.start_of(at.record - 1), at);
 }
 
-Boundary KeyRuns::first_change(Boundary at) {
+Boundary EqualNeighbours::first_change(Boundary at) {
     const Boundary before = locator_.start_of(at.record - 1);
     search_.take_value(before);
     return first_other(before, at);
 }
 
-Boundary KeyRuns::change_within(Boundary from, Boundary limit) {
+Boundary EqualNeighbours::change_within(Boundary from, Boundary limit) {
     search_.take_value(limit);
     if (const auto change = search_.after_last_other(from, limit)) return *change;
     return first_other(limit, limit);

@@ -1,4 +1,4 @@
-#include "write/contract.h"
+#include "write/check_arguments.h"
 
 #include <stdexcept>
 #include <string>

@@ -15,14 +15,14 @@ namespace cleave {
 // for a record without the field, unless Together::accepts_missing, InputChangedError if the bytes are not those of the
 // index, what copy_bytes() throws, and Cancelled by the cancellation of the index. Long runs are searched by as many
 // threads as the index was made with.
-class KeyRuns {
+class EqualNeighbours {
 public:
     // Both must outlive it; the locator is one of the index. Throws RuleError if there is no such column, and
     // InputError if the record that has the names of the columns is too long.
-    KeyRuns(const RecordIndex& index, Locator& locator, const Together& together, bool has_header);
-    KeyRuns(const KeyRuns&) = delete;
-    KeyRuns& operator=(const KeyRuns&) = delete;
-    ~KeyRuns();
+    EqualNeighbours(const RecordIndex& index, Locator& locator, const Together& together, bool has_header);
+    EqualNeighbours(const EqualNeighbours&) = delete;
+    EqualNeighbours& operator=(const EqualNeighbours&) = delete;
+    ~EqualNeighbours();
 
     // `at` lies between two records.
     bool is_change(Boundary at);

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "cli/context.h"
-#include "lane/staging.h"
+#include "lane/rewriting.h"
 #include "write/lone_file.h"
 
 namespace cleave::cli {
@@ -16,12 +16,12 @@ namespace cleave::cli {
 void spool_staged(Context& context, OpenInput& opened);
 
 // For one thread. What was printed before an error stays; the report appears at the end, or not at all.
-class StagedOutput {
+class RewrittenOutput {
 public:
-    // Compiles the rules. The input has not been read. Throws as Staging and LoneFile.
-    StagedOutput(Context& context, OpenInput& opened);
+    // Compiles the rules. The input has not been read. Throws as Rewriting and LoneFile.
+    RewrittenOutput(Context& context, OpenInput& opened);
 
-    Staging& staging() { return staging_; }
+    Rewriting& rewriting() { return rewriting_; }
     // Writes to standard output. Throws std::system_error, Cancelled.
     void write(std::span<const std::uint8_t> bytes);
     // Checks that the input has not changed, and writes the report. To be called when everything is printed.
@@ -30,7 +30,7 @@ public:
 private:
     Context& context_;
     OpenInput& opened_;
-    Staging staging_;
+    Rewriting rewriting_;
     std::optional<LoneFile> report_;
     std::uint64_t size_ = 0;  // bytes that were written
 };

@@ -1,10 +1,10 @@
-#include "cleave/value_pieces.h"
+#include "cleave/pieces_by_value.h"
 
 #include <stdexcept>
 #include <utility>
 
 #include "plan/limits.h"
-#include "plan/value_plan.h"
+#include "plan/plan_by_value.h"
 
 namespace cleave {
 namespace {
@@ -17,31 +17,31 @@ Policy checked_by(const Policy& policy) {
 
 }  // namespace
 
-struct ValuePieces::State {
+struct PiecesByValue::State {
     State(const RecordIndex& index, const Policy& wanted)
         : policy(of_dialect(checked_by(wanted), index.dialect())), plan(index, policy) {
         plan.list_parts();
     }
 
     Policy policy;  // the plan refers to it
-    ValuePlan plan;
+    PlanByValue plan;
 };
 
-ValuePieces::ValuePieces(const RecordIndex& index, const Policy& policy)
+PiecesByValue::PiecesByValue(const RecordIndex& index, const Policy& policy)
     : state_(std::make_unique<State>(index, policy)) {}
-ValuePieces::ValuePieces(ValuePieces&&) noexcept = default;
-ValuePieces& ValuePieces::operator=(ValuePieces&&) noexcept = default;
-ValuePieces::~ValuePieces() = default;
+PiecesByValue::PiecesByValue(PiecesByValue&&) noexcept = default;
+PiecesByValue& PiecesByValue::operator=(PiecesByValue&&) noexcept = default;
+PiecesByValue::~PiecesByValue() = default;
 
-std::uint64_t ValuePieces::header_size() const noexcept { return state_->plan.header_size(); }
-const std::vector<Piece>& ValuePieces::pieces() const noexcept { return state_->plan.pieces(); }
+std::uint64_t PiecesByValue::header_size() const noexcept { return state_->plan.header_size(); }
+const std::vector<Piece>& PiecesByValue::pieces() const noexcept { return state_->plan.pieces(); }
 
-std::span<const BlobRange> ValuePieces::ranges(std::uint64_t number) const {
+std::span<const BlobRange> PiecesByValue::ranges(std::uint64_t number) const {
     const std::span<const BlobRange> parts = state_->plan.parts(number);
     const bool has_header = header_size_in(state_->policy.header, number, header_size()) > 0;
     return parts.subspan(has_header ? 1 : 0);
 }
 
-std::vector<std::string> ValuePieces::values(std::uint64_t number) const { return state_->plan.values_of(number); }
+std::vector<std::string> PiecesByValue::values(std::uint64_t number) const { return state_->plan.values_of(number); }
 
 }  // namespace cleave

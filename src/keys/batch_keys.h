@@ -13,11 +13,11 @@
 namespace cleave {
 
 // For one thread at a time.
-class RunKeys {
+class BatchKeys {
 public:
     // `key` and `kernel` must outlive it; `memory` is not null.
-    RunKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
-            const std::shared_ptr<MemoryManager>& memory);
+    BatchKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
+              const std::shared_ptr<MemoryManager>& memory);
 
     // Reads a run: `count` whole records. Throws InputError as KeyField::raw().
     void read(std::span<const std::uint8_t> written, std::size_t count);
@@ -32,7 +32,7 @@ public:
         explicit Last(const std::shared_ptr<MemoryManager>& memory) : value_(memory) {}
 
     private:
-        friend class RunKeys;
+        friend class BatchKeys;
         KeptValue value_;
         bool is_known_ = false;
     };

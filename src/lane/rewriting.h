@@ -17,14 +17,14 @@
 namespace cleave {
 
 // For one thread at a time, except write_piece(). What it refers to must outlive it.
-class Staging {
+class Rewriting {
 public:
     using Write = std::function<void(std::span<const std::uint8_t> bytes)>;
 
     // Compiles the rules against the header of the input, which has not been read. Leaves an incomplete last record of
     // a snapshot out of the input. Throws as run_job().
-    Staging(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
-            const Execution& execution);
+    Rewriting(Input& input, const Dialect& dialect, const Policy& policy, const JobRules& job,
+              const Execution& execution);
 
     const Stage& stage() const { return stage_; }
     // Of the header as it is written; 0 without a header.
@@ -51,10 +51,10 @@ public:
 
     // Plans the pieces of a blob. Unless `is_measured`, which a policy with a size or Policy::together must have,
     // starts and lengths of what is written stay 0. Returns the findings of the input.
-    Findings plan(bool is_measured, std::vector<StagedPiece>& pieces);
+    Findings plan(bool is_measured, std::vector<RewrittenPiece>& pieces);
 
     // Writes a planned piece, by `threads` threads. Returns the bytes of its body. Any thread.
-    std::uint64_t write_piece(const StagedPiece& piece, unsigned threads, const Write& write);
+    std::uint64_t write_piece(const RewrittenPiece& piece, unsigned threads, const Write& write);
 
     // After write_piece() has thrown InputError: throws that of the first fault in the input. Pieces are written side
     // by side, so a later one may come to its fault first. One thread.
@@ -75,7 +75,7 @@ public:
 
 private:
     BlobRange write_mark(BlobRange run, const Write& write);
-    StagedPiece piece_together(std::uint64_t number);
+    RewrittenPiece piece_together(std::uint64_t number);
     std::uint64_t preamble_records() const { return stage_.dialect().preamble > 0 ? 1 : 0; }
 
     const Policy& policy_;

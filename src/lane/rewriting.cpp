@@ -1,16 +1,16 @@
-#include "lane/staging.h"
+#include "lane/rewriting.h"
 
 #include <algorithm>
 
 #include "cleave/foreign.h"
 #include "plan/stream_cutter.h"
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 #include "stage/program.h"
 
 namespace cleave {
 namespace {
 
-InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
+InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, const JobRules& job,
                   const Execution& execution) {
     refuse_foreign(input.peek(kSniffSize));
     if (input.is_snapshot()) {
@@ -22,7 +22,7 @@ InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, co
 }
 
 // Throws InputError with the place in the input.
-Stage stage_of(const InputHead& head, const Dialect& dialect, const StageJob& job) {
+Stage stage_of(const InputHead& head, const Dialect& dialect, const JobRules& job) {
     refuse_marked_quote(head, dialect);
     try {
         return {job.options, dialect, head.sample, head.has_header, job.keys};
@@ -72,8 +72,8 @@ private:
 
 }  // namespace
 
-Staging::Staging(Input& input, const Dialect& dialect, const Policy& policy, const StageJob& job,
-                 const Execution& execution)
+Rewriting::Rewriting(Input& input, const Dialect& dialect, const Policy& policy, const JobRules& job,
+                     const Execution& execution)
     : policy_(policy),
       even_(policy),
       execution_(execution),
@@ -84,7 +84,7 @@ Staging::Staging(Input& input, const Dialect& dialect, const Policy& policy, con
     even_.together.reset();
 }
 
-Findings Staging::cut_in_order(PieceSink& sink) {
+Findings Rewriting::cut_in_order(PieceSink& sink) {
     StreamCutter cutter(policy_, sink, 0);
     CutterFeed feed(cutter);
     const std::span<const std::uint8_t> header = lane_.header();
@@ -113,27 +113,27 @@ Findings Staging::cut_in_order(PieceSink& sink) {
     return findings;
 }
 
-std::vector<KeyColumn> Staging::key_columns() const {
+std::vector<KeyColumn> Rewriting::key_columns() const {
     std::vector<KeyColumn> columns =
         find_key_columns(policy_.by.value(), input_columns(head_.sample, stage_.dialect(), head_.has_header));
     for (KeyColumn& column : columns) column.number = place_in_output(column, stage_, policy_.by->columns);
     return columns;
 }
 
-std::vector<std::size_t> Staging::places_in_input(std::span<const KeyColumn> columns) const {
+std::vector<std::size_t> Rewriting::places_in_input(std::span<const KeyColumn> columns) const {
     std::vector<std::size_t> places;
     for (const KeyColumn& column : columns) places.push_back(stage_.program().rules.selected[column.number]);
     return places;
 }
 
-std::vector<std::uint8_t> Staging::guiding_record() const {
+std::vector<std::uint8_t> Rewriting::guiding_record() const {
     if (head_.has_header || head_.sample.empty()) return {header_record().begin(), header_record().end()};
     StageWorker worker(stage_, checked_kernel(execution_));
     worker.write(worker.read(head_.sample, head_.sample_place, true));
     return {worker.written().begin(), worker.written().end()};
 }
 
-Findings Staging::write_records(const RecordLane::MakeFollower& make, const Stage* keyed) {
+Findings Rewriting::write_records(const RecordLane::MakeFollower& make, const Stage* keyed) {
     lane_.write_all(make, keyed);
     Findings findings;
     findings.header_records = head_.records;
@@ -142,7 +142,7 @@ Findings Staging::write_records(const RecordLane::MakeFollower& make, const Stag
     return findings;
 }
 
-Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
+Findings Rewriting::plan(bool is_measured, std::vector<RewrittenPiece>& pieces) {
     Findings findings;
     std::vector<Piece> cuts;
     if (policy_.pieces || (!policy_.size && !policy_.together)) {
@@ -164,13 +164,13 @@ Findings Staging::plan(bool is_measured, std::vector<StagedPiece>& pieces) {
     return findings;
 }
 
-std::uint64_t Staging::write_piece(const StagedPiece& piece, unsigned threads, const Write& write) {
+std::uint64_t Rewriting::write_piece(const RewrittenPiece& piece, unsigned threads, const Write& write) {
     if (header_size_in(policy_.header, piece.written.number, header_size()) > 0) write_header(write);
     return write_run(piece.range, piece.record, threads, write);
 }
 
 // Without a header, writes the byte order mark if the run begins with it. Returns the run without it.
-BlobRange Staging::write_mark(BlobRange run, const Write& write) {
+BlobRange Rewriting::write_mark(BlobRange run, const Write& write) {
     const std::uint64_t mark = head_.has_header ? 0 : head_.bytes.size();
     if (run.offset >= mark || run.size == 0) return run;
     write(lane_.header());
@@ -178,7 +178,7 @@ BlobRange Staging::write_mark(BlobRange run, const Write& write) {
     return {run.offset + size, run.size - size};
 }
 
-std::uint64_t Staging::write_run(BlobRange run, std::uint64_t record, unsigned threads, const Write& write) {
+std::uint64_t Rewriting::write_run(BlobRange run, std::uint64_t record, unsigned threads, const Write& write) {
     std::uint64_t length = 0;
     const auto count = [&](std::span<const std::uint8_t> bytes) {
         write(bytes);
@@ -189,7 +189,7 @@ std::uint64_t Staging::write_run(BlobRange run, std::uint64_t record, unsigned t
     return length;
 }
 
-void Staging::write_record(BlobRange range, std::uint64_t record, const Write& write) {
+void Rewriting::write_record(BlobRange range, std::uint64_t record, const Write& write) {
     const BlobRange rest = write_mark(range, write);
     if (rest.size == 0) return;  // the mark was all of it
     lane_.write_record(rest, record, [&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
@@ -197,7 +197,7 @@ void Staging::write_record(BlobRange range, std::uint64_t record, const Write& w
 
 // Piece `number` of a policy by pieces with Policy::together. All records are measured, but as three pieces at most:
 // the wanted one and those before and behind it.
-StagedPiece Staging::piece_together(std::uint64_t number) {
+RewrittenPiece Rewriting::piece_together(std::uint64_t number) {
     const RecordIndex& index = lane_.index();
     const Piece even = plan_piece(index, even_, number);
     std::vector<Piece> cuts;
@@ -205,17 +205,17 @@ StagedPiece Staging::piece_together(std::uint64_t number) {
     const std::size_t wanted = cuts.size();
     cuts.push_back(even);
     if (number < *policy_.pieces) cuts.push_back(plan_piece(index, even_, number + 1));
-    StagedPiece piece = lane_.measure(policy_, cuts, &*key_)[wanted];
+    RewrittenPiece piece = lane_.measure(policy_, cuts, &*key_)[wanted];
     piece.written.number = number;
     return piece;
 }
 
-void Staging::write_all(const Write& write) {
+void Rewriting::write_all(const Write& write) {
     if (policy_.header != HeaderMode::kDrop) write_header(write);
     lane_.write_all([&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
 }
 
-void Staging::write_one(std::uint64_t number, const Write& write) {
+void Rewriting::write_one(std::uint64_t number, const Write& write) {
     if (key_) {
         write_piece(piece_together(number), execution_.threads, write);
         return;

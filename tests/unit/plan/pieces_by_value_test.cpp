@@ -1,5 +1,5 @@
 // Pieces by value as ranges of the input, against a reader that groups the records of a text a byte at a time.
-#include "cleave/value_pieces.h"
+#include "cleave/pieces_by_value.h"
 
 #include <gtest/gtest.h>
 
@@ -66,27 +66,27 @@ RecordIndex index_of(const std::string& text, const Dialect& dialect, const Exec
     return {bytes_of(text), dialect, execution};
 }
 
-std::string body_of(const ValuePieces& pieces, std::uint64_t number, const std::string& text) {
+std::string body_of(const PiecesByValue& pieces, std::uint64_t number, const std::string& text) {
     std::string body;
     for (const BlobRange& range : pieces.ranges(number)) body += text.substr(range.offset, range.size);
     return body;
 }
 
 // The bodies of all pieces.
-std::vector<std::string> bodies(const ValuePieces& pieces, const std::string& text) {
+std::vector<std::string> bodies(const PiecesByValue& pieces, const std::string& text) {
     std::vector<std::string> all;
     for (const Piece& piece : pieces.pieces()) all.push_back(body_of(pieces, piece.number, text));
     return all;
 }
 
-std::vector<Key> keys(const ValuePieces& pieces) {
+std::vector<Key> keys(const PiecesByValue& pieces) {
     std::vector<Key> all;
     for (const Piece& piece : pieces.pieces()) all.push_back(pieces.values(piece.number));
     return all;
 }
 
 // Every byte behind the header is in one range; ranges ascend, and are whole records.
-void expect_union(const ValuePieces& pieces, const Grouped& expected) {
+void expect_union(const PiecesByValue& pieces, const Grouped& expected) {
     std::vector<int> taken(expected.begins.back());
     for (const Piece& piece : pieces.pieces()) {
         std::uint64_t end = 0;
@@ -105,7 +105,7 @@ void expect_union(const ValuePieces& pieces, const Grouped& expected) {
     EXPECT_EQ(std::count(taken.begin() + header_size, taken.end(), 1), std::ssize(taken) - header_size);
 }
 
-void expect_groups(const ValuePieces& pieces, const Grouped& expected, const std::string& text) {
+void expect_groups(const PiecesByValue& pieces, const Grouped& expected, const std::string& text) {
     EXPECT_EQ(pieces.header_size(), expected.begins[expected.body]);
     ASSERT_EQ(pieces.pieces().size(), expected.groups.size());
     for (std::size_t i = 0; i < expected.groups.size(); ++i) {
@@ -134,7 +134,7 @@ std::string random_records(Random& random, const Dialect& dialect, std::size_t c
     return text + static_cast<char>(*dialect.quote) + "a\nb" + (random.chance(50) ? "\n" : "");
 }
 
-TEST(ValuePieces, AreTheRecordsOfEachValueInOrder) {
+TEST(PiecesByValue, AreTheRecordsOfEachValueInOrder) {
     constexpr std::size_t kBlockSizes[] = {1, 64, 100, 1 << 20};
     std::size_t planned = 0;
     for (std::uint64_t seed = 0; seed < rounds(40); ++seed) {
@@ -153,7 +153,7 @@ TEST(ValuePieces, AreTheRecordsOfEachValueInOrder) {
                                       kBlockSizes[random.below(4)]};
             const RecordIndex index = index_of(text, dialect, execution);
             try {
-                const ValuePieces pieces(index, policy);
+                const PiecesByValue pieces(index, policy);
                 const std::uint64_t limit = policy.records.value_or(UINT64_MAX);
                 expect_groups(pieces, group(text, dialect, columns, policy.header, limit), text);
                 ++planned;
@@ -166,7 +166,7 @@ TEST(ValuePieces, AreTheRecordsOfEachValueInOrder) {
     EXPECT_GT(planned, rounds(40) * every_dialect_and_rule().size() / 2);
 }
 
-TEST(ValuePieces, HaveKeysAsAReaderGetsThem) {
+TEST(PiecesByValue, HaveKeysAsAReaderGetsThem) {
     const std::string text =
         "k,v\n"
         ",1\n"
@@ -176,7 +176,7 @@ TEST(ValuePieces, HaveKeysAsAReaderGetsThem) {
         "a,5\n"
         "\"a\"\"\",6\n"
         "\"two\nlines\",7";
-    const ValuePieces pieces(index_of(text, Dialect()), policy_by("k"));
+    const PiecesByValue pieces(index_of(text, Dialect()), policy_by("k"));
     EXPECT_EQ(pieces.header_size(), 4);
     EXPECT_EQ(keys(pieces), (std::vector<Key>{{""}, {"two\nlines"}, {"a"}, {"a\""}}));
     EXPECT_EQ(bodies(pieces, text),
@@ -186,42 +186,42 @@ TEST(ValuePieces, HaveKeysAsAReaderGetsThem) {
     EXPECT_EQ(pieces.pieces()[3].first_record, 6);
 }
 
-TEST(ValuePieces, TellSeveralColumnsApart) {
+TEST(PiecesByValue, TellSeveralColumnsApart) {
     const std::string text = "x,k,l\n1,a,bc\n2,ab,c\n3,a,bc\n4,,abc\n5,abc,\n";
-    const ValuePieces pieces(index_of(text, Dialect()), policy_by("l,k"));
+    const PiecesByValue pieces(index_of(text, Dialect()), policy_by("l,k"));
     EXPECT_EQ(keys(pieces), (std::vector<Key>{{"bc", "a"}, {"c", "ab"}, {"abc", ""}, {"", "abc"}}));
     EXPECT_EQ(bodies(pieces, text), (std::vector<std::string>{"1,a,bc\n3,a,bc\n", "2,ab,c\n", "4,,abc\n", "5,abc,\n"}));
 }
 
 // The header is in no range, by any mode; without one its record is a record.
-TEST(ValuePieces, LeaveTheHeaderOut) {
+TEST(PiecesByValue, LeaveTheHeaderOut) {
     const std::string text = "\xEF\xBB\xBF\r\nk,v\r\na,1\r\nk,2\r\na,3\r\n";
     for (const HeaderMode header : {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop}) {
-        const ValuePieces pieces(index_of(text, Dialect()), policy_by("k", header));
+        const PiecesByValue pieces(index_of(text, Dialect()), policy_by("k", header));
         EXPECT_EQ(pieces.header_size(), 10);
         EXPECT_EQ(keys(pieces), (std::vector<Key>{{"a"}, {"k"}}));
         EXPECT_EQ(bodies(pieces, text), (std::vector<std::string>{"a,1\r\na,3\r\n", "k,2\r\n"}));
         EXPECT_EQ(pieces.pieces()[0].start, 10);
         EXPECT_EQ(pieces.pieces()[0].first_record, 1);
     }
-    const ValuePieces pieces(index_of(text, Dialect()), policy_by("#1", HeaderMode::kNone));
+    const PiecesByValue pieces(index_of(text, Dialect()), policy_by("#1", HeaderMode::kNone));
     EXPECT_EQ(pieces.header_size(), 0);
     EXPECT_EQ(keys(pieces), (std::vector<Key>{{""}, {"k"}, {"a"}}));
     EXPECT_EQ(bodies(pieces, text), (std::vector<std::string>{"\xEF\xBB\xBF\r\n", "k,v\r\nk,2\r\n", "a,1\r\na,3\r\n"}));
 }
 
-TEST(ValuePieces, OfOneValueAreAllRecords) {
+TEST(PiecesByValue, OfOneValueAreAllRecords) {
     std::string text = "k,v\n";
     for (unsigned i = 0; i < 20'000; ++i) text += (i % 2 == 0 ? "same," : "\"same\",") + std::to_string(i) + "\n";
     for (const unsigned threads : {1U, 3U}) {
-        const ValuePieces pieces(index_of(text, Dialect(), {nullptr, threads, 4096}), policy_by("k"));
+        const PiecesByValue pieces(index_of(text, Dialect(), {nullptr, threads, 4096}), policy_by("k"));
         EXPECT_EQ(keys(pieces), (std::vector<Key>{{"same"}}));
         EXPECT_EQ(bodies(pieces, text), std::vector<std::string>{text.substr(4)});
     }
 }
 
 // More than are written as their records come, and more ranges than are kept in memory.
-TEST(ValuePieces, OfManyValuesAreTheRecordsOfEach) {
+TEST(PiecesByValue, OfManyValuesAreTheRecordsOfEach) {
     Random random(1);
     std::string text = "v,k\n";
     for (unsigned i = 0; i < 100'000; ++i) {
@@ -231,40 +231,40 @@ TEST(ValuePieces, OfManyValuesAreTheRecordsOfEach) {
     const Grouped expected = group(text, Dialect(), {1}, HeaderMode::kRepeat);
     ASSERT_GT(expected.groups.size(), 6900U);
     for (const unsigned threads : {1U, 4U}) {
-        const ValuePieces pieces(index_of(text, Dialect(), {nullptr, threads, 4096}), policy_by("k"));
+        const PiecesByValue pieces(index_of(text, Dialect(), {nullptr, threads, 4096}), policy_by("k"));
         expect_groups(pieces, expected, text);
     }
 }
 
-TEST(ValuePieces, TakeAnOpenQuoteAsTheLastRecord) {
+TEST(PiecesByValue, TakeAnOpenQuoteAsTheLastRecord) {
     const std::string text = "k,v\na,1\n\"b,2\na,3\n";
-    const ValuePieces pieces(index_of(text, Dialect()), policy_by("k"));
+    const PiecesByValue pieces(index_of(text, Dialect()), policy_by("k"));
     EXPECT_EQ(bodies(pieces, text), (std::vector<std::string>{"a,1\n", "\"b,2\na,3\n"}));
     EXPECT_EQ(keys(pieces), (std::vector<Key>{{"a"}, {"b,2\na,3\n"}}));
-    const ValuePieces other(index_of(text, Dialect()), policy_by("v"));
+    const PiecesByValue other(index_of(text, Dialect()), policy_by("v"));
     EXPECT_EQ(keys(other), (std::vector<Key>{{"1"}, {""}}));
 }
 
-TEST(ValuePieces, TakeAMissingFieldAsEmptyOrNotAtAll) {
+TEST(PiecesByValue, TakeAMissingFieldAsEmptyOrNotAtAll) {
     const std::string text = "k,v\na,1\nb\n\nc,1\nd,\n";
-    const ValuePieces pieces(index_of(text, Dialect()), policy_by("v"));
+    const PiecesByValue pieces(index_of(text, Dialect()), policy_by("v"));
     EXPECT_EQ(keys(pieces), (std::vector<Key>{{"1"}, {""}}));
     EXPECT_EQ(bodies(pieces, text), (std::vector<std::string>{"a,1\nc,1\n", "b\n\nd,\n"}));
     Policy policy = policy_by("v");
     policy.by->accepts_missing = false;
     try {
-        const ValuePieces none(index_of(text, Dialect()), policy);
+        const PiecesByValue none(index_of(text, Dialect()), policy);
         FAIL();
     } catch (const InputError& error) {
         EXPECT_EQ(error.place(), (Place{8, 2}));
     }
 }
 
-TEST(ValuePieces, OfBucketsHaveNoValuesAndMayBeEmpty) {
+TEST(PiecesByValue, OfBucketsHaveNoValuesAndMayBeEmpty) {
     const std::string text = "k,v\na,1\nb,2\na,3\nc,4\n";
     Policy policy = policy_by("k");
     policy.by->buckets = 100;
-    const ValuePieces pieces(index_of(text, Dialect()), policy);
+    const PiecesByValue pieces(index_of(text, Dialect()), policy);
     ASSERT_EQ(pieces.pieces().size(), 100);
     std::uint64_t records = 0;
     for (const Piece& piece : pieces.pieces()) {
@@ -278,34 +278,34 @@ TEST(ValuePieces, OfBucketsHaveNoValuesAndMayBeEmpty) {
     expect_union(pieces, group(text, Dialect(), {0}, policy.header));
 }
 
-TEST(ValuePieces, AreMovedWithTheirRanges) {
+TEST(PiecesByValue, AreMovedWithTheirRanges) {
     const std::string text = "k\na\nb\na\n";
-    ValuePieces pieces(index_of(text, Dialect()), policy_by("k"));  // the index is gone from here on
+    PiecesByValue pieces(index_of(text, Dialect()), policy_by("k"));  // the index is gone from here on
     const std::span<const BlobRange> ranges = pieces.ranges(1);
-    ValuePieces moved = std::move(pieces);
+    PiecesByValue moved = std::move(pieces);
     EXPECT_EQ(moved.ranges(1).data(), ranges.data());
-    ValuePieces assigned(index_of("k\nz\n", Dialect()), policy_by("k"));
+    PiecesByValue assigned(index_of("k\nz\n", Dialect()), policy_by("k"));
     assigned = std::move(moved);
     EXPECT_EQ(assigned.ranges(1).data(), ranges.data());
     EXPECT_EQ(bodies(assigned, text), (std::vector<std::string>{"a\na\n", "b\n"}));
     EXPECT_EQ(keys(assigned), (std::vector<Key>{{"a"}, {"b"}}));
 }
 
-TEST(ValuePieces, RefuseOtherPolicies) {
+TEST(PiecesByValue, RefuseOtherPolicies) {
     const std::string text = "k,v\na,1\nb,2\n";
     const RecordIndex index = index_of(text, Dialect());
     Policy policy = policy_by("k");
     policy.by->drops_columns = true;
-    EXPECT_THROW(ValuePieces(index, policy), std::invalid_argument);
+    EXPECT_THROW(PiecesByValue(index, policy), std::invalid_argument);
     policy = policy_by("k");
     policy.pieces = 2;
-    EXPECT_THROW(ValuePieces(index, policy), std::invalid_argument);
+    EXPECT_THROW(PiecesByValue(index, policy), std::invalid_argument);
     policy.by.reset();
-    EXPECT_THROW(ValuePieces(index, policy), std::invalid_argument);
+    EXPECT_THROW(PiecesByValue(index, policy), std::invalid_argument);
     policy = policy_by("k");
     policy.by->max_keys = 1;
-    EXPECT_THROW(ValuePieces(index, policy), KeyLimitError);
-    EXPECT_THROW(ValuePieces(index, policy_by("none")), RuleError);
+    EXPECT_THROW(PiecesByValue(index, policy), KeyLimitError);
+    EXPECT_THROW(PiecesByValue(index, policy_by("none")), RuleError);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "scan/contract.h"
+#include "scan/check_arguments.h"
 
 #include <sched.h>
 

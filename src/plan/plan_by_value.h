@@ -28,13 +28,13 @@ class Stage;
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
 
 // For one thread at a time that changes it; any thread otherwise.
-class ValuePlan {
+class PlanByValue {
 public:
     // The policy has a By, and must outlive the plan. Works with as many threads as the index was made with. Throws
     // RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
     // HeaderSizeError,
     // InputChangedError if the bytes are not those of the index, Cancelled, std::system_error.
-    ValuePlan(const RecordIndex& index, const Policy& policy);
+    PlanByValue(const RecordIndex& index, const Policy& policy);
 
     // The records lose columns after their keys were read, and go to `written`. Parts are parts of that, and starts are
     // those of the records as if they stood one after the other behind the header.
@@ -44,8 +44,8 @@ public:
         std::uint64_t header_size;  // there
     };
     // The same by these columns. Throws InputError also for a record that the stage refuses.
-    ValuePlan(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
-              const Rewriting* rewriting = nullptr);
+    PlanByValue(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
+                const Rewriting* rewriting = nullptr);
 
     // Of records whose keys were read while they were written, by these columns. Parts are parts of what was written.
     struct Written {
@@ -54,9 +54,9 @@ public:
         std::uint64_t seed;         // of the hashes of keys: see seed_for()
         unsigned threads;           // to work with, at least 1
     };
-    ValuePlan(const Policy& policy, std::span<const KeyColumn> columns, Written written);
+    PlanByValue(const Policy& policy, std::span<const KeyColumn> columns, Written written);
     // Keys are numbered as they come, so no result depends on it; except for buckets.
-    static std::uint64_t seed_for(const By& by);
+    static std::uint64_t seed_for(const ByValue& by);
     // Whether neighbours with one key may be one entry of the route.
     static bool joins(const Policy& policy) { return !policy.records && !policy.size; }
 
