@@ -47,6 +47,8 @@ struct Together {
     // A record without the field has the empty value, as an empty record has. Else it is an InputError, if it is looked
     // at to find a cut.
     bool accepts_missing = false;
+
+    bool operator==(const Together&) const = default;
 };
 
 // Pieces by value: one piece for each value that records have in a column, or for each combination of the values in
@@ -66,6 +68,8 @@ struct ByValue {
     std::uint64_t max_keys = 10'000;  // more different values are a KeyLimitError; 1 .. kMostKeys
 
     static constexpr std::uint64_t kMostKeys = 0xFFFF'FFFE;
+
+    bool operator==(const ByValue&) const = default;
 };
 using By [[deprecated("ByValue")]] = ByValue;  // until 0.3
 
@@ -104,6 +108,8 @@ struct Policy {
     // aligned cut lies at most 1 % of the size before the size limit, or at most 1 % of the even share after the end of
     // that share. If no record starts there on the grid, the cut is not aligned.
     std::uint64_t alignment = 0;
+
+    bool operator==(const Policy&) const = default;
 };
 
 // Whether the policy needs a blob. Input::spool() turns a stream into one.

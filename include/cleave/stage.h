@@ -33,6 +33,8 @@ enum class DefaultAction : std::uint8_t {
 struct RuleText {
     std::string text;
     std::string origin;  // "--redact", "--select", or "PATH:LINE"
+
+    bool operator==(const RuleText&) const = default;
 };
 
 // The lines of a file with rules that are neither blank nor comments. `name` is for RuleText::origin.

@@ -17,6 +17,22 @@ inline Policy of_dialect(Policy policy, const Dialect& dialect) {
     return policy;
 }
 
+// Whether the policy counts records, and asks for nothing else; or divides the input, and asks for nothing else but a
+// balance. They compare all members, so whoever can do no more refuses a limit that it has never heard of.
+inline bool is_by_records_alone(const Policy& policy) {
+    Policy plain;
+    plain.header = policy.header;
+    plain.records = policy.records;
+    return policy.records && policy == plain;
+}
+inline bool is_by_pieces_alone(const Policy& policy) {
+    Policy plain;
+    plain.header = policy.header;
+    plain.pieces = policy.pieces;
+    plain.balance = policy.balance;
+    return policy.pieces && policy == plain;
+}
+
 // The limits of one piece of a policy by records or size.
 struct Limits {
     std::uint64_t records;

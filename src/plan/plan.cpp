@@ -134,8 +134,9 @@ private:
     std::optional<EqualNeighbours> runs_;  // with Policy::together
 };
 
-bool has_independent_ends(const Policy& policy) {
-    return !policy.together && (policy.pieces || (policy.records && !policy.size));
+bool has_independent_ends(Policy policy) {
+    policy.alignment = 0;
+    return is_by_records_alone(policy) || is_by_pieces_alone(policy);
 }
 
 // The ends of pieces `first`, `first` + 1, ... of a policy that makes `pieces` pieces with independent ends.

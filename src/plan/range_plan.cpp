@@ -158,7 +158,7 @@ RangeCut RangeFold::at_or_after(std::uint64_t offset) const {
 
 RangePlan RangeFold::plan(const Policy& wanted) const {
     const Policy policy = of_dialect(checked(wanted), dialect_.value_or(Dialect()));
-    if (policy.size || policy.alignment != 0 || policy.together || policy.by)
+    if (!is_by_records_alone(policy) && !is_by_pieces_alone(policy))
         throw std::invalid_argument("plan: this policy needs the data");
     RangePlan plan;
     plan.findings = findings();

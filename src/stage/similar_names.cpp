@@ -75,6 +75,7 @@ void put_marks_in_order(std::u32string& text) {
 
 // The compatibility decomposition, without default ignorable characters. `also` is an option of utf8proc.
 std::u32string decomposed(const std::u32string& text, int also = 0) {
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): an enum of flags, which are combined
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_IGNORE | also);
     std::u32string result;
     for (const char32_t c : text) {

@@ -127,6 +127,8 @@ class Case:
         self.given = {}            # path: the bytes that were put there, which stay
         self.words = []            # of the last run
         self.environment = {b"TMPDIR": b"tmp", b"PATH": b"/usr/bin:/bin", b"LC_ALL": b"C"}
+        if b"LLVM_PROFILE_FILE" in os.environb:   # of a build that counts what it reaches
+            self.environment[b"LLVM_PROFILE_FILE"] = os.environb[b"LLVM_PROFILE_FILE"]
         self.is_stream = False
         self.key = b""
         self.folder = os.path.join(place.root, "%d" % number)

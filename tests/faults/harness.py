@@ -306,9 +306,9 @@ class Run:
 
     @property
     def message(self):
-        """What it said, but for warnings."""
+        """What it said, but for warnings, and for what a build that counts what it reaches says of its counters."""
         lines = self.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-        return "\n".join(line for line in lines if ": warning: " not in line)
+        return "\n".join(line for line in lines if ": warning: " not in line and not line.startswith("LLVM Profile"))
 
     def __str__(self):
         return "exit %d: %s" % (self.code, self.message[-400:])
