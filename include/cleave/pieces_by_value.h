@@ -17,7 +17,7 @@ namespace cleave {
 // bytes a range, which lie in an unlinked temporary file if they are more than 1 MiB.
 class PiecesByValue {
 public:
-    // The policy has a By, which drops no columns. Works with as many threads as the index was made with. Throws
+    // The policy has Policy::by, which drops no columns. Works with as many threads as the index was made with. Throws
     // std::invalid_argument for a bad policy, KeyLimitError, PieceCountError, HeaderSizeError, RuleError, InputError
     // for a record without the field and for a header that is too long, InputChangedError if the bytes are not those of
     // the index, Cancelled, std::system_error.

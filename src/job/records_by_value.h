@@ -18,7 +18,7 @@ namespace cleave {
 
 class RecordsByValue final : public PieceBytes {
 public:
-    // The policy has a By.
+    // The policy has Policy::by.
     explicit RecordsByValue(const JobContext& context);
 
     std::optional<std::uint64_t> most_of_value() const override;

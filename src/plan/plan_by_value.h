@@ -30,8 +30,8 @@ std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& po
 // For one thread at a time that changes it; any thread otherwise.
 class PlanByValue {
 public:
-    // The policy has a By, and must outlive the plan. Works with as many threads as the index was made with. Throws
-    // RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
+    // The policy has Policy::by, and must outlive the plan. Works with as many threads as the index was made with.
+    // Throws RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
     // HeaderSizeError,
     // InputChangedError if the bytes are not those of the index, Cancelled, std::system_error.
     PlanByValue(const RecordIndex& index, const Policy& policy);
