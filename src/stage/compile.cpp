@@ -1,6 +1,5 @@
 // From rules to a program: reads the names of the columns, resolves the rules, and lays out the parts of a record.
 #include <algorithm>
-#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -79,10 +78,10 @@ std::vector<OutputPart> parts_of(const RuleSet& rules, bool is_header, const Key
         }
     }
     bool is_last = true;
-    for (OutputPart& part : std::views::reverse(parts)) {
-        if (part.is_left_out || std::exchange(is_last, false)) continue;
-        const bool is_at_end = part.last + 1 == rules.column_count;
-        part.end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+        if (part->is_left_out || std::exchange(is_last, false)) continue;
+        const bool is_at_end = part->last + 1 == rules.column_count;
+        part->end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
     }
     return parts;
 }

@@ -35,7 +35,7 @@ const char* Trust::doubt_of(const FileIdentity& file) const {
 }
 
 bool Trust::has_folder(int at, const std::string& name, const std::string& shown) const {
-    struct stat status{};
+    struct stat status {};
     for (const int flags : {AT_SYMLINK_NOFOLLOW, 0}) {
         if (::fstatat(at, name.c_str(), &status, flags) != 0) {
             if (errno == ENOENT) return false;
