@@ -77,11 +77,14 @@ std::vector<OutputPart> parts_of(const RuleSet& rules, bool is_header, const Key
             parts.push_back(part);
         }
     }
-    bool is_last = true;
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-        if (part->is_left_out || std::exchange(is_last, false)) continue;
-        const bool is_at_end = part->last + 1 == rules.column_count;
-        part->end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
+    OutputPart* before = nullptr;  // the last one that is written
+    for (OutputPart& part : parts) {
+        if (part.is_left_out) continue;
+        if (before != nullptr) {
+            const bool is_at_end = before->last + 1 == rules.column_count;
+            before->end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
+        }
+        before = &part;
     }
     return parts;
 }
