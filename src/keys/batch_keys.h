@@ -1,4 +1,4 @@
-// The values of one column in runs of written records: where they change, for Policy::together.
+// The values of one column in batches of written records: where they change, for Policy::together.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ public:
     BatchKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
               const std::shared_ptr<MemoryManager>& memory);
 
-    // Reads a run: `count` whole records. Throws InputError as KeyField::raw().
+    // Reads a batch: `count` whole records. Throws InputError as KeyField::raw().
     void read(std::span<const std::uint8_t> written, std::size_t count);
 
-    // Whether record r of the run has another value than the record before it. That of record 0 is set by follow().
+    // Whether record r of the batch has another value than the record before it. That of record 0 is set by follow().
     const std::vector<char>& changes() const { return changes_; }
 
-    // To be called for each run, in order, with the same `last`: the last value of the run before this one, which
-    // becomes the last value of this run. The first record of the first run is a change.
+    // To be called for each batch, in order, with the same `last`: the last value of the batch before this one, which
+    // becomes the last value of this one. The first record of the first batch is a change.
     class Last {
     public:
         explicit Last(const std::shared_ptr<MemoryManager>& memory) : value_(memory) {}

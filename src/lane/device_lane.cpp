@@ -9,8 +9,8 @@
 namespace cleave {
 namespace {
 
-// A page has 32 MiB, as runs have 256 KiB on the CPU. That is enough for copies at the rate of the link, and little
-// enough for several pages in the memory of a small device. It is cut between its runs where it does not fit.
+// A page has 32 MiB, as batches have 256 KiB on the CPU. That is enough for copies at the rate of the link, and little
+// enough for several pages in the memory of a small device. It is cut between its batches where it does not fit.
 constexpr std::size_t kBatchesOfCpu = 8;
 constexpr std::size_t kBatchesOfPage = 16;
 

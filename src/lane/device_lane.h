@@ -35,7 +35,7 @@ namespace cleave {
 class DeviceLane {
 public:
     struct Options {
-        std::size_t batch_size = 0;  // bytes of a run for the CPU
+        std::size_t batch_size = 0;  // bytes of a batch for the CPU
         unsigned threads = 1;        // that copy a page, at most
     };
 

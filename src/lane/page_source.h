@@ -20,7 +20,7 @@ namespace cleave {
 // In bytes, about.
 struct PageShape {
     std::size_t size = 0;
-    std::size_t batch_size = 0;  // of its runs, if they are guessed
+    std::size_t batch_size = 0;  // of its batches, if they are guessed
 };
 
 // For one thread at a time.

@@ -116,9 +116,11 @@ RecordLane::MakeFollower passing_on(const RecordLane::Take& take) {
 // For one thread at a time, as the loop over batches wants it.
 class RecordLane::Rewrite {
 public:
-    Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower) : lane_(lane), follower_(std::move(follower)) {
-        if (lane.keyed_ != nullptr) {
-            keyed_.emplace(*lane.keyed_, lane.kernel_, lane.memory_);
+    // `keyed` as in write_all().
+    Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower, const Stage* keyed)
+        : lane_(lane), follower_(std::move(follower)) {
+        if (keyed != nullptr) {
+            keyed_.emplace(*keyed, lane.kernel_, lane.memory_);
         } else {
             borrowed_.emplace(lane);
         }
@@ -245,8 +247,9 @@ void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
 
 // The next batches by the CPU, of which the last `timed` are timed. Its speed decides whether the device takes the
 // others. Where a stream ends is unknown: as much is taken to be left as was read.
-void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make_follower) {
-    const auto make = [&] { return Rewrite(*this, make_follower()); };
+void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make_follower,
+                         const Stage* keyed) {
+    const auto make = [&] { return Rewrite(*this, make_follower(), keyed); };
     loop.run(threads, make, kWarmBatches);
     const std::uint64_t begin = loop.at().offset;
     const auto start = std::chrono::steady_clock::now();
@@ -264,17 +267,17 @@ void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads,
     }
 }
 
-void RecordLane::rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make) {
+void RecordLane::rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make, const Stage* keyed) {
     for (std::uint64_t timed = kTimedBatches; !loop.is_done();) {
         const bool is_for_device = uses_device(DeviceLane::Use::kTaken);
         if (is_for_device && !loop.is_in_doubt()) {
             rewrite_on_device(loop, *make());
         } else if (uses_device(DeviceLane::Use::kUndecided)) {
-            try_cpu(loop, timed, threads, make);
+            try_cpu(loop, timed, threads, make, keyed);
             timed *= 2;
         } else {
             const std::uint64_t most = is_for_device ? 1 : BatchLoop::kAll;
-            const auto make_consumer = [&] { return Rewrite(*this, make()); };
+            const auto make_consumer = [&] { return Rewrite(*this, make(), keyed); };
             loop.run(threads, make_consumer, most);
         }
     }
@@ -298,20 +301,19 @@ std::uint64_t RecordLane::measure_all(const TakeMeasured& take, const KeyField* 
 void RecordLane::write_all(const Take& take) { write_all(passing_on(take)); }
 
 void RecordLane::write_all(const MakeFollower& make, const Stage* keyed) {
-    keyed_ = keyed;
     if (!input_.is_stream()) {
         if (execution_.meter != nullptr) execution_.meter->scanned += body().offset;
         BatchLoop loop = loop_over(body(), head_.records, execution_.meter);
-        return rewrite(loop, execution_.threads, make);
+        return rewrite(loop, execution_.threads, make, keyed);
     }
     BatchLoop loop(input_, Place{head_.size, head_.records}, stage_.dialect(), kernel_,
                    batch_options(execution_.meter));
-    rewrite(loop, execution_.threads, make);
+    rewrite(loop, execution_.threads, make, keyed);
 }
 
 void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take) {
     BatchLoop loop = loop_over(range, record, nullptr);
-    rewrite(loop, threads, passing_on(take));
+    rewrite(loop, threads, passing_on(take), nullptr);
 }
 
 // Its place comes from an index. Where no record ends before it, or with it, the bytes are others since.

@@ -101,9 +101,9 @@ private:
 
     BatchLoop loop_over(BlobRange range, std::uint64_t record, Meter* meter);
     std::uint64_t measure_all(const TakeMeasured& take, const KeyField* key, Meter* meter);
-    void rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make);
+    void rewrite(BatchLoop& loop, unsigned threads, const MakeFollower& make, const Stage* keyed);
     void rewrite_on_device(BatchLoop& loop, Follower& follower);
-    void try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make);
+    void try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make, const Stage* keyed);
     void follow(Follower& follower, const Written& records, const Batch& batch);
     bool uses_device(DeviceLane::Use use) const;
     BatchOptions batch_options(Meter* meter) const;
@@ -120,7 +120,6 @@ private:
     BatchCheck check_;
     PrivateBytes lone_;  // of write_record()
     std::uint64_t records_ = 0;
-    const Stage* keyed_ = nullptr;  // of write_all()
     std::unique_ptr<RecordIndex> index_;
     std::unique_ptr<DeviceLane> device_;  // null: the CPU alone
 

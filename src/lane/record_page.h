@@ -14,19 +14,19 @@
 
 namespace cleave {
 
-// A run of whole records in a page.
+// A batch of whole records in a page.
 struct PageBatch {
     std::size_t begin = 0;  // in the bytes of the page that was gathered
     std::uint64_t record = 0;
 };
 
-// Whole records: the runs from `first` to `last`. Copies are views of the same bytes.
+// Whole records: the batches from `first` to `last`. Copies are views of the same bytes.
 //
-// The runs of a page may be guessed (see records/batch.h). Then records have no numbers, and a fault in the page is
+// The batches of a page may be guessed (see records/batch.h). Then records have no numbers, and a fault in the page is
 // a doubt about the guess. If all pages before it were sound it begins with a record; it is sound if it has no fault
 // and, unless the input ends with it, its last record has a terminator.
 struct RecordPage {
-    std::span<const std::uint8_t> bytes;  // on the host; those of these runs
+    std::span<const std::uint8_t> bytes;  // on the host; those of these batches
     Place place;                          // of the first record
     bool is_guessed = false;
     bool is_last = false;  // of a guessed one: the input ends with it

@@ -18,7 +18,7 @@ inline Policy of_dialect(Policy policy, const Dialect& dialect) {
 }
 
 // Whether the policy counts records, and asks for nothing else; or divides the input, and asks for nothing else but a
-// balance. They compare all members, so whoever can do no more refuses a limit that it has never heard of.
+// balance. All members are compared, so a caller that supports no more refuses a limit that is added later.
 inline bool is_by_records_alone(const Policy& policy) {
     Policy plain;
     plain.header = policy.header;

@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// A buffer for a record of a blob becomes so many times as large; at least 2.
+// The buffer for a long record of a blob grows by this factor, which is at least 2.
 constexpr std::size_t kGrowth = 4;
 
 void append(ValueBuffer& buffer, std::size_t& size, std::span<const std::uint8_t> bytes) {

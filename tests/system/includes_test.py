@@ -59,7 +59,7 @@ ITEM = re.compile(r"^- ([^:]*):", re.MULTILINE)
 
 
 def table_faults(floors):
-    """What is wrong with a table: a folder that stands there twice, or includes one that is not on a lower floor."""
+    """What is wrong with a table: a folder that is listed twice, or includes one that is not on a lower floor."""
     faults = []
     below = set()
     for floor in reversed(floors):
