@@ -56,7 +56,7 @@ private:
 
 std::shared_ptr<DeviceProgram> DeviceProgram::make(const Stage& stage) {
     const std::optional<ParseMarkup> markup = parse_markup(stage.dialect());
-    std::optional<SecretMemory> flat = flatten(stage);
+    std::optional<SecretMemory> flat = flat_for_device(stage);
     if (!markup || !flat) return nullptr;
     std::shared_ptr<DeviceProgram> made(new DeviceProgram(std::move(*flat), *markup));
     if (stage.program().refuses_backslash) made->quote_ = stage.dialect().quote;

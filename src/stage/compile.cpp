@@ -6,6 +6,7 @@
 #include "cleave/keys.h"
 #include "cleave/stage.h"
 #include "stage/ambiguous.h"
+#include "stage/flatten.h"
 #include "stage/forbidden.h"
 #include "stage/keys.h"
 #include "stage/mac.h"
@@ -55,51 +56,46 @@ struct KeyPlaces {
     std::span<const std::size_t> columns;
     bool are_left_out = false;
 
-    std::size_t of(std::size_t column) const {
+    std::uint32_t of(std::size_t column) const {
         const auto found = std::ranges::find(columns, column);
-        return found == columns.end() ? OutputPart::kNoKey : static_cast<std::size_t>(found - columns.begin());
+        return found == columns.end() ? FlatPart::kNoKey : static_cast<std::uint32_t>(found - columns.begin());
     }
 };
 
 // Joins columns that stay and stand side by side.
-std::vector<OutputPart> parts_of(const RuleSet& rules, bool is_header, const KeyPlaces& keys = {}) {
-    std::vector<OutputPart> parts;
-    const auto stays = [](const OutputPart& part) { return !part.is_changed && part.key == OutputPart::kNoKey; };
-    for (const std::size_t column : rules.selected) {
-        OutputPart part{column, column, !is_header && !rules.of_column[column].empty()};
-        part.key = keys.of(column);
-        part.is_left_out = keys.are_left_out && part.key != OutputPart::kNoKey;
+std::vector<FlatPart> parts_of(const RuleSet& rules, bool is_header, const KeyPlaces& keys) {
+    std::vector<FlatPart> parts;
+    const auto stays = [](const FlatPart& part) { return !part.is_changed && part.key == FlatPart::kNoKey; };
+    for (const std::size_t selected : rules.selected) {
+        const auto column = static_cast<std::uint32_t>(selected);
+        FlatPart part{column,          column,
+                      keys.of(column), !is_header && !rules.of_column[column].empty(),
+                      false,           PartEnd::kTerminator};
+        part.is_left_out = keys.are_left_out && part.key != FlatPart::kNoKey;
         if (is_header && part.is_left_out) continue;
-        if (is_header) part.key = OutputPart::kNoKey;
+        if (is_header) part.key = FlatPart::kNoKey;
         if (stays(part) && !parts.empty() && stays(parts.back()) && parts.back().last + 1 == column) {
             parts.back().last = column;
         } else {
             parts.push_back(part);
         }
     }
-    OutputPart* before = nullptr;  // the last one that is written
-    for (OutputPart& part : parts) {
+    FlatPart* before = nullptr;  // the last one that is written
+    for (FlatPart& part : parts) {
         if (part.is_left_out) continue;
         if (before != nullptr) {
             const bool is_at_end = before->last + 1 == rules.column_count;
-            before->end = is_at_end ? OutputPart::End::kNewDelimiter : OutputPart::End::kDelimiter;
+            before->end = is_at_end ? PartEnd::kNewDelimiter : PartEnd::kDelimiter;
         }
         before = &part;
     }
     return parts;
 }
 
-// Whether what the operation makes of a value needs neither quotes nor escapes, whatever the value is.
-bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
-    if (const auto* fixed = std::get_if<Fixed>(&operation)) return codec.is_always_plain({fixed->text, fixed->size});
-    const bool is_of_alphabet = std::holds_alternative<Hmac>(operation) || std::holds_alternative<Date>(operation) ||
-                                std::holds_alternative<Bucket>(operation);
-    return is_of_alphabet && codec.is_plain_alphabet();
-}
-
-bool makes_tokens(const Operation& operation) {
-    const auto* const email = std::get_if<Email>(&operation);
-    return std::holds_alternative<Hmac>(operation) || (email != nullptr && email->is_hashed);
+// When all else of the program is set.
+void lay_out(Stage::Program& program, const KeyPlaces& keys) {
+    program.key_count = keys.columns.size();
+    program.flat_bytes = flatten(program, parts_of(program.rules, false, keys), parts_of(program.rules, true, keys));
 }
 
 // Throws RuleError for a constant that the dialect cannot carry.
@@ -179,29 +175,19 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     program->max_record = options.max_record;
     program->uses = std::move(uses);
     program->keys = keys;
-    for (const Rule& rule : program->rules.rules) {
-        program->is_plain.push_back(is_always_plain(rule.operation, codec) ? 1 : 0);
-        program->makes_tokens.push_back(makes_tokens(rule.operation) ? 1 : 0);
-    }
-    program->parts = parts_of(program->rules, false);
-    program->header_parts = parts_of(program->rules, true);
-    program->makes_one_column = program->rules.selected.size() == 1;
     if (options.forbid_mail || options.forbid_card) program->watched = program->rules.selected;
     for (const KeyUses::Use& use : program->uses.uses()) {
         const std::pair<std::string, std::string> one(use.key, keys->id(use.key));
         if (std::ranges::find(program->key_ids, one) == program->key_ids.end()) program->key_ids.push_back(one);
     }
     program->digest = digest_of(options, *program);
+    lay_out(*program, {});
     program_ = std::move(program);
 }
 
 Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out) {
     auto program = std::make_shared<Stage::Program>(stage.program());
-    const KeyPlaces keys{columns, are_left_out};
-    program->parts = parts_of(program->rules, false, keys);
-    program->header_parts = parts_of(program->rules, true, keys);
-    program->key_count = columns.size();
-    if (are_left_out) program->makes_one_column = program->rules.selected.size() == columns.size() + 1;
+    lay_out(*program, {columns, are_left_out});
     return Stage(std::move(program));
 }
 

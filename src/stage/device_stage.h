@@ -13,12 +13,13 @@
 #include <cstdint>
 
 #include "cleave/device.h"
+#include "stage/flat_program.h"
 #include "stage/parse_markup.h"
 
 namespace cleave {
 
 // The name of the entry, for a `const DeviceStageEntry*`. Change the number with this file or with FlatProgram.
-inline constexpr const char* kDeviceStageEntry = "stage 1";
+inline constexpr const char* kDeviceStageEntry = "stage 2";
 
 struct DeviceStageStatus {
     DeviceFault fault;  // kOutOfMemory: allocate() returned null, or a call of the device did
@@ -28,7 +29,7 @@ struct DeviceStageStatus {
 // Copied by open(). It has what was computed from keys, and so has the state, in memory of the device that is zeroed by
 // close().
 struct DeviceStageProgram {
-    const std::uint8_t* bytes;  // a FlatProgram with its tables, as flatten() makes it, on the host
+    const std::uint8_t* bytes;  // a FlatProgram with its tables, as flat_for_device() makes it, on the host
     std::uint64_t size;
     ParseMarkup markup;  // of the stage's dialect
 };
@@ -49,12 +50,11 @@ struct DeviceStageMemory {
     void* (*allocate)(void* owner, std::uint64_t size, std::uint32_t flags);
 };
 
-// Events that are counted, one after another: those of all records, then kRuleCounters for each rule in the order
-// of Stage::rules(), as RuleCounts has them.
+// Events that are counted, one after another: those of all records, then those of RuleCounter for each rule, in the
+// order of Stage::rules().
 inline constexpr std::uint32_t kRecordCounter = 0;
 inline constexpr std::uint32_t kEmptyRecordCounter = 1;
 inline constexpr std::uint32_t kFirstRuleCounter = 2;
-enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
 inline constexpr std::uint32_t kRuleCounters = 5;
 
 // What became of a page. If it is odd, there is nothing else.

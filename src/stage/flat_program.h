@@ -1,6 +1,5 @@
-// A program of a stage as plain bytes, for a device: tables that point at each other by index, in one run of memory
-// that can be copied as it is. The same rules as Stage::Program, less what a device leaves to the CPU. Compiles for a
-// GPU too.
+// The rules of a stage as plain bytes: tables that point at each other by index, in one run of memory that can be
+// copied to a device as it is. stage/record.h carries them out. Compiles for a GPU too.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +29,23 @@ enum class FlatKind : std::uint32_t {  // NOLINT(performance-enum-size): a word 
     kBucket,
 };
 
+// What follows a part of an output record.
+enum class PartEnd : std::uint8_t {
+    kTerminator,    // nothing of its own: it is the last part
+    kDelimiter,     // the delimiter that follows it in the input
+    kNewDelimiter,  // a delimiter, where the input has a terminator
+};
+
+// A part of an output record.
 struct FlatPart {
-    std::uint32_t first;  // columns of the input
+    static constexpr std::uint32_t kNoKey = UINT32_MAX;
+
+    std::uint32_t first;  // columns of the input, which stand one after another
     std::uint32_t last;
-    std::uint8_t is_changed;
-    std::uint8_t end;  // OutputPart::End
+    std::uint32_t key;  // of one column: its place among the keys, see with_keys()
+    bool is_changed;    // one column, with rules; else the columns stay as they are
+    bool is_left_out;   // only a key is read from it
+    PartEnd end;
 };
 
 struct FlatRule {
@@ -43,12 +54,23 @@ struct FlatRule {
     std::uint32_t first_condition;
     std::uint32_t condition_count;
     std::uint8_t changes_empty;
-    std::uint8_t is_plain;  // what it makes needs no quotes and no escapes; else that is looked at
+    std::uint8_t is_plain;  // what it makes of any value needs no quotes and no escapes; else that is looked at
+    std::uint8_t makes_tokens;
 };
+
+// What is counted for each rule, in the order of RuleCounts.
+enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
+
+enum class ConditionKind : std::uint32_t {
+    kIn,
+    kNotEqual,
+    kEmpty,
+    kNotEmpty
+};  // NOLINT(performance-enum-size): a word of the device; `=` is kIn too
 
 struct FlatCondition {
     std::uint32_t column;
-    std::uint32_t kind;  // Condition::Kind
+    ConditionKind kind;
     std::uint32_t first_value;
     std::uint32_t value_count;
 };
@@ -73,17 +95,18 @@ struct FlatProgram {
     std::uint8_t quote;
     std::uint8_t delimiter;
     std::uint8_t has_quote;
-    std::uint8_t ends_with_lf;      // the terminator is LF, and a CR before it belongs to it
-    std::uint8_t makes_one_column;  // see Stage::Program
+    std::uint8_t ends_with_lf;  // the terminator is LF, and a CR before it belongs to it
+    std::uint8_t makes_one_column;
     FlatText null_token;
     FlatTable parts;         // FlatPart
+    FlatTable header_parts;  // the same columns, all of which stay
     FlatTable columns;       // std::uint32_t, one more than there are: where the rules of each begin in rule_numbers
     FlatTable rule_numbers;  // std::uint32_t
     FlatTable rules;         // FlatRule
     FlatTable conditions;    // FlatCondition
     FlatTable values;        // FlatText
-    FlatTable states;        // FlatMacState
     FlatTable texts;         // bytes
+    FlatTable states;        // FlatMacState; for a device only
     // Bit b % 32 of word b / 32: byte b cannot stand as it is in an unquoted field; in a quoted one.
     std::uint32_t special_plain[8];
     std::uint32_t special_quoted[8];

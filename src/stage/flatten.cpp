@@ -1,11 +1,13 @@
-// Tables are appended to a run of bytes one after another, each at a multiple of 16. The states of HMAC go straight
-// from the hasher's memory to the result.
+// Tables are appended to a run of bytes one after another, each at a multiple of 16. The states of HMAC come last, and
+// go straight from the hasher's memory to a device's program.
 #include "stage/flatten.h"
 
+#include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include "stage/hasher.h"
 #include "stage/program.h"
@@ -20,19 +22,29 @@ public:
     explicit Tables(std::size_t begin) : bytes_(begin) {}
 
     template <class T>
+    FlatTable add(std::span<const T> entries) {
+        return {add(entries.data(), entries.size_bytes()), static_cast<std::uint32_t>(entries.size())};
+    }
+    template <class T>
     FlatTable add(const std::vector<T>& entries) {
-        return {add(entries.data(), entries.size() * sizeof(T)), static_cast<std::uint32_t>(entries.size())};
+        return add(std::span<const T>(entries));
     }
     std::uint32_t add(const void* data, std::size_t size) {
-        bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment);
+        align();
         const std::size_t at = bytes_.size();
         bytes_.resize(at + size);
         if (size > 0) std::memcpy(bytes_.data() + at, data, size);
         return static_cast<std::uint32_t>(at);
     }
-    const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+    // All of them. Another table could follow.
+    std::vector<std::uint8_t> take() {
+        align();
+        return std::move(bytes_);
+    }
 
 private:
+    void align() { bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment); }
+
     std::vector<std::uint8_t> bytes_;
 };
 
@@ -64,22 +76,24 @@ void set_dialect(const Dialect& dialect, FlatProgram& flat) {
     set_bit(flat.special_quoted, *dialect.quote);
 }
 
-std::vector<FlatPart> parts_of(const Stage::Program& program) {
-    std::vector<FlatPart> parts;
-    parts.reserve(program.parts.size());
-    for (const OutputPart& part : program.parts) {
-        parts.push_back({static_cast<std::uint32_t>(part.first), static_cast<std::uint32_t>(part.last),
-                         static_cast<std::uint8_t>(part.is_changed ? 1 : 0), static_cast<std::uint8_t>(part.end)});
-    }
-    return parts;
+// Whether what the operation makes of a value needs neither quotes nor escapes, whatever the value is.
+bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
+    if (const auto* fixed = std::get_if<Fixed>(&operation)) return codec.is_always_plain({fixed->text, fixed->size});
+    const bool is_of_alphabet = std::holds_alternative<Hmac>(operation) || std::holds_alternative<Date>(operation) ||
+                                std::holds_alternative<Bucket>(operation);
+    return is_of_alphabet && codec.is_plain_alphabet();
+}
+
+bool makes_tokens(const Operation& operation) {
+    const auto* const email = std::get_if<Email>(&operation);
+    return std::holds_alternative<Hmac>(operation) || (email != nullptr && email->is_hashed);
 }
 
 void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, FlatProgram& flat) {
     std::vector<FlatRule> rules;
     std::vector<FlatCondition> conditions;
     std::vector<FlatText> values;
-    for (std::size_t i = 0; i < program.rules.rules.size(); ++i) {
-        const Rule& rule = program.rules.rules[i];
+    for (const Rule& rule : program.rules.rules) {
         FlatRule made{};
         made.kind = static_cast<FlatKind>(rule.operation.index());
         made.operation = std::visit(
@@ -91,11 +105,12 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
         made.first_condition = static_cast<std::uint32_t>(conditions.size());
         made.condition_count = static_cast<std::uint32_t>(rule.conditions.size());
         made.changes_empty = rule.changes_empty ? 1 : 0;
-        made.is_plain = program.is_plain[i] != 0 ? 1 : 0;
+        made.is_plain = is_always_plain(rule.operation, program.codec) ? 1 : 0;
+        made.makes_tokens = makes_tokens(rule.operation) ? 1 : 0;
         rules.push_back(made);
         for (const Condition& condition : rule.conditions) {
-            conditions.push_back({static_cast<std::uint32_t>(condition.column),
-                                  static_cast<std::uint32_t>(condition.kind), static_cast<std::uint32_t>(values.size()),
+            conditions.push_back({static_cast<std::uint32_t>(condition.column), condition.kind,
+                                  static_cast<std::uint32_t>(values.size()),
                                   static_cast<std::uint32_t>(condition.values.size())});
             for (const std::string& value : condition.values) values.push_back(texts.add(value));
         }
@@ -103,6 +118,9 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
     std::vector<std::uint32_t> columns{0};
     std::vector<std::uint32_t> numbers;
     for (const std::vector<std::size_t>& of_column : program.rules.of_column) {
+        if (!of_column.empty() && !program.rules.rules[of_column.back()].conditions.empty()) {
+            throw std::logic_error("stage: a column without a last rule");
+        }
         for (const std::size_t number : of_column) numbers.push_back(static_cast<std::uint32_t>(number));
         columns.push_back(static_cast<std::uint32_t>(numbers.size()));
     }
@@ -115,36 +133,44 @@ void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, Flat
 
 }  // namespace
 
-std::optional<SecretMemory> flatten(const Stage& stage) {
-    const Stage::Program& program = stage.program();
-    const bool is_for_device =
-        !program.dialect.escape && program.dialect.quoting == Quoting::kFieldStart && program.watched.empty();
-    if (!is_for_device) return std::nullopt;
+std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const FlatPart> parts,
+                                  std::span<const FlatPart> header_parts) {
     FlatProgram flat{};
     set_dialect(program.dialect, flat);
-    flat.max_record = stage.max_record();
+    flat.max_record = program.max_record;
     flat.column_count = static_cast<std::uint32_t>(program.column_count);
-    flat.makes_one_column = program.makes_one_column ? 1 : 0;
+    const auto is_written = [](const FlatPart& part) { return !part.is_left_out; };
+    const auto written = std::ranges::find_if(parts, is_written);
+    flat.makes_one_column = std::ranges::count_if(parts, is_written) == 1 && written->first == written->last ? 1 : 0;
     Tables tables(sizeof flat);
     Texts texts;
     flat.null_token = texts.add(program.null_token);
-    flat.parts = tables.add(parts_of(program));
+    flat.parts = tables.add(parts);
+    flat.header_parts = tables.add(header_parts);
     add_rules(program, tables, texts, flat);
     flat.texts = tables.add(texts.bytes());
-    const std::size_t state_count = program.keys != nullptr ? program.uses.uses().size() : 0;
-    const std::vector<std::uint8_t>& bytes = tables.bytes();
-    const std::size_t states_at = (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
-    flat.states = {static_cast<std::uint32_t>(states_at), static_cast<std::uint32_t>(state_count)};
-    flat.size = static_cast<std::uint32_t>(states_at + state_count * sizeof(FlatMacState));
+    std::vector<std::uint8_t> bytes = tables.take();
+    flat.states.at = flat.size = static_cast<std::uint32_t>(bytes.size());
+    std::memcpy(bytes.data(), &flat, sizeof flat);
+    return bytes;
+}
 
+std::optional<SecretMemory> flat_for_device(const Stage& stage) {
+    const Stage::Program& program = stage.program();
+    const bool is_for_device = !program.dialect.escape && program.dialect.quoting == Quoting::kFieldStart &&
+                               program.watched.empty() && program.key_count == 0;
+    if (!is_for_device) return std::nullopt;
+    FlatProgram flat = program.flat();
+    flat.states.count = program.keys != nullptr ? static_cast<std::uint32_t>(program.uses.uses().size()) : 0;
+    flat.size = flat.states.at + flat.states.count * static_cast<std::uint32_t>(sizeof(FlatMacState));
     SecretMemory memory(flat.size);
-    std::memcpy(memory.bytes().data(), bytes.data(), bytes.size());
+    std::ranges::copy(program.flat_bytes, memory.bytes().begin());
     std::memcpy(memory.bytes().data(), &flat, sizeof flat);
-    if (state_count > 0) {
+    if (flat.states.count > 0) {
         const Hasher hasher(*program.keys, program.uses);
-        for (std::size_t i = 0; i < state_count; ++i) {
-            auto* const state = reinterpret_cast<FlatMacState*>(memory.bytes().data() + states_at) + i;
-            hasher.copy_state(static_cast<std::uint32_t>(i), *state);
+        for (std::uint32_t i = 0; i < flat.states.count; ++i) {
+            auto* const state = reinterpret_cast<FlatMacState*>(memory.bytes().data() + flat.states.at) + i;
+            hasher.copy_state(i, *state);
         }
     }
     return memory;

@@ -1,7 +1,6 @@
 // Rules compiled for one input: what a worker does to each record.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,29 +10,11 @@
 
 #include "cleave/stage.h"
 #include "stage/dialect_codec.h"
+#include "stage/flat_program.h"
 #include "stage/key_names.h"
 #include "stage/rules.h"
 
 namespace cleave {
-
-// A part of an output record.
-struct OutputPart {
-    // What follows it.
-    enum class End : std::uint8_t {
-        kDelimiter,     // the delimiter that follows it in the input
-        kNewDelimiter,  // a delimiter, where the input has a terminator
-        kTerminator,    // nothing of its own: it is the last part
-    };
-
-    static constexpr std::size_t kNoKey = SIZE_MAX;
-
-    std::size_t first = 0;  // columns of the input, which stand one after another
-    std::size_t last = 0;
-    bool is_changed = false;  // one column, with rules; else the columns stay as they are
-    End end = End::kTerminator;
-    std::size_t key = kNoKey;  // of one column: its place among Program::key_count, see with_keys()
-    bool is_left_out = false;  // only a key is read from it
-};
 
 struct Stage::Program {
     explicit Program(const Dialect& of) : dialect(of), codec(of) {}
@@ -42,14 +23,8 @@ struct Stage::Program {
     DialectCodec codec;
     std::size_t column_count = 0;
     RuleSet rules;
-    // For each rule, whether what it makes of a value never needs quotes or escapes in this dialect.
-    std::vector<char> is_plain;
-    // For each rule, whether it makes tokens.
-    std::vector<char> makes_tokens;
-    std::vector<OutputPart> parts;
-    std::vector<OutputPart> header_parts;  // the same columns, all of which stay
-    bool makes_one_column = false;
-    std::size_t key_count = 0;  // columns that are keys: see with_keys()
+    std::vector<std::uint8_t> flat_bytes;  // see stage/flatten.h
+    std::size_t key_count = 0;             // columns that are keys: see with_keys()
     // Columns of the output in which no operation changes every value, for StageOptions::forbid_mail and _card.
     std::vector<std::size_t> watched;
     bool forbid_mail = false;
@@ -62,6 +37,9 @@ struct Stage::Program {
     const KeyRing* keys = nullptr;
     std::string digest;
     std::vector<std::pair<std::string, std::string>> key_ids;
+
+    // What workers carry out.
+    const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
 };
 
 // The same stage, whose workers also hand over what they write into these columns of the input, all of which are

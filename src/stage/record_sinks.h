@@ -1,11 +1,10 @@
-// Where StageWorker puts records: RecordWriter into memory, RecordSizer nowhere. Both have the same members.
+// Where StageWorker puts records: RecordWriter into memory, RecordSizer nowhere. They are Sinks of stage/record.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "memory/value_buffer.h"
@@ -35,6 +34,10 @@ inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::
 // Where the output goes: to memory. Plain data, so that it can be kept in registers.
 class RecordWriter {
 public:
+    static constexpr bool kWrites = true;
+    static constexpr bool kHasRoom = true;
+    static constexpr bool kMakesRoom = true;
+
     RecordWriter(ValueBuffer& buffer, std::size_t size, std::span<const std::uint8_t> input)
         : buffer_(&buffer), to_(buffer.data() + size), readable_end_(input.data() + input.size()) {}
 
@@ -61,9 +64,9 @@ public:
         to_ += size;
     }
     void put(std::uint8_t byte) { *to_++ = byte; }
-    void put(const std::string& text) {
-        std::memcpy(room_for(text.size()), text.data(), text.size());
-        commit(text.size());
+    void put_text(const std::uint8_t* text, std::size_t size) {
+        std::memcpy(room_for(size), text, size);
+        commit(size);
     }
     // Memory for `size` bytes more. commit() says how many were written.
     std::uint8_t* room_for(std::size_t size) {
@@ -90,6 +93,10 @@ private:
 // Counts the bytes only. Changed fields are made in `buffer`, one over the other.
 class RecordSizer {
 public:
+    static constexpr bool kWrites = false;
+    static constexpr bool kHasRoom = true;
+    static constexpr bool kMakesRoom = true;
+
     explicit RecordSizer(ValueBuffer& buffer) : buffer_(&buffer) {}
 
     std::size_t size() const { return size_; }
@@ -97,7 +104,7 @@ public:
     void append(const std::uint8_t*, std::size_t size) { size_ += size; }
     void append_end(const std::uint8_t*, std::size_t size) { size_ += size; }
     void put(std::uint8_t) { ++size_; }
-    void put(const std::string& text) { size_ += text.size(); }
+    void put_text(const std::uint8_t*, std::size_t size) { size_ += size; }
     std::uint8_t* room_for(std::size_t size) {
         buffer_->reserve(size);
         return buffer_->data();

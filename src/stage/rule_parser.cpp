@@ -137,7 +137,7 @@ private:
         if (scanner_.accept("=")) {
             condition.values.push_back(parse_value());
         } else if (scanner_.accept("!=")) {
-            condition.kind = Condition::Kind::kNotEqual;
+            condition.kind = ConditionKind::kNotEqual;
             condition.values.push_back(parse_value());
         } else {
             parse_word_condition(condition);
@@ -155,11 +155,11 @@ private:
             } while (scanner_.accept(","));
             scanner_.expect("}", "',' or '}' after a value");
         } else if (word == "empty") {
-            condition.kind = Condition::Kind::kEmpty;
+            condition.kind = ConditionKind::kEmpty;
         } else if (word == "not") {
             const std::size_t empty_place = scanner_.place();
             if (scanner_.word() != "empty") scanner_.fail("expected 'empty' after 'not'", empty_place);
-            condition.kind = Condition::Kind::kNotEmpty;
+            condition.kind = ConditionKind::kNotEmpty;
         } else {
             scanner_.fail("expected =, !=, in, empty or not empty after the column of a condition", place);
         }

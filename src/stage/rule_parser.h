@@ -14,7 +14,7 @@ namespace cleave {
 
 struct ConditionSyntax {
     ColumnSyntax column;
-    Condition::Kind kind = Condition::Kind::kIn;
+    ConditionKind kind = ConditionKind::kIn;
     std::vector<std::string> values;
 };
 

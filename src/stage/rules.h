@@ -11,6 +11,7 @@
 
 #include "cleave/stage.h"
 #include "cleave/stage_error.h"
+#include "stage/flat_program.h"
 #include "stage/operation.h"
 
 namespace cleave {
@@ -33,9 +34,8 @@ struct InputColumns {
 
 // A condition of a rule, on the value of a column of the input. Values are compared byte for byte.
 struct Condition {
-    enum class Kind : std::uint8_t { kIn, kNotEqual, kEmpty, kNotEmpty };  // kIn: `=` has one value
     std::size_t column = 0;
-    Kind kind = Kind::kIn;
+    ConditionKind kind = ConditionKind::kIn;
     std::vector<std::string> values;
 };
 

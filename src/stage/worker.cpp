@@ -1,12 +1,10 @@
-// Measures and writes records. A record is a row of parts: runs of columns that stay, and columns that change.
-//
-//   for each record: for each part: if it stays, its bytes from the first field to the delimiter after the last
-//                                   if it changes, the field that the first matching rule makes
-//                    then the terminator
+// Measures and writes records on the CPU, by stage/record.h: in every dialect, and with the place of every fault.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -18,38 +16,17 @@
 #include "stage/forbidden.h"
 #include "stage/hasher.h"
 #include "stage/program.h"
+#include "stage/record.h"
 #include "stage/record_sinks.h"
 
 namespace cleave {
 namespace {
-
-struct Field {
-    const std::uint8_t* begin;
-    const std::uint8_t* end;
-};
-
-// One record of a block.
-struct RecordView {
-    const std::uint8_t* bytes;  // of the block
-    const std::uint32_t* ends;  // of the record's fields
-    std::uint32_t begin;
-    std::uint32_t content_end;
-    std::uint32_t next;  // where the next record begins
-    std::size_t count;   // of fields
-
-    std::uint32_t begin_of(std::size_t column) const { return column == 0 ? begin : ends[column - 1] + 1; }
-    std::uint32_t end_of(std::size_t column) const { return column + 1 == count ? content_end : ends[column]; }
-    Field field(std::size_t column) const { return {bytes + begin_of(column), bytes + end_of(column)}; }
-};
 
 // Where a field lies among those that are kept.
 struct KeptField {
     std::size_t begin = 0;
     std::size_t size = 0;
 };
-
-// A value that has no token.
-class ReservedValue : public std::exception {};
 
 }  // namespace
 
@@ -74,59 +51,43 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
 
 struct StageWorker::State {
     State(const Stage& stage, const Kernel& of, std::shared_ptr<MemoryManager> from)
-        : program(stage.program()), kernel(&of), memory(MemoryManager::or_default(std::move(from))) {
-        if (program.keys != nullptr && !program.uses.uses().empty()) hasher = Hasher(*program.keys, program.uses);
-        counts.rules.resize(program.rules.rules.size());
+        : rules(stage.program()), kernel(&of), memory(MemoryManager::or_default(std::move(from))) {
+        if (rules.keys != nullptr && !rules.uses.uses().empty()) hasher = Hasher(*rules.keys, rules.uses);
+        counts.rules.resize(rules.rules.rules.size());
     }
 
     RecordView view(const RecordBlock& block, std::size_t r) const {
         const FieldRow& row = block.rows[r];
         const FieldRow& next = block.rows[r + 1];
-        const std::size_t count = next.first - row.first;
         std::uint32_t content = block.ends[next.first - 1];
         // A CR before the terminator may belong to it.
         if (content > row.begin && block.bytes[content - 1] == '\r') {
-            content = content_end(block.bytes, row.begin, content, program.dialect);
+            content = content_end(block.bytes, row.begin, content, rules.dialect);
         }
-        return {block.bytes.data(), block.ends.data() + row.first, row.begin, content, next.begin, count};
+        return {block.bytes.data(),     block.ends.data() + row.first, row.begin, content, next.begin,
+                next.first - row.first, static_cast<std::uint32_t>(r)};
     }
 
-    std::uint8_t quote_of_empty(const RecordBlock& block, std::size_t r) const;
-    template <bool kHasKeys = false, class Sink>
-    void write_record(const RecordBlock& block, std::size_t r, const std::vector<OutputPart>& parts, Sink& sink);
-    void write_key(const RecordBlock& block, std::size_t r, const RecordView& record, const OutputPart& part,
-                   RecordWriter& writer);
     template <bool kHasKeys>
     void write(const RecordBlock& block);
-    template <class Sink>
-    bool change(const RecordBlock& block, std::size_t r, const RecordView& record, std::size_t column, Sink& sink);
-    std::size_t rule_for(const RecordView& record, std::size_t column, RuleCounts* counted);
-    bool holds(const Condition& one, const RecordView& record);
-    template <class Sink>
-    void replace(std::size_t index, const Field& field, Sink& sink);
-    void watch(const RecordBlock& block, std::size_t r, const RecordView& record);
-    void watch_header(const RecordBlock& block, std::size_t r, const RecordView& record);
-    std::string_view forbidden_in(const Field& field);
+    void watch(const RecordBlock& block, std::size_t r);
+    void watch_header(const RecordBlock& block, std::size_t r);
+    std::string_view forbidden_in(const RecordView& record, const FieldSpan& field);
     RecordBlock checked(const RecordBlock& block, std::size_t size) const;
-    static Place place_of(const RecordBlock& block, std::size_t r, std::uint32_t at) {
-        return {block.place.offset + at, block.place.record + r};
-    }
-
     bool begins_too_long(std::span<const std::uint8_t> bytes) const;
 
-    const Stage::Program& program;
     FieldReader new_reader() const {
-        return {program.dialect, *kernel, Reading::kUnambiguous, program.column_count, memory};
+        return {rules.dialect, *kernel, Reading::kUnambiguous, rules.column_count, memory};
     }
 
+    const Stage::Program& rules;
     const Kernel* kernel;
     std::shared_ptr<MemoryManager> memory;
     FieldReader reader{new_reader()};
     Hasher hasher;
     StageCounts counts;
-    ValueBuffer value{memory};      // the value that is changed, if it had to be copied
-    ValueBuffer condition{memory};  // the value that a condition looks at, likewise
-    ValueBuffer measured{memory};   // changed fields that are only measured
+    ValueBuffer value{memory};     // of the field that is looked at, if it had to be copied
+    ValueBuffer measured{memory};  // changed fields that are only measured
     ValueBuffer out{memory};
     std::size_t written = 0;
     std::vector<std::uint64_t> starts;
@@ -135,196 +96,150 @@ struct StageWorker::State {
     std::vector<KeptField> key_fields;  // for each record, for each key
 };
 
-// An empty value in a record of one column is written as two quotes: without them the record would be an empty one.
-std::uint8_t StageWorker::State::quote_of_empty(const RecordBlock& block, std::size_t r) const {
-    if (program.dialect.quote) return *program.dialect.quote;
-    throw InputError("the only column of a record becomes empty, which cannot be written without quotes",
-                     place_of(block, r, block.rows[r].begin));
-}
+namespace {
 
-template <bool kHasKeys, class Sink>
-[[gnu::always_inline]] inline void StageWorker::State::write_record(const RecordBlock& block, std::size_t r,
-                                                                    const std::vector<OutputPart>& parts, Sink& sink) {
-    const RecordView record = view(block, r);
-    const std::uint8_t* const bytes = record.bytes;
-    sink.begin_record(record.next - record.begin + parts.size());
-    if (record.count != program.column_count) {  // empty
-        sink.append(bytes + record.begin, record.next - record.begin);
-        return;
-    }
-    const std::size_t before = sink.size();
-    for (const OutputPart& part : parts) {
-        if constexpr (kHasKeys) {
-            if (part.key != OutputPart::kNoKey) {
-                write_key(block, r, record, part, sink);
-                continue;
-            }
-        }
-        bool is_changed = false;
-        if (part.is_changed) {
-            Sink copy = sink;  // change() gets a copy, so that `sink` can stay in registers
-            is_changed = change(block, r, record, part.first, copy);
-            sink = copy;
-        }
-        if (is_changed) {
-            if (part.end == OutputPart::End::kDelimiter) sink.append(bytes + record.ends[part.last], 1);
-        } else {
-            // With the delimiter that follows in the input, or with the terminator.
-            const std::uint32_t begin = record.begin_of(part.first);
-            const std::uint32_t end =
-                part.end == OutputPart::End::kDelimiter ? record.ends[part.last] + 1 : record.end_of(part.last);
-            sink.append(bytes + begin, end - begin);
-        }
-        if (part.end == OutputPart::End::kNewDelimiter) sink.put(program.dialect.delimiter);
-    }
-    if (program.makes_one_column && sink.size() == before && record.content_end != record.begin) {
-        sink.put(quote_of_empty(block, r));
-        sink.put(quote_of_empty(block, r));
-    }
-    sink.append_end(bytes + record.content_end, record.next - record.content_end);
-}
+// A Side of stage/record.h, for one block.
+template <class State, bool kWithKeys = false>
+class CpuSide {
+public:
+    static constexpr bool kHasKeys = kWithKeys;
+    using Part = const FlatPart&;
 
-// Keeps what becomes of a field that is a key, and writes it unless it is left out.
-void StageWorker::State::write_key(const RecordBlock& block, std::size_t r, const RecordView& record,
-                                   const OutputPart& part, RecordWriter& writer) {
-    const std::size_t begin = writer.size();
-    const bool is_changed = part.is_changed && change(block, r, record, part.first, writer);
-    if (!is_changed && !part.is_left_out) {
-        const Field field = record.field(part.first);
-        writer.append(field.begin, static_cast<std::size_t>(field.end - field.begin));
-    }
-    std::span<const std::uint8_t> made = writer.since(begin);
-    if (!is_changed) made = {record.field(part.first).begin, record.field(part.first).end};
-    const std::size_t number = starts.size() - block.record_count() + r;
-    key_fields[number * program.key_count + part.key] = {kept_size, made.size()};
-    kept.reserve(kept_size + made.size());
-    std::ranges::copy(made, kept.data() + kept_size);
-    kept_size += made.size();
-    if (part.is_left_out) return writer.take_back(begin);
-    if (part.end == OutputPart::End::kDelimiter) writer.append(record.bytes + record.ends[part.last], 1);
-    if (part.end == OutputPart::End::kNewDelimiter) writer.put(program.dialect.delimiter);
-}
+    CpuSide(State& state, const RecordBlock& block)
+        : program(&state.rules.flat()), state_(state), place_(block.place), records_(block.record_count()) {}
 
-// Writes the changed field. False if the field stays as it is.
-template <class Sink>
-[[gnu::noinline]] bool StageWorker::State::change(const RecordBlock& block, std::size_t r, const RecordView& record,
-                                                  std::size_t column, Sink& sink) {
-    const std::size_t index = rule_for(record, column, counts.rules.data());
-    const Rule& rule = program.rules.rules[index];
-    RuleCounts& counted = counts.rules[index];
-    const Field field = record.field(column);
-    if (!rule.changes_empty && program.codec.is_empty(field.begin, field.end)) {
-        ++counted.empty;
-        return false;
+    const FlatProgram* const program;
+
+    Value decode(const RecordView& record, const FieldSpan& field) {
+        return state_.rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, state_.value);
     }
-    if (std::holds_alternative<Keep>(rule.operation)) {
-        ++counted.kept;
-        return false;
+    Hasher& hasher() { return state_.hasher; }
+    static std::uint64_t room_of(std::uint64_t size) { return DialectCodec::room_for(size); }
+    std::uint64_t encode(const RecordView& record, const FieldSpan& field, std::uint8_t* out, std::uint64_t size,
+                         bool is_quoted) const {
+        const std::optional<std::uint64_t> encoded = state_.rules.codec.encode(out, size, is_quoted);
+        if (encoded) return *encoded;
+        throw InputError("the new value of a field cannot be written in this dialect", place_of(record, field.begin));
     }
-    ++counted.changed;
-    try {
-        replace(index, field, sink);
-    } catch (const std::length_error&) {
-        throw InputError("the new value of a field cannot be written in this dialect",
-                         place_of(block, r, record.begin_of(column)));
-    } catch (const ReservedValue&) {
+
+    // change_field() gets a copy of the sink, so that the sink itself can stay in registers.
+    template <class Sink>
+    [[gnu::always_inline]] bool change(const RecordView& record, std::uint32_t column, Sink& sink) {
+        Sink copy = sink;
+        const bool is_changed = change_apart(record, column, copy);
+        sink = copy;
+        return is_changed;
+    }
+
+    [[gnu::always_inline]] void count(std::uint32_t rule, RuleCounter counter) {
+        RuleCounts& counts = state_.counts.rules[rule];
+        switch (counter) {
+            case RuleCounter::kSeen: ++counts.seen; break;
+            case RuleCounter::kChanged: ++counts.changed; break;
+            case RuleCounter::kKept: ++counts.kept; break;
+            case RuleCounter::kEmpty: ++counts.empty; break;
+            case RuleCounter::kConditionFalse: ++counts.condition_false; break;
+        }
+    }
+    void count_empty() { ++state_.counts.empty_records; }
+
+    // Keeps what becomes of a field that is a key, and writes it unless it is left out.
+    void write_key(const RecordView& record, const FlatPart& part, RecordWriter& writer) {
+        const std::size_t begin = writer.size();
+        const FieldSpan field = record.field(part.first);
+        std::span<const std::uint8_t> made(record.bytes + field.begin, field.end - field.begin);
+        if (part.is_changed && change(record, part.first, writer)) {
+            made = writer.since(begin);
+        } else if (!part.is_left_out) {
+            writer.append(made.data(), made.size());
+        }
+        keep(record, part.key, made);
+        if (part.is_left_out) return writer.take_back(begin);
+        if (part.end == PartEnd::kDelimiter) writer.append(record.bytes + record.ends[part.last], 1);
+        if (part.end == PartEnd::kNewDelimiter) writer.put(program->delimiter);
+    }
+
+    // The reader has refused such a record.
+    static void refuse_width(const RecordView&) { throw std::logic_error("stage: a record of another width"); }
+    void refuse_empty(const RecordView& record) const {
+        throw InputError("the only column of a record becomes empty, which cannot be written without quotes",
+                         place_of(record, record.begin));
+    }
+    void refuse_reserved(const RecordView& record, const FieldSpan& field, Value value) const {
+        if (!has_reserved_text({value.data, value.size})) return;
         throw InputError(
             "a value has the byte 0xFF before \"cleave \", as what keys are derived from: it gets no token",
-            place_of(block, r, record.begin_of(column)));
+            place_of(record, field.begin));
     }
-    return true;
-}
 
-// The number of the first rule of the column whose conditions hold. The last one has no condition. Counts the rules
-// that were looked at, unless `counted` is null.
-std::size_t StageWorker::State::rule_for(const RecordView& record, std::size_t column, RuleCounts* counted) {
-    for (const std::size_t number : program.rules.of_column[column]) {
-        const Rule& rule = program.rules.rules[number];
-        if (counted != nullptr) ++counted[number].seen;
-        if (rule.conditions.empty()) return number;
-        const bool all = std::ranges::all_of(rule.conditions, [&](const Condition& one) { return holds(one, record); });
-        if (all) return number;
-        if (counted != nullptr) ++counted[number].condition_false;
+    // For a message.
+    Place place_of(const RecordView& record, std::uint32_t at) const {
+        return {place_.offset + at, place_.record + record.number};
     }
-    throw std::logic_error("stage: a column without a last rule");
-}
 
-bool StageWorker::State::holds(const Condition& one, const RecordView& record) {
-    const Field field = record.field(one.column);
-    const bool is_empty = program.codec.is_empty(field.begin, field.end);
-    if (one.kind == Condition::Kind::kEmpty) return is_empty;
-    if (one.kind == Condition::Kind::kNotEmpty) return !is_empty;
-    const Value found = program.codec.decode(field.begin, field.end, condition);
-    const std::string_view text(reinterpret_cast<const char*>(found.data), found.size);
-    const bool is_among = std::ranges::find(one.values, text) != one.values.end();
-    return is_among == (one.kind == Condition::Kind::kIn);
-}
+private:
+    template <class Sink>
+    [[gnu::noinline]] bool change_apart(const RecordView& record, std::uint32_t column, Sink& sink) {
+        return change_field(*this, record, column, sink);
+    }
 
-template <class Sink>
-void StageWorker::State::replace(std::size_t index, const Field& field, Sink& sink) {
-    const Operation& operation = program.rules.rules[index].operation;
-    const bool is_plain = program.is_plain[index] != 0;
-    const bool is_quoted = program.codec.is_quoted(field.begin, field.end);
-    const std::uint64_t quotes = is_quoted ? 2 : 0;
-    const Value found = program.codec.decode(field.begin, field.end, value);
-    if (program.makes_tokens[index] != 0 && has_reserved_text({found.data, found.size})) throw ReservedValue();
-    const auto measure = [&](const auto& one) { return one.measure(found, hasher); };
-    if (std::is_same_v<Sink, RecordSizer> && is_plain) {
-        const std::uint64_t size = std::visit(measure, operation);
-        return sink.commit(size == kBecomesNull ? program.null_token.size() : size + quotes);
+    void keep(const RecordView& record, std::uint32_t key, std::span<const std::uint8_t> made) {
+        const std::size_t number = state_.starts.size() - records_ + record.number;
+        state_.key_fields[number * state_.rules.key_count + key] = {state_.kept_size, made.size()};
+        state_.kept.reserve(state_.kept_size + made.size());
+        std::ranges::copy(made, state_.kept.data() + state_.kept_size);
+        state_.kept_size += made.size();
     }
-    const std::uint64_t bound = std::visit([&](const auto& one) { return one.bound(found.size); }, operation);
-    std::uint8_t* const room = sink.room_for(DialectCodec::room_for(bound));
-    std::uint8_t* const start = room + (is_quoted ? 1 : 0);
-    const auto write = [&](const auto& one) { return one.write(found, start, hasher); };
-    const std::uint64_t size = std::visit(write, operation);
-    if (size == kBecomesNull) return sink.put(program.null_token);
-    if (is_plain) {
-        if (is_quoted) room[0] = start[size] = *program.dialect.quote;
-        return sink.commit(size + quotes);
-    }
-    const std::optional<std::uint64_t> encoded = program.codec.encode(room, size, is_quoted);
-    if (!encoded) throw std::length_error("stage: no way to write a value");
-    sink.commit(*encoded);
-}
+
+    State& state_;
+    const Place place_;
+    const std::size_t records_;
+};
+
+}  // namespace
 
 // Looks for values that must not be in columns that stay.
-void StageWorker::State::watch(const RecordBlock& block, std::size_t r, const RecordView& record) {
-    if (record.count != program.column_count) return;
-    for (const std::size_t column : program.watched) {
-        const Field field = record.field(column);
-        if (!program.rules.of_column[column].empty()) {
-            const Rule& rule = program.rules.rules[rule_for(record, column, nullptr)];
-            const bool stays = std::holds_alternative<Keep>(rule.operation) ||
-                               (!rule.changes_empty && program.codec.is_empty(field.begin, field.end));
-            if (!stays) continue;
+void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
+    const RecordView record = view(block, r);
+    if (record.count != rules.column_count) return;
+    CpuSide side(*this, block);
+    for (const std::size_t watched : rules.watched) {
+        const auto column = static_cast<std::uint32_t>(watched);
+        const FieldSpan field = record.field(column);
+        if (!rules.rules.of_column[column].empty()) {
+            const FlatRule& rule =
+                entries<FlatRule>(side.program, side.program->rules)[rule_for<false>(side, record, column)];
+            if (!stays(side.program, rule, record, field)) continue;
         }
-        const std::string_view what = forbidden_in(field);
+        const std::string_view what = forbidden_in(record, field);
         if (what.empty()) continue;
-        throw InputError(std::string(what) + " in column " + program.rules.names[column] + ", which stays",
-                         place_of(block, r, record.begin_of(column)));
+        throw InputError(std::string(what) + " in column " + rules.rules.names[column] + ", which stays",
+                         side.place_of(record, field.begin));
     }
 }
 
 // The same in a header, all of which stays. Its cells are no names that a message could have.
-void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r, const RecordView& record) {
-    if (record.count != program.column_count) return;
-    for (const std::size_t column : program.watched) {
-        const std::string_view what = forbidden_in(record.field(column));
+void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
+    const RecordView record = view(block, r);
+    if (record.count != rules.column_count) return;
+    const CpuSide side(*this, block);
+    for (const std::size_t column : rules.watched) {
+        const FieldSpan field = record.field(static_cast<std::uint32_t>(column));
+        const std::string_view what = forbidden_in(record, field);
         if (what.empty()) continue;
         throw InputError(std::string(what) + " in column #" + std::to_string(column + 1) + " of the header",
-                         place_of(block, r, record.begin_of(column)));
+                         side.place_of(record, field.begin));
     }
 }
 
 // What the field has that must not be in it, for a message; "" if it has nothing of the kind, or if it is only counted.
-std::string_view StageWorker::State::forbidden_in(const Field& field) {
-    const Value found = program.codec.decode(field.begin, field.end, condition);
-    const bool is_mail = program.forbid_mail && has_mail_address(found);
-    const bool is_card = program.forbid_card && has_card_number(found);
+std::string_view StageWorker::State::forbidden_in(const RecordView& record, const FieldSpan& field) {
+    const Value found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
+    const bool is_mail = rules.forbid_mail && has_mail_address(found);
+    const bool is_card = rules.forbid_card && has_card_number(found);
     counts.mail_addresses += is_mail ? 1 : 0;
     counts.card_numbers += is_card ? 1 : 0;
-    if ((!is_mail && !is_card) || program.only_counts_forbidden) return "";
+    if ((!is_mail && !is_card) || rules.only_counts_forbidden) return "";
     return is_mail ? "a mail address" : "a card number";
 }
 
@@ -335,8 +250,8 @@ StageWorker::~StageWorker() = default;
 
 // Throws InputError for what is well-formed, and refused.
 RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t size) const {
-    if (program.refuses_backslash) refuse_escaped_quotes(block, *program.dialect.quote);
-    const std::uint64_t most = program.max_record;
+    if (rules.refuses_backslash) refuse_escaped_quotes(block, *rules.dialect.quote);
+    const std::uint64_t most = rules.max_record;
     if (size <= most) return block;
     for (std::size_t r = 0; r < block.record_count(); ++r) {
         if (block.record(r).size() > most) {
@@ -348,9 +263,9 @@ RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t si
 
 // Whether the first record of the bytes is longer than is allowed.
 bool StageWorker::State::begins_too_long(std::span<const std::uint8_t> bytes) const {
-    if (bytes.size() <= program.max_record) return false;
-    Walker walker(program.dialect, *kernel);
-    const auto words = walker.walk(bytes.first(static_cast<std::size_t>(program.max_record) + 1));
+    if (bytes.size() <= rules.max_record) return false;
+    Walker walker(rules.dialect, *kernel);
+    const auto words = walker.walk(bytes.first(static_cast<std::size_t>(rules.max_record) + 1));
     std::uint64_t records = 0;
     for (const std::uint64_t word : words) records += static_cast<unsigned>(std::popcount(word));
     return records < 2;
@@ -374,7 +289,7 @@ RecordBlock StageWorker::read_sound(std::span<const std::uint8_t> bytes, Place p
             bytes = bytes.first(static_cast<std::size_t>(error.place()->offset - place.offset));
         }
     }
-    if (state_->begins_too_long(bytes)) throw_too_long(state_->program.max_record, place);
+    if (state_->begins_too_long(bytes)) throw_too_long(state_->rules.max_record, place);
     std::rethrow_exception(fault);
 }
 
@@ -385,23 +300,19 @@ void StageWorker::State::write(const RecordBlock& block) {
     RecordWriter writer(out, written, block.bytes);
     const std::size_t before = starts.size();
     starts.resize(before + records);
-    if constexpr (kHasKeys) key_fields.resize((before + records) * program.key_count);
+    if constexpr (kHasKeys) key_fields.resize((before + records) * rules.key_count);
     std::uint64_t* const begins = starts.data() + before;
+    CpuSide<State, kHasKeys> side(*this, block);
     for (std::size_t r = 0; r < records; ++r) {
         begins[r] = writer.size();
-        if (!program.watched.empty()) watch(block, r, view(block, r));
-        write_record<kHasKeys>(block, r, program.parts, writer);
+        if (!rules.watched.empty()) watch(block, r);
+        write_record(side, view(block, r), side.program->parts, writer);
     }
     written = writer.size();
-    const std::size_t columns = program.column_count;
-    if (columns == 1 || records == 0) return;
-    // An empty record has one field, any other as many as there are columns.
-    const std::size_t fields = block.rows[records].first - block.rows[0].first;
-    counts.empty_records += (records * columns - fields) / (columns - 1);
 }
 
 void StageWorker::write(const RecordBlock& block) {
-    if (state_->program.key_count == 0) {
+    if (state_->rules.key_count == 0) {
         state_->write<false>(block);
     } else {
         state_->write<true>(block);
@@ -411,10 +322,11 @@ void StageWorker::write(const RecordBlock& block) {
 void StageWorker::write_unchanged(const RecordBlock& header) {
     State& state = *state_;
     RecordWriter writer(state.out, state.written, header.bytes);
+    CpuSide side(state, header);
     for (std::size_t r = 0; r < header.record_count(); ++r) {
         state.starts.push_back(writer.size());
-        if (!state.program.watched.empty()) state.watch_header(header, r, state.view(header, r));
-        state.write_record(header, r, state.program.header_parts, writer);
+        if (!state.rules.watched.empty()) state.watch_header(header, r);
+        write_record(side, state.view(header, r), side.program->header_parts, writer);
     }
     state.written = writer.size();
 }
@@ -430,10 +342,10 @@ void StageWorker::append(std::span<const std::uint8_t> bytes) {
 std::span<const std::uint8_t> StageWorker::written() const { return {state_->out.data(), state_->written}; }
 std::span<const std::uint64_t> StageWorker::starts() const { return state_->starts; }
 
-std::size_t StageWorker::key_count() const { return state_->program.key_count; }
+std::size_t StageWorker::key_count() const { return state_->rules.key_count; }
 std::size_t StageWorker::size_of_keys() const { return state_->kept_size; }
 std::span<const std::uint8_t> StageWorker::key_field(std::size_t record, std::size_t key) const {
-    const KeptField& field = state_->key_fields[record * state_->program.key_count + key];
+    const KeptField& field = state_->key_fields[record * state_->rules.key_count + key];
     return {state_->kept.data() + field.begin, field.size};
 }
 
@@ -443,12 +355,12 @@ void StageWorker::clear() {
     state_->kept_size = 0;
     state_->key_fields.clear();
     state_->counts = {};
-    state_->counts.rules.resize(state_->program.rules.rules.size());
+    state_->counts.rules.resize(state_->rules.rules.rules.size());
 }
 
 void StageWorker::release() {
     clear();
-    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->condition, &state_->measured, &state_->kept}) {
+    for (ValueBuffer* buffer : {&state_->out, &state_->value, &state_->measured, &state_->kept}) {
         buffer->release();
     }
     state_->reader = state_->new_reader();
@@ -457,10 +369,11 @@ void StageWorker::release() {
 void StageWorker::measure(const RecordBlock& block, std::span<std::uint64_t> sizes) {
     State& state = *state_;
     const StageCounts before = state.counts;
+    CpuSide side(state, block);
     for (std::size_t r = 0; r < block.record_count(); ++r) {
         RecordSizer sizer(state.measured);
-        if (!state.program.watched.empty()) state.watch(block, r, state.view(block, r));
-        state.write_record(block, r, state.program.parts, sizer);
+        if (!state.rules.watched.empty()) state.watch(block, r);
+        write_record(side, state.view(block, r), side.program->parts, sizer);
         sizes[r] = sizer.size();
     }
     state.counts = before;

@@ -62,7 +62,8 @@ def cases(names):
 SPLIT = "split_pieces split_records split_size "
 
 # Which tests concern a folder; a file has its own beside those of its folder. A step is a script with its argument, or
-# the program of a unit test with GoogleTest's filter.
+# the program of a unit test with GoogleTest's filter. Left out is what fails where it is confined: it needs more memory,
+# or a folder with rights that a folder on top of another does not have.
 TESTS = {
     "src/base": ["json_test", "helpers_test", "checksum_test", "value_names_test", "column_list_test",
                  cases("usage hints jsonl check")],
@@ -70,16 +71,16 @@ TESTS = {
                     "stream_test Scan.*", "index_test", cases("dialect preamble check")],
     "src/kernels": ["kernel_test *AllSizes*:*SummariesCompose*:*LanesAsOneByOne*", "kernel_test", "kernel_edge_test",
                     "proof_test", "index_test"],
-    "src/memory": ["memory_test", "pool_manager_test", "keys_test", cases("memory")],
-    "src/fields": ["fields_test", "columns_test", "stage_test", "column_stream_test", "stages 60"],
+    "src/memory": ["memory_test -PluginTrust.*", "pool_manager_test", "keys_test", cases("memory")],
+    "src/fields": ["fields_test", "columns_test -*TwoGigabytes", "stage_test", "column_stream_test", "stages 60"],
     "src/plan": ["plan_test *OfAlmostNothing*:*AtTheByte*", "aligned_cuts_test *OfAlmostNothing*:*AtTheByte*",
                  "plan_test", "aligned_cuts_test", "range_test", "by_test", "pieces_by_value_test", "together_test",
                  "sample_test", "contract_test", "byvalue 60", cases("by together sample ranges")],
     "src/scan": ["index_test RecordIndex.*:*ReadsDenseNoise*", "index_test -ThreadsTest.*", "stream_test Scan.*",
                  "plan_test", "index_test ThreadsTest.*", "examine_test", "index_file_test", "batches_test",
-                 "summariser_test", "range_test", "columns_test", cases("index check ranges")],
+                 "summariser_test", "range_test", "columns_test -*TwoGigabytes", cases("index check ranges")],
     "src/check": ["examine_test", cases("check")],
-    "src/columns": ["columns_test", "column_stream_test", "fork_test"],
+    "src/columns": ["columns_test -*TwoGigabytes", "column_stream_test", "fork_test"],
     "src/formats": ["job_test", "range_test", "stages 100", "byvalue 60",
                     cases("manifest resume own_files by join ranges stage_report jsonl offsets")],
     "src/index": ["index_file_test", "contract_test", cases("index")],

@@ -108,7 +108,7 @@ int run(int count, char** words) {
         const std::string names(kColumnCount - 1, ',');
         const Stage stage(options, Dialect(), {reinterpret_cast<const std::uint8_t*>(names.data()), names.size()},
                           false, &keys);
-        DeviceStage runner(device, markup, flatten(stage)->bytes());
+        DeviceStage runner(device, markup, flat_for_device(stage)->bytes());
         const Timing timing = time_runs(device, [&] { return runner.run(page.data(), text.size()); });
         const auto made = runner.run(page.data(), text.size());
         const bool right = made && begins_with(*made, by_worker(stage, text, kCheckedSize));

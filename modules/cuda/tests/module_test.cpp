@@ -214,7 +214,7 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
         const bool is_large = round % 8 == 1;
         const std::string text = random_page(random, columns, is_large ? 800 : random.below(40), dialect);
         const std::optional<Stage> stage = random_stage(random, columns, dialect, keys_);
-        if (!stage || !flatten(*stage)) continue;
+        if (!stage || !flat_for_device(*stage)) continue;
         std::optional<Rewritten> wanted;
         try {
             wanted = stage_on_host(*stage, *memory_, test::bytes_of(text));
@@ -334,7 +334,7 @@ TEST_F(ModuleTest, TheNthCallFails) {
 TEST_F(ModuleTest, WhatWasComputedFromKeysIsZeroed) {
     if (hooks_ == nullptr) GTEST_SKIP();
     const Stage stage = plain_stage();
-    const SecretMemory flat = *flatten(stage);
+    const SecretMemory flat = *flat_for_device(stage);
     const auto* program = reinterpret_cast<const FlatProgram*>(flat.bytes().data());
     ASSERT_EQ(program->states.count, 1);
     hooks_->watch(entries<FlatMacState>(program, program->states), sizeof(FlatMacState));

@@ -49,7 +49,7 @@ std::optional<Written> of_worker(const Stage& stage, const std::string& text) {
 }
 
 std::optional<Written> of_device(Device& device, const Stage& stage, const std::string& text) {
-    auto program = flatten(stage);
+    auto program = flat_for_device(stage);
     if (!program) return std::nullopt;
     DeviceStage runner(device, *parse_markup(stage.dialect()), program->bytes());
     Memory page = device.allocate((text.size() + 63) / 64 * 64);

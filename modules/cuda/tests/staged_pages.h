@@ -146,7 +146,7 @@ public:
     // Throws DeviceError. The stage has a flat program.
     DeviceStageOwner(const std::shared_ptr<Device>& device, const Stage& stage)
         : entry_(static_cast<const DeviceStageEntry*>(device->entry(kDeviceStageEntry))) {
-        const SecretMemory flat = *flatten(stage);
+        const SecretMemory flat = *flat_for_device(stage);
         const DeviceStageProgram program{flat.bytes().data(), flat.bytes().size(), *parse_markup(stage.dialect())};
         const DeviceStageStatus status = entry_->open(device.get(), &program, &state_);
         if (status.fault != DeviceFault::kNone) throw DeviceError(status.fault, status.text);

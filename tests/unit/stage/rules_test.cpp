@@ -70,7 +70,7 @@ TEST(RuleParser, TakesEmptyChangeOut) {
 }
 
 TEST(RuleParser, ReadsConditions) {
-    using Kind = Condition::Kind;
+    using Kind = ConditionKind;
     const RuleSyntax rule =
         parsed(R"(a: null if b = x and c!="y z" and "d e" in {1, "2",""} and #4 empty and e[2] not empty and f in{v})");
     ASSERT_EQ(rule.conditions.size(), 6U);
@@ -96,7 +96,7 @@ TEST(RuleParser, KnowsItsWordsByTheirPlace) {
     ASSERT_EQ(rule.conditions.size(), 5U);
     EXPECT_EQ(rule.conditions[1].column.text, "and");
     EXPECT_EQ(rule.conditions[2].column.text, "not");
-    EXPECT_EQ(rule.conditions[2].kind, Condition::Kind::kNotEmpty);
+    EXPECT_EQ(rule.conditions[2].kind, ConditionKind::kNotEmpty);
     EXPECT_EQ(rule.conditions[4].values, std::vector<std::string>({"in"}));
 }
 
@@ -194,7 +194,7 @@ TEST(Rules, AreChainsOfColumns) {
     EXPECT_EQ(rules.rules[0].conditions[0].column, 2U);
     EXPECT_EQ(rules.rules[0].conditions[1].column, 3U);
     EXPECT_EQ(rules.rules[0].conditions[1].values, std::vector<std::string>({"x", "y"}));
-    EXPECT_EQ(rules.rules[1].conditions[0].kind, Condition::Kind::kNotEmpty);
+    EXPECT_EQ(rules.rules[1].conditions[0].kind, ConditionKind::kNotEmpty);
     EXPECT_EQ(resolve(redact({"#2: null"}), no_header(3)).names, std::vector<std::string>({"#1", "#2", "#3"}));
 }
 

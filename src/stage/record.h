@@ -1,0 +1,243 @@
+// What becomes of one record under rules: the one place that says what is written and what is counted, for the CPU
+// (stage/worker.cpp) and for a GPU (modules/cuda/stage_rows.h).
+//
+//   for each part: if it stays, its bytes, from its first field to the delimiter after its last one
+//                  if it changes, what the first rule whose conditions hold makes of the value of its field, in quotes
+//                  if the field was
+//   then the terminator
+//
+// Two things are given by whoever runs it. A Sink takes what is written, or only its size:
+//
+//   static constexpr bool kWrites     false: only sizes count, and nothing is counted
+//   static constexpr bool kHasRoom    false: there is no memory even for values whose size depends on their quotes and
+//                                     escapes; they count as if they needed none
+//   static constexpr bool kMakesRoom  false: there is room for any value, and room_for() gets no size
+//   begin_record(size)                `size` bytes at most that stay, with delimiters and the quotes of an empty value
+//   append(from, size), append_end(from, size)    bytes of the input; those of a terminator
+//   put(byte), put_text(from, size)   others
+//   room_for(size), commit(size)      memory for so many bytes; how many of them are written
+//   size()                            bytes so far
+//
+// A Side is what is done differently on each side:
+//
+//   static constexpr bool kHasKeys    whether parts may have a key
+//   using Part                        a const FlatPart, or a reference to one: which of the two is faster
+//   program                           the const FlatProgram*
+//   decode(record, field)             the Value of a field, until the next call
+//   hasher()                          what operations take, see stage/operation.h
+//   change(record, column, sink)      calls change_field()
+//   encode(record, field, out, size, is_quoted)   the field for a value that may need quotes or escapes: the value
+//                                     stands at `out`, or one byte behind it if `is_quoted`; returns the field's size
+//   room_of(size)                     what encode() needs for a value of `size` bytes
+//   write_key(record, part, sink)     writes a part that has a key, and keeps what becomes of it
+//   count(rule, RuleCounter), count_empty()       as RuleCounts and StageCounts have them
+//   refuse_width(record), refuse_empty(record)    an error, or a mark for the CPU
+//   refuse_reserved(record, field, value)         the same if the value must not become a token
+//
+// Compiles for a GPU too.
+#pragma once
+
+#include <cstdint>
+
+#include "stage/flat_program.h"
+#include "stage/operation.h"
+#include "stage/value.h"
+
+namespace cleave {
+
+// Where a field lies in RecordView::bytes.
+struct FieldSpan {
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+
+// One record of a block.
+struct RecordView {
+    const std::uint8_t* bytes;  // of the block
+    const std::uint32_t* ends;  // of the record's fields
+    std::uint32_t begin;
+    std::uint32_t content_end;  // where its terminator begins
+    std::uint32_t next;         // where the next record begins
+    std::uint32_t count;        // of fields
+    std::uint32_t number;       // in the block
+
+    CLEAVE_DEVICE std::uint32_t begin_of(std::uint32_t column) const {
+        return column == 0 ? begin : ends[column - 1] + 1;
+    }
+    CLEAVE_DEVICE std::uint32_t end_of(std::uint32_t column) const {
+        return column + 1 == count ? content_end : ends[column];
+    }
+    CLEAVE_DEVICE FieldSpan field(std::uint32_t column) const { return {begin_of(column), end_of(column)}; }
+    CLEAVE_DEVICE bool is_empty() const { return count == 1 && begin == content_end; }
+};
+
+CLEAVE_DEVICE inline bool is_quoted(const FlatProgram* program, const RecordView& record, const FieldSpan& field) {
+    return field.begin != field.end && program->has_quote != 0 && record.bytes[field.begin] == program->quote;
+}
+
+CLEAVE_DEVICE inline bool is_empty(const FlatProgram* program, const RecordView& record, const FieldSpan& field) {
+    return field.begin == field.end || (field.end - field.begin == 2 && is_quoted(program, record, field));
+}
+
+// Calls use(operation) with the operation of the rule, and returns what it returns.
+template <class Use>
+CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, const FlatRule& rule, const Use& use) {
+    const std::uint8_t* const at = reinterpret_cast<const std::uint8_t*>(program) + rule.operation;
+    switch (rule.kind) {
+        case FlatKind::kKeep: return use(*reinterpret_cast<const Keep*>(at));
+        case FlatKind::kNull: return use(*reinterpret_cast<const Null*>(at));
+        case FlatKind::kFixed: return use(*reinterpret_cast<const Fixed*>(at));
+        case FlatKind::kHmac: return use(*reinterpret_cast<const Hmac*>(at));
+        case FlatKind::kMask: return use(*reinterpret_cast<const Mask*>(at));
+        case FlatKind::kInitials: return use(*reinterpret_cast<const Initials*>(at));
+        case FlatKind::kShortName: return use(*reinterpret_cast<const ShortName*>(at));
+        case FlatKind::kEmail: return use(*reinterpret_cast<const Email*>(at));
+        case FlatKind::kDate: return use(*reinterpret_cast<const Date*>(at));
+        case FlatKind::kBucket: return use(*reinterpret_cast<const Bucket*>(at));
+    }
+    return kBecomesNull;
+}
+
+template <class Side>
+CLEAVE_DEVICE inline bool holds(Side& side, const RecordView& record, const FlatCondition& one) {
+    const FlatProgram* const program = side.program;
+    const FieldSpan field = record.field(one.column);
+    if (one.kind == ConditionKind::kEmpty) return is_empty(program, record, field);
+    if (one.kind == ConditionKind::kNotEmpty) return !is_empty(program, record, field);
+    const Value found = side.decode(record, field);
+    const std::uint8_t* const texts = entries<std::uint8_t>(program, program->texts);
+    bool is_among = false;
+    for (std::uint32_t i = 0; i < one.value_count && !is_among; ++i) {
+        const FlatText text = entries<FlatText>(program, program->values)[one.first_value + i];
+        bool is_equal = text.size == found.size;
+        for (std::uint32_t k = 0; is_equal && k < text.size; ++k) is_equal = texts[text.at + k] == found.data[k];
+        is_among = is_equal;
+    }
+    return is_among == (one.kind == ConditionKind::kIn);
+}
+
+// The number of the first rule of the column whose conditions hold; the last one has none. Counts the rules that were
+// looked at.
+template <bool kCounts, class Side>
+CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const RecordView& record, std::uint32_t column) {
+    const FlatProgram* const program = side.program;
+    const std::uint32_t* const numbers = entries<std::uint32_t>(program, program->rule_numbers);
+    for (std::uint32_t i = entries<std::uint32_t>(program, program->columns)[column];; ++i) {
+        const std::uint32_t number = numbers[i];
+        const FlatRule& rule = entries<FlatRule>(program, program->rules)[number];
+        if constexpr (kCounts) side.count(number, RuleCounter::kSeen);
+        const FlatCondition* const conditions =
+            entries<FlatCondition>(program, program->conditions) + rule.first_condition;
+        bool all = true;
+        for (std::uint32_t k = 0; k < rule.condition_count && all; ++k) all = holds(side, record, conditions[k]);
+        if (all) return number;
+        if constexpr (kCounts) side.count(number, RuleCounter::kConditionFalse);
+    }
+}
+
+// Whether the rule leaves the field as it is.
+CLEAVE_DEVICE inline bool stays(const FlatProgram* program, const FlatRule& rule, const RecordView& record,
+                                const FieldSpan& field) {
+    return rule.kind == FlatKind::kKeep || (rule.changes_empty == 0 && is_empty(program, record, field));
+}
+
+// Writes what the rule makes of the field.
+template <class Side, class Sink>
+CLEAVE_DEVICE inline void replace_field(Side& side, const RecordView& record, const FlatRule& rule,
+                                        const FieldSpan& field, Sink& sink) {
+    const FlatProgram* const program = side.program;
+    const bool quoted = is_quoted(program, record, field);
+    const std::uint64_t quotes = quoted ? 2 : 0;
+    const Value value = side.decode(record, field);
+    if (rule.makes_tokens != 0) side.refuse_reserved(record, field, value);
+    const auto put_null = [&] {
+        sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at,
+                      program->null_token.size);
+    };
+    auto&& hasher = side.hasher();
+    if constexpr (!Sink::kWrites) {
+        if (!Sink::kHasRoom || rule.is_plain != 0) {
+            const std::uint64_t size =
+                with_operation(program, rule, [&](const auto& one) { return one.measure(value, hasher); });
+            return size == kBecomesNull ? put_null() : sink.commit(size + quotes);
+        }
+    }
+    if constexpr (Sink::kHasRoom) {
+        std::uint64_t bound = 0;
+        if constexpr (Sink::kMakesRoom) {
+            bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
+        }
+        std::uint8_t* const room = sink.room_for(side.room_of(bound));
+        std::uint8_t* const start = room + (quoted ? 1 : 0);
+        const std::uint64_t size =
+            with_operation(program, rule, [&](const auto& one) { return one.write(value, start, hasher); });
+        if (size == kBecomesNull) return put_null();
+        if (rule.is_plain == 0) return sink.commit(side.encode(record, field, room, size, quoted));
+        if (quoted) room[0] = start[size] = program->quote;
+        sink.commit(size + quotes);
+    }
+}
+
+// Writes the changed field. False if the field stays as it is: nothing is written.
+template <class Side, class Sink>
+CLEAVE_DEVICE inline bool change_field(Side& side, const RecordView& record, std::uint32_t column, Sink& sink) {
+    const FlatProgram* const program = side.program;
+    const std::uint32_t number = rule_for<Sink::kWrites>(side, record, column);
+    const FlatRule& rule = entries<FlatRule>(program, program->rules)[number];
+    const FieldSpan field = record.field(column);
+    if (rule.changes_empty == 0 && is_empty(program, record, field)) {
+        if constexpr (Sink::kWrites) side.count(number, RuleCounter::kEmpty);
+        return false;
+    }
+    if (rule.kind == FlatKind::kKeep) {
+        if constexpr (Sink::kWrites) side.count(number, RuleCounter::kKept);
+        return false;
+    }
+    if constexpr (Sink::kWrites) side.count(number, RuleCounter::kChanged);
+    replace_field(side, record, rule, field, sink);
+    return true;
+}
+
+// Writes the record. `parts` are those of the program, or those of its header.
+template <class Side, class Sink>
+CLEAVE_DEVICE_INLINE void write_record(Side& side, const RecordView& record, const FlatTable& parts, Sink& sink) {
+    const FlatProgram* const program = side.program;
+    const std::uint8_t* const bytes = record.bytes;
+    sink.begin_record(record.next - record.begin + parts.count);
+    if (record.count != program->column_count) {
+        if (!record.is_empty()) side.refuse_width(record);
+        if constexpr (Sink::kWrites) side.count_empty();
+        return sink.append(bytes + record.begin, record.next - record.begin);
+    }
+    const auto before = sink.size();
+    const FlatPart* const first = entries<FlatPart>(program, parts);
+    for (const FlatPart* at = first; at != first + parts.count; ++at) {
+        typename Side::Part part = *at;
+        if constexpr (Side::kHasKeys) {
+            if (part.key != FlatPart::kNoKey) {
+                side.write_key(record, part, sink);
+                continue;
+            }
+        }
+        if (part.is_changed && side.change(record, part.first, sink)) {
+            if (part.end == PartEnd::kDelimiter) sink.put(program->delimiter);
+        } else {
+            // With the delimiter that follows in the input, or with the terminator.
+            const std::uint32_t begin = record.begin_of(part.first);
+            const std::uint32_t end =
+                part.end == PartEnd::kDelimiter ? record.ends[part.last] + 1 : record.end_of(part.last);
+            sink.append(bytes + begin, end - begin);
+        }
+        if (part.end == PartEnd::kNewDelimiter) sink.put(program->delimiter);
+    }
+    if (program->makes_one_column != 0 && sink.size() == before && record.content_end != record.begin) {
+        // An empty value in a record of one column is written as two quotes: without them the record would be an empty
+        // one.
+        if (program->has_quote == 0) side.refuse_empty(record);
+        sink.put(program->quote);
+        sink.put(program->quote);
+    }
+    sink.append_end(bytes + record.content_end, record.next - record.content_end);
+}
+
+}  // namespace cleave
