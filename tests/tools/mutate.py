@@ -65,7 +65,7 @@ SPLIT = "split_pieces split_records split_size "
 # the program of a unit test with GoogleTest's filter. Left out is what fails where it is confined: it needs more memory,
 # or a folder with rights that a folder on top of another does not have.
 TESTS = {
-    "src/base": ["json_test", "helpers_test", "checksum_test", "value_names_test", "column_list_test",
+    "src/base": ["json_test", "suggest_test", "helpers_test", "checksum_test", "value_names_test", "column_list_test",
                  cases("usage hints jsonl check")],
     "src/dialect": ["dialect_test", "fields_test", "foreign_test", "index_test RecordIndex.*:*ReadsDenseNoise*",
                     "stream_test Scan.*", "index_test", cases("dialect preamble check")],
@@ -80,12 +80,13 @@ TESTS = {
                  "plan_test", "index_test ThreadsTest.*", "examine_test", "index_file_test", "batches_test",
                  "summariser_test", "range_test", "columns_test -*TwoGigabytes", cases("index check ranges")],
     "src/check": ["examine_test", cases("check")],
-    "src/columns": ["columns_test -*TwoGigabytes", "column_stream_test", "fork_test"],
+    "src/columns": ["columns_test -*TwoGigabytes", "column_stream_test", "fork_test", "changed_input_test"],
     "src/formats": ["job_test", "range_test", "stages 100", "byvalue 60",
                     cases("manifest resume own_files by join ranges stage_report jsonl offsets")],
     "src/index": ["index_file_test", "contract_test", cases("index")],
-    "src/keys": ["by_test", "pieces_by_value_test", "together_test", "byvalue 60", "stages 60", cases("by together")],
-    "src/lane": ["job_test", "device_lane_test", "contract_test", "stages 100", "byvalue 60",
+    "src/keys": ["by_test", "pieces_by_value_test", "together_test", "byvalue 60", "stages 60", "straddle",
+                 cases("by together")],
+    "src/lane": ["job_test", "changed_input_test", "faults.rewritten", "device_lane_test", "contract_test", "stages 100", "byvalue 60",
                  cases(SPLIT + "rules redact select keys stage_faults stage_report streams by together device "
                        "machine")],
     "src/ranges": ["range_test", cases("range ranges")],

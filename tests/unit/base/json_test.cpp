@@ -89,6 +89,13 @@ TEST(Json, ReadsManyMembersInLittleTime) {
     EXPECT_EQ(json->text(), different + '}');
 }
 
+TEST(Json, OnlyObjectsHaveMembers) {
+    for (const char* text : {"[1]", "\"a\"", "1", "-1.5", "true", "null", "{}", "{\"b\":1}"}) {
+        EXPECT_EQ(parse_json(text)->find("a"), nullptr) << text;
+    }
+    EXPECT_NE(parse_json(R"({"b":1,"a":null})")->find("a"), nullptr);
+}
+
 TEST(Json, AManifestNestedTooDeepIsRefusedBeforeItFillsTheStack) {
     const std::string deep(1'000'000, '[');
     EXPECT_FALSE(parse_json(deep + std::string(deep.size(), ']')));

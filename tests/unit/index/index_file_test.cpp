@@ -13,6 +13,7 @@
 #include <functional>
 #include <set>
 
+#include "base/crc32c.h"
 #include "cleave/output.h"
 #include "cleave/plan.h"
 #include "index_check.h"
@@ -226,6 +227,30 @@ TEST_F(IndexFileTest, EveryMissingAndEveryFurtherByteIsNoticed) {
         longer.resize(bytes.size() + more);
         EXPECT_NE(view_fault(longer), "") << more << " bytes more";
     }
+}
+
+// What is left of an index, with an end that is right: somebody has made it so. Nothing behind it is read.
+TEST_F(IndexFileTest, EveryMissingByteIsNoticedBehindARightEnd) {
+    const std::string text = kText;
+    const std::vector<std::uint8_t> whole =
+        encode_index(contents_of(text, Dialect{}, read_by_rules(text, Dialect{}), 10));
+    constexpr std::size_t kEndSize = 16;
+    const auto sealed = [&](std::size_t size) {
+        std::vector<std::uint8_t> bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+        const auto put = [&](std::uint64_t number, std::size_t width) {
+            for (std::size_t i = 0; i < width; ++i) bytes.push_back(static_cast<std::uint8_t>(number >> (8 * i)));
+        };
+        put(size + kEndSize, 8);
+        put(0, 4);
+        Crc32c crc;
+        crc.add(bytes);
+        put(crc.value(), 4);
+        bytes.shrink_to_fit();
+        return bytes;
+    };
+    const std::size_t body = whole.size() - kEndSize;
+    ASSERT_EQ(sealed(body), whole);
+    for (std::size_t size = 0; size < body; ++size) EXPECT_NE(view_fault(sealed(size)), "") << size << " bytes";
 }
 
 // The same through the file: the whole chain notices it.
