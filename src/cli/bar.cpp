@@ -14,6 +14,7 @@
 
 #include "cli/formatted.h"
 #include "cli/messages.h"
+#include "write/destination.h"
 
 namespace cleave::cli {
 namespace {
@@ -32,7 +33,7 @@ bool prints(const Arguments& arguments) {
         case Verb::kCat:
         case Verb::kSample: return true;
         case Verb::kSplit:
-            return arguments.print || arguments.json || arguments.output.dry_run || !arguments.output.filter.empty();
+            return arguments.print || arguments.json || destination_of(arguments.output).prints;
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kKey:

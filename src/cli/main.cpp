@@ -41,6 +41,7 @@
 #include "io/fd.h"
 #include "io/stream_path.h"
 #include "io/temporary_file.h"
+#include "write/destination.h"
 
 namespace cleave::cli {
 namespace {
@@ -301,8 +302,7 @@ int run_verb(Context& context) {
     if (context.arguments.verb == Verb::kMachine) return run_machine(context);
     guard_secrets(context);
     if (context.arguments.verb == Verb::kJoin) list_pieces(context);
-    // A filter command keeps the rights of its user.
-    if (context.arguments.output.filter.empty()) close_sandbox(context.arguments);
+    if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context.arguments);
     switch (context.arguments.verb) {
         case Verb::kSplit: {
             Cancellation cancellation;

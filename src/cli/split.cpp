@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "formats/plan_json.h"
 #include "write/clone.h"
+#include "write/destination.h"
 
 namespace cleave::cli {
 namespace {
@@ -102,7 +103,7 @@ private:
 void remark_clone(const Arguments& arguments, const Input& input, const std::string& path,
                   const Diagnostics& diagnostics) {
     const bool can_be_aligned = arguments.policy.pieces || (arguments.policy.size && !arguments.policy.by);
-    const bool are_plain = arguments.output.filter.empty() && arguments.output.compression.format == Compression::kNone;
+    const bool are_plain = destination_of(arguments.output).has_plain_bytes;
     if (arguments.clone || !can_be_aligned || !are_plain || path.empty()) return;
     if (input.blob().size() <= kWorthCloning || !can_clone(input, path)) return;
     diagnostics.remark("this file system can share blocks: --clone auto would take almost no extra space");

@@ -72,7 +72,7 @@ void BytesOfStream::write(PieceTarget& target, const PieceNamer& namer, const Na
     const InputCancellation by_target(input, target.cancellation());
     target.prepare({}, paths, {});
     // One thread writes plain files as fast as an input can be read in order.
-    const bool is_one_thread = context_.makes_plain_files() || context_.job.output.dry_run;
+    const bool is_one_thread = context_.destination().has_plain_bytes || context_.job.output.dry_run;
     const unsigned threads = is_one_thread ? 1 : threads_within(execution.threads, kDescriptorsOfFilter);
     write_to(target, [&] {
         const auto feed =

@@ -5,6 +5,7 @@
 #include "formats/plan_json.h"
 #include "formats/stage_report.h"
 #include "job/older_pieces.h"
+#include "write/destination.h"
 #include "write/dry_target.h"
 #include "write/file_target.h"
 #include "write/filter_target.h"
@@ -25,7 +26,7 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
       names_in_manifest_(names_in(options_.manifest, namer_)),
       paths_(namer_.folder()) {
     context.reports.set_names(names_in_manifest_);
-    if (context.rewriting != nullptr && options_.filter.empty() && !options_.dry_run)
+    if (context.rewriting != nullptr && destination_of(options_).leaves_files)
         context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
     target_ = make_target();
     paths_ = bytes.names(namer_);

@@ -21,8 +21,9 @@ bool is_one_pass(const JobContext& context) {
     if (input.is_stream()) return true;
     if (context.rewriting != nullptr || job.execution.index != nullptr) return false;
     if (job.passes != Passes::kAuto) return job.passes == Passes::kOne;
-    return context.policy.pieces && !needs_index(context.policy) && context.makes_plain_files() && !job.output.resume &&
-           !job.output.dry_run && !input.is_snapshot() && is_better_read_once(input.blob(), job.execution.threads);
+    return context.policy.pieces && !needs_index(context.policy) && context.destination().has_plain_bytes &&
+           !job.output.resume && !job.output.dry_run && !input.is_snapshot() &&
+           is_better_read_once(input.blob(), job.execution.threads);
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ PartsOf PieceBytes::parts() const {
 
 unsigned PieceBytes::threads() const {
     const unsigned most = context_.job.execution.threads;
-    return context_.makes_plain_files() ? threads_for(pieces_, most) : threads_within(most, kDescriptorsOfFilter);
+    return context_.destination().has_plain_bytes ? threads_for(pieces_, most)
+                                                  : threads_within(most, kDescriptorsOfFilter);
 }
 
 void PieceBytes::report_cuts() const {
@@ -82,9 +84,7 @@ void PieceBytes::write_side_by_side(PieceTarget& target, const NameList& paths, 
 }
 
 bool PieceBytes::is_checkable() const {
-    const OutputOptions& output = context_.job.output;
-    return !context_.input.is_stream() && is_of_input() &&
-           (output.dry_run || (output.filter.empty() && !output.checksum));
+    return !context_.input.is_stream() && is_of_input() && context_.destination().can_be_compared;
 }
 
 void PieceBytes::check_input(PieceTarget& target, const PieceNamer& namer) {

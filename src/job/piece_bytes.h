@@ -21,6 +21,7 @@
 #include "cleave/names.h"
 #include "job/piece_reports.h"
 #include "lane/rewriting.h"
+#include "write/destination.h"
 #include "write/piece_target.h"
 
 namespace cleave {
@@ -35,9 +36,7 @@ struct JobContext {
     JobReport& report;
     PieceReports& reports;
 
-    bool makes_plain_files() const {
-        return job.output.filter.empty() && job.output.compression.format == Compression::kNone;
-    }
+    Destination destination() const { return destination_of(job.output); }
     Meter* meter() const { return job.execution.meter; }
 };
 

@@ -10,8 +10,8 @@ namespace {
 bool must_measure(const JobContext& context) {
     const OutputOptions& output = context.job.output;
     const PieceNamer namer(output.names, context.input.path(), output.first_index, std::nullopt);
-    return context.policy.size || context.policy.together || namer.needs_place() || !output.filter.empty() ||
-           output.dry_run || (output.resume && !output.manifest.empty());
+    return context.policy.size || context.policy.together || namer.needs_place() || context.destination().needs_place ||
+           (output.resume && !output.manifest.empty());
 }
 
 }  // namespace

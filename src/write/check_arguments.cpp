@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cleave/names.h"
+#include "write/destination.h"
 
 namespace cleave {
 namespace {
@@ -21,7 +22,7 @@ void check(const CompressionOptions& wanted) {
 }  // namespace
 
 void check(const OutputOptions& options) {
-    if (options.filter.empty()) check(options.compression);  // commands get plain bytes
+    if (destination_of(options).is_files) check(options.compression);
     if (options.hive_names && !PieceNamer(options.names, "", 1, 1, 1).has_value_folder()) {
         throw std::invalid_argument("{value} must be a whole folder of the output template, as in {value}/{i}");
     }

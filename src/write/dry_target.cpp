@@ -1,11 +1,13 @@
 #include "write/dry_target.h"
 
+#include "write/destination.h"
+
 namespace cleave {
 
 DryTarget::DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
                      bool has_rules)
     : input_(input) {
-    if (options.filter.empty()) files_.emplace(input, namer, options, threads, has_rules);
+    if (destination_of(options).is_files) files_.emplace(input, namer, options, threads, has_rules);
 }
 
 std::vector<char> DryTarget::prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
