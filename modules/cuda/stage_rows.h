@@ -94,12 +94,15 @@ struct StageRows {
     // The side of the device, see stage/record.h.
     static constexpr bool kHasKeys = false;
     using Part = const FlatPart;  // else it is read again after each write
+    using Record = RecordView;
+
+    __device__ __forceinline__ const std::uint8_t* bytes_of(const RecordView&) const { return bytes; }
 
     // The fields of a page that is not odd are well-formed.
     __device__ Value decode(const RecordView& record, const FieldSpan& field) const {
         std::uint32_t begin = field.begin;
         std::uint32_t end = field.end;
-        if (!is_quoted(program, record, field)) return {bytes + begin, end - begin};
+        if (!is_quoted(*this, record, field)) return {bytes + begin, end - begin};
         ++begin;
         --end;
         std::uint32_t i = begin;
@@ -172,13 +175,7 @@ private:
         const bool has_cr =
             program->ends_with_lf != 0 && content != size && content > row.begin && bytes[content - 1] == '\r';
         if (has_cr) --content;
-        return {bytes,
-                ends + row.first,
-                row.begin,
-                content,
-                next.begin,
-                next.first - row.first,
-                static_cast<std::uint32_t>(r)};
+        return {ends + row.first, row.begin, content, next.begin, next.first - row.first};
     }
 
     // Records are measured in both passes, and counted once.

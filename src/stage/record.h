@@ -22,7 +22,9 @@
 //
 //   static constexpr bool kHasKeys    whether parts may have a key
 //   using Part                        a const FlatPart, or a reference to one: which of the two is faster
+//   using Record                      a RecordView, with more that the side needs of a record
 //   program                           the const FlatProgram*
+//   bytes_of(record)                  those of the block
 //   decode(record, field)             the Value of a field, until the next call
 //   hasher()                          what operations take, see stage/operation.h
 //   change(record, column, sink)      calls change_field()
@@ -45,7 +47,7 @@
 
 namespace cleave {
 
-// Where a field lies in RecordView::bytes.
+// Where a field lies in the block of its record.
 struct FieldSpan {
     std::uint32_t begin;
     std::uint32_t end;
@@ -53,13 +55,11 @@ struct FieldSpan {
 
 // One record of a block.
 struct RecordView {
-    const std::uint8_t* bytes;  // of the block
     const std::uint32_t* ends;  // of the record's fields
     std::uint32_t begin;
     std::uint32_t content_end;  // where its terminator begins
     std::uint32_t next;         // where the next record begins
     std::uint32_t count;        // of fields
-    std::uint32_t number;       // in the block
 
     CLEAVE_DEVICE std::uint32_t begin_of(std::uint32_t column) const {
         return column == 0 ? begin : ends[column - 1] + 1;
@@ -71,12 +71,15 @@ struct RecordView {
     CLEAVE_DEVICE bool is_empty() const { return count == 1 && begin == content_end; }
 };
 
-CLEAVE_DEVICE inline bool is_quoted(const FlatProgram* program, const RecordView& record, const FieldSpan& field) {
-    return field.begin != field.end && program->has_quote != 0 && record.bytes[field.begin] == program->quote;
+template <class Side>
+CLEAVE_DEVICE inline bool is_quoted(Side& side, const typename Side::Record& record, const FieldSpan& field) {
+    const FlatProgram* const program = side.program;
+    return field.begin != field.end && program->has_quote != 0 && side.bytes_of(record)[field.begin] == program->quote;
 }
 
-CLEAVE_DEVICE inline bool is_empty(const FlatProgram* program, const RecordView& record, const FieldSpan& field) {
-    return field.begin == field.end || (field.end - field.begin == 2 && is_quoted(program, record, field));
+template <class Side>
+CLEAVE_DEVICE inline bool is_empty(Side& side, const typename Side::Record& record, const FieldSpan& field) {
+    return field.begin == field.end || (field.end - field.begin == 2 && is_quoted(side, record, field));
 }
 
 // Calls use(operation) with the operation of the rule, and returns what it returns.
@@ -99,11 +102,11 @@ CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, co
 }
 
 template <class Side>
-CLEAVE_DEVICE inline bool holds(Side& side, const RecordView& record, const FlatCondition& one) {
+CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record, const FlatCondition& one) {
     const FlatProgram* const program = side.program;
     const FieldSpan field = record.field(one.column);
-    if (one.kind == ConditionKind::kEmpty) return is_empty(program, record, field);
-    if (one.kind == ConditionKind::kNotEmpty) return !is_empty(program, record, field);
+    if (one.kind == ConditionKind::kEmpty) return is_empty(side, record, field);
+    if (one.kind == ConditionKind::kNotEmpty) return !is_empty(side, record, field);
     const Value found = side.decode(record, field);
     const std::uint8_t* const texts = entries<std::uint8_t>(program, program->texts);
     bool is_among = false;
@@ -119,7 +122,7 @@ CLEAVE_DEVICE inline bool holds(Side& side, const RecordView& record, const Flat
 // The number of the first rule of the column whose conditions hold; the last one has none. Counts the rules that were
 // looked at.
 template <bool kCounts, class Side>
-CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const RecordView& record, std::uint32_t column) {
+CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const typename Side::Record& record, std::uint32_t column) {
     const FlatProgram* const program = side.program;
     const std::uint32_t* const numbers = entries<std::uint32_t>(program, program->rule_numbers);
     for (std::uint32_t i = entries<std::uint32_t>(program, program->columns)[column];; ++i) {
@@ -136,30 +139,31 @@ CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const RecordView& record
 }
 
 // Whether the rule leaves the field as it is.
-CLEAVE_DEVICE inline bool stays(const FlatProgram* program, const FlatRule& rule, const RecordView& record,
+template <class Side>
+CLEAVE_DEVICE inline bool stays(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                 const FieldSpan& field) {
-    return rule.kind == FlatKind::kKeep || (rule.changes_empty == 0 && is_empty(program, record, field));
+    return rule.kind == FlatKind::kKeep || (rule.changes_empty == 0 && is_empty(side, record, field));
 }
 
 // Writes what the rule makes of the field.
 template <class Side, class Sink>
-CLEAVE_DEVICE inline void replace_field(Side& side, const RecordView& record, const FlatRule& rule,
+CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                         const FieldSpan& field, Sink& sink) {
     const FlatProgram* const program = side.program;
-    const bool quoted = is_quoted(program, record, field);
-    const std::uint64_t quotes = quoted ? 2 : 0;
+    const bool quoted = is_quoted(side, record, field);
     const Value value = side.decode(record, field);
     if (rule.makes_tokens != 0) side.refuse_reserved(record, field, value);
     const auto put_null = [&] {
         sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at,
                       program->null_token.size);
     };
-    auto&& hasher = side.hasher();
     if constexpr (!Sink::kWrites) {
         if (!Sink::kHasRoom || rule.is_plain != 0) {
-            const std::uint64_t size =
-                with_operation(program, rule, [&](const auto& one) { return one.measure(value, hasher); });
-            return size == kBecomesNull ? put_null() : sink.commit(size + quotes);
+            const std::uint64_t size = with_operation(program, rule, [&](const auto& one) {
+                auto&& hasher = side.hasher();
+                return one.measure(value, hasher);
+            });
+            return size == kBecomesNull ? put_null() : sink.commit(size + (quoted ? 2 : 0));
         }
     }
     if constexpr (Sink::kHasRoom) {
@@ -168,24 +172,26 @@ CLEAVE_DEVICE inline void replace_field(Side& side, const RecordView& record, co
             bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
         }
         std::uint8_t* const room = sink.room_for(side.room_of(bound));
-        std::uint8_t* const start = room + (quoted ? 1 : 0);
-        const std::uint64_t size =
-            with_operation(program, rule, [&](const auto& one) { return one.write(value, start, hasher); });
+        const std::uint64_t size = with_operation(program, rule, [&](const auto& one) {
+            auto&& hasher = side.hasher();
+            return one.write(value, room + (quoted ? 1 : 0), hasher);
+        });
         if (size == kBecomesNull) return put_null();
         if (rule.is_plain == 0) return sink.commit(side.encode(record, field, room, size, quoted));
-        if (quoted) room[0] = start[size] = program->quote;
-        sink.commit(size + quotes);
+        if (quoted) room[0] = room[1 + size] = program->quote;
+        sink.commit(size + (quoted ? 2 : 0));
     }
 }
 
 // Writes the changed field. False if the field stays as it is: nothing is written.
 template <class Side, class Sink>
-CLEAVE_DEVICE inline bool change_field(Side& side, const RecordView& record, std::uint32_t column, Sink& sink) {
+CLEAVE_DEVICE inline bool change_field(Side& side, const typename Side::Record& record, std::uint32_t column,
+                                       Sink& sink) {
     const FlatProgram* const program = side.program;
     const std::uint32_t number = rule_for<Sink::kWrites>(side, record, column);
     const FlatRule& rule = entries<FlatRule>(program, program->rules)[number];
     const FieldSpan field = record.field(column);
-    if (rule.changes_empty == 0 && is_empty(program, record, field)) {
+    if (rule.changes_empty == 0 && is_empty(side, record, field)) {
         if constexpr (Sink::kWrites) side.count(number, RuleCounter::kEmpty);
         return false;
     }
@@ -200,9 +206,10 @@ CLEAVE_DEVICE inline bool change_field(Side& side, const RecordView& record, std
 
 // Writes the record. `parts` are those of the program, or those of its header.
 template <class Side, class Sink>
-CLEAVE_DEVICE_INLINE void write_record(Side& side, const RecordView& record, const FlatTable& parts, Sink& sink) {
+CLEAVE_DEVICE_INLINE void write_record(Side& side, const typename Side::Record& record, const FlatTable& parts,
+                                       Sink& sink) {
     const FlatProgram* const program = side.program;
-    const std::uint8_t* const bytes = record.bytes;
+    const std::uint8_t* const bytes = side.bytes_of(record);
     sink.begin_record(record.next - record.begin + parts.count);
     if (record.count != program->column_count) {
         if (!record.is_empty()) side.refuse_width(record);

@@ -22,6 +22,11 @@
 namespace cleave {
 namespace {
 
+struct BlockRecord : RecordView {
+    const std::uint8_t* bytes;  // of the block
+    std::size_t number;         // in the block, from 0
+};
+
 // Where a field lies among those that are kept.
 struct KeptField {
     std::size_t begin = 0;
@@ -56,7 +61,7 @@ struct StageWorker::State {
         counts.rules.resize(rules.rules.rules.size());
     }
 
-    RecordView view(const RecordBlock& block, std::size_t r) const {
+    BlockRecord view(const RecordBlock& block, std::size_t r) const {
         const FieldRow& row = block.rows[r];
         const FieldRow& next = block.rows[r + 1];
         std::uint32_t content = block.ends[next.first - 1];
@@ -64,15 +69,16 @@ struct StageWorker::State {
         if (content > row.begin && block.bytes[content - 1] == '\r') {
             content = content_end(block.bytes, row.begin, content, rules.dialect);
         }
-        return {block.bytes.data(),     block.ends.data() + row.first, row.begin, content, next.begin,
-                next.first - row.first, static_cast<std::uint32_t>(r)};
+        return {{block.ends.data() + row.first, row.begin, content, next.begin, next.first - row.first},
+                block.bytes.data(),
+                r};
     }
 
     template <bool kHasKeys>
     void write(const RecordBlock& block);
     void watch(const RecordBlock& block, std::size_t r);
     void watch_header(const RecordBlock& block, std::size_t r);
-    std::string_view forbidden_in(const RecordView& record, const FieldSpan& field);
+    std::string_view forbidden_in(const BlockRecord& record, const FieldSpan& field);
     RecordBlock checked(const RecordBlock& block, std::size_t size) const;
     bool begins_too_long(std::span<const std::uint8_t> bytes) const;
 
@@ -104,18 +110,20 @@ class CpuSide {
 public:
     static constexpr bool kHasKeys = kWithKeys;
     using Part = const FlatPart&;
+    using Record = BlockRecord;
 
     CpuSide(State& state, const RecordBlock& block)
         : program(&state.rules.flat()), state_(state), place_(block.place), records_(block.record_count()) {}
 
     const FlatProgram* const program;
 
-    Value decode(const RecordView& record, const FieldSpan& field) {
+    static const std::uint8_t* bytes_of(const BlockRecord& record) { return record.bytes; }
+    Value decode(const BlockRecord& record, const FieldSpan& field) {
         return state_.rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, state_.value);
     }
     Hasher& hasher() { return state_.hasher; }
     static std::uint64_t room_of(std::uint64_t size) { return DialectCodec::room_for(size); }
-    std::uint64_t encode(const RecordView& record, const FieldSpan& field, std::uint8_t* out, std::uint64_t size,
+    std::uint64_t encode(const BlockRecord& record, const FieldSpan& field, std::uint8_t* out, std::uint64_t size,
                          bool is_quoted) const {
         const std::optional<std::uint64_t> encoded = state_.rules.codec.encode(out, size, is_quoted);
         if (encoded) return *encoded;
@@ -124,7 +132,7 @@ public:
 
     // change_field() gets a copy of the sink, so that the sink itself can stay in registers.
     template <class Sink>
-    [[gnu::always_inline]] bool change(const RecordView& record, std::uint32_t column, Sink& sink) {
+    [[gnu::always_inline]] bool change(const BlockRecord& record, std::uint32_t column, Sink& sink) {
         Sink copy = sink;
         const bool is_changed = change_apart(record, column, copy);
         sink = copy;
@@ -144,7 +152,7 @@ public:
     void count_empty() { ++state_.counts.empty_records; }
 
     // Keeps what becomes of a field that is a key, and writes it unless it is left out.
-    void write_key(const RecordView& record, const FlatPart& part, RecordWriter& writer) {
+    void write_key(const BlockRecord& record, const FlatPart& part, RecordWriter& writer) {
         const std::size_t begin = writer.size();
         const FieldSpan field = record.field(part.first);
         std::span<const std::uint8_t> made(record.bytes + field.begin, field.end - field.begin);
@@ -160,12 +168,12 @@ public:
     }
 
     // The reader has refused such a record.
-    static void refuse_width(const RecordView&) { throw std::logic_error("stage: a record of another width"); }
-    void refuse_empty(const RecordView& record) const {
+    static void refuse_width(const BlockRecord&) { throw std::logic_error("stage: a record of another width"); }
+    void refuse_empty(const BlockRecord& record) const {
         throw InputError("the only column of a record becomes empty, which cannot be written without quotes",
                          place_of(record, record.begin));
     }
-    void refuse_reserved(const RecordView& record, const FieldSpan& field, Value value) const {
+    void refuse_reserved(const BlockRecord& record, const FieldSpan& field, Value value) const {
         if (!has_reserved_text({value.data, value.size})) return;
         throw InputError(
             "a value has the byte 0xFF before \"cleave \", as what keys are derived from: it gets no token",
@@ -173,17 +181,17 @@ public:
     }
 
     // For a message.
-    Place place_of(const RecordView& record, std::uint32_t at) const {
+    Place place_of(const BlockRecord& record, std::uint32_t at) const {
         return {place_.offset + at, place_.record + record.number};
     }
 
 private:
     template <class Sink>
-    [[gnu::noinline]] bool change_apart(const RecordView& record, std::uint32_t column, Sink& sink) {
+    [[gnu::noinline]] bool change_apart(const BlockRecord& record, std::uint32_t column, Sink& sink) {
         return change_field(*this, record, column, sink);
     }
 
-    void keep(const RecordView& record, std::uint32_t key, std::span<const std::uint8_t> made) {
+    void keep(const BlockRecord& record, std::uint32_t key, std::span<const std::uint8_t> made) {
         const std::size_t number = state_.starts.size() - records_ + record.number;
         state_.key_fields[number * state_.rules.key_count + key] = {state_.kept_size, made.size()};
         state_.kept.reserve(state_.kept_size + made.size());
@@ -200,7 +208,7 @@ private:
 
 // Looks for values that must not be in columns that stay.
 void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
-    const RecordView record = view(block, r);
+    const BlockRecord record = view(block, r);
     if (record.count != rules.column_count) return;
     CpuSide side(*this, block);
     for (const std::size_t watched : rules.watched) {
@@ -209,7 +217,7 @@ void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
         if (!rules.rules.of_column[column].empty()) {
             const FlatRule& rule =
                 entries<FlatRule>(side.program, side.program->rules)[rule_for<false>(side, record, column)];
-            if (!stays(side.program, rule, record, field)) continue;
+            if (!stays(side, record, rule, field)) continue;
         }
         const std::string_view what = forbidden_in(record, field);
         if (what.empty()) continue;
@@ -220,7 +228,7 @@ void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
 
 // The same in a header, all of which stays. Its cells are no names that a message could have.
 void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
-    const RecordView record = view(block, r);
+    const BlockRecord record = view(block, r);
     if (record.count != rules.column_count) return;
     const CpuSide side(*this, block);
     for (const std::size_t column : rules.watched) {
@@ -233,7 +241,7 @@ void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
 }
 
 // What the field has that must not be in it, for a message; "" if it has nothing of the kind, or if it is only counted.
-std::string_view StageWorker::State::forbidden_in(const RecordView& record, const FieldSpan& field) {
+std::string_view StageWorker::State::forbidden_in(const BlockRecord& record, const FieldSpan& field) {
     const Value found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
     const bool is_mail = rules.forbid_mail && has_mail_address(found);
     const bool is_card = rules.forbid_card && has_card_number(found);

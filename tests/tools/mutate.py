@@ -105,7 +105,7 @@ TESTS = {
                 "contract_test", "stages 100", "byvalue 60",
                 cases(SPLIT + "manifest resume own_files by jsonl report stage_faults stage_report index range ranges "
                        "rules redact streams keys device machine")],
-    "src/offload": ["offload_test", "device_lane_test", cases("device machine")],
+    "src/offload": ["offload_test -Module.ThatOthers*", "device_lane_test", cases("device machine")],
     "src/cli": ["cli", "edges"],
 
     "src/io/child.cpp": ["faults.filter A command that fails is exit 1"],
