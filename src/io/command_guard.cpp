@@ -113,11 +113,12 @@ bool visit_descendants(const Visit& visit) noexcept {
     const int directory = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) return false;
     const pid_t self = ::getpid();
-    alignas(dirent64) std::array<char, 8192> entries;
+    static_assert(sizeof(dirent::d_ino) == 8 && sizeof(dirent::d_off) == 8, "a dirent is as the system makes it");
+    alignas(dirent) std::array<char, 8192> entries;
     std::int64_t size = 0;
     while ((size = ::syscall(SYS_getdents64, directory, entries.data(), entries.size())) > 0) {
         for (std::int64_t at = 0; at < size;) {
-            const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+            const auto* entry = reinterpret_cast<const dirent*>(entries.data() + at);
             at += entry->d_reclen;
             pid_t number = 0;
             std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), number);

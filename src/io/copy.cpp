@@ -85,7 +85,7 @@ std::uint64_t copy_by_system(const Blob& blob, BlobRange range, int descriptor, 
     std::uint64_t done = 0;
     while (file.descriptor >= 0 && done < range.size) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
-        auto source = static_cast<off64_t>(file.offset + range.offset + done);
+        auto source = static_cast<off_t>(file.offset + range.offset + done);
         const std::uint64_t part = std::min(range.size - done, kCopySize);
         const ssize_t copied = ::copy_file_range(file.descriptor, &source, descriptor, nullptr, part, 0);
         if (copied > 0) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,16 @@ int link_descriptor(int descriptor, const Directory& directory, const std::strin
     // Before Linux 6.10 that takes a privilege; this takes a mounted /proc.
     const std::string self = "/proc/self/fd/" + std::to_string(descriptor);
     return ::linkat(AT_FDCWD, self.c_str(), directory.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW);
+}
+
+// renameat2(), which musl lacks.
+int rename_with(unsigned flags, const Directory& directory, const std::string& from, const std::string& to) {
+    const int folder = directory.descriptor();
+#ifdef __GLIBC__
+    return ::renameat2(folder, from.c_str(), folder, to.c_str(), flags);
+#else
+    return static_cast<int>(::syscall(SYS_renameat2, folder, from.c_str(), folder, to.c_str(), flags));
+#endif
 }
 
 }  // namespace
@@ -144,8 +155,7 @@ PublishedFile TemporaryFile::publish_instead(std::string hidden_name) {
         hidden_name_ = std::move(hidden_name);
     }
     fd_.close(path());
-    const int directory = directory_->descriptor();
-    if (::renameat2(directory, hidden_name_.c_str(), directory, name_.c_str(), RENAME_EXCHANGE) != 0) {
+    if (rename_with(RENAME_EXCHANGE, *directory_, hidden_name_, name_) != 0) {
         throw_errno(path());
     }
     hidden_name_.clear();
@@ -155,7 +165,7 @@ PublishedFile TemporaryFile::publish_instead(std::string hidden_name) {
 void TemporaryFile::move_to_name() {
     const int directory = directory_->descriptor();
     const std::string hidden_name = hidden_name_;
-    if (::renameat2(directory, hidden_name.c_str(), directory, name_.c_str(), RENAME_NOREPLACE) == 0) {
+    if (rename_with(RENAME_NOREPLACE, *directory_, hidden_name, name_) == 0) {
         hidden_name_.clear();
         return;
     }

@@ -1,4 +1,5 @@
 // The list of kernels and the choice between them: once a run, never a block.
+#include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -6,11 +7,14 @@
 #include "cleave/kernel.h"
 #include "kernels/kernel.h"
 
-// CLEAVE_CPU_HAS(flag): whether the processor and the system have what "-m" and that flag let the compiler use. The C
-// library knows, as it asked the processor (CPUID) when the program was loaded. In a virtual machine each such question
-// takes microseconds: those of __builtin_cpu_supports() were a twentieth of a run on a small file.
+// CLEAVE_CPU_HAS(flag): whether the processor and the system have what "-m" and that flag let the compiler use. glibc
+// knows, as it asked the processor (CPUID) when the program was loaded. In a virtual machine each such question takes
+// microseconds: those of __builtin_cpu_supports() were a twentieth of a run on a small file. Without glibc three
+// questions are asked here; that builtin needs what a linker may leave out, and then knows no flag.
 #if __has_include(<sys/platform/x86.h>) && !defined(__clang__)  // Clang knows no _Bool, which the header has
 #include <sys/platform/x86.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 #ifdef CPU_FEATURE_ACTIVE  // glibc 2.34
 
@@ -35,9 +39,73 @@ consteval unsigned feature_of(std::string_view flag) {
 }  // namespace cleave
 
 #define CLEAVE_CPU_HAS(flag) x86_cpu_active(feature_of(flag))
+#elif defined(__x86_64__)
+
+namespace cleave {
+namespace {
+
+// Where CPUID says that there is a flag, and the parts of the state that the system must save for it (the bits of
+// XCR0). Intel, "64 and IA-32 Architectures Software Developer's Manual", volume 1, 13.3 and 14.3 to 15.2; volume 2,
+// CPUID.
+struct Feature {
+    enum class Register : std::uint8_t { kLeaf1Ecx, kLeaf7Ebx, kLeaf7Ecx };
+    Register in;
+    unsigned bit;
+    std::uint32_t state;
+};
+
+consteval Feature feature_of(std::string_view flag) {
+    using enum Feature::Register;
+    constexpr std::uint32_t kAvx = 0x06;     // of 128 and 256 bits
+    constexpr std::uint32_t kAvx512 = 0xE6;  // and of 512, and masks
+    if (flag == "avx2") return {kLeaf7Ebx, 5, kAvx};
+    if (flag == "avx512f") return {kLeaf7Ebx, 16, kAvx512};
+    if (flag == "avx512bw") return {kLeaf7Ebx, 30, kAvx512};
+    if (flag == "avx512vbmi2") return {kLeaf7Ecx, 6, kAvx512};
+    if (flag == "avx512vl") return {kLeaf7Ebx, 31, kAvx512};
+    if (flag == "avx512vpopcntdq") return {kLeaf7Ecx, 14, kAvx512};
+    if (flag == "bmi") return {kLeaf7Ebx, 3, 0};
+    if (flag == "bmi2") return {kLeaf7Ebx, 8, 0};
+    if (flag == "pclmul") return {kLeaf1Ecx, 1, 0};
+    if (flag == "popcnt") return {kLeaf1Ecx, 23, 0};
+    throw std::invalid_argument("a flag that is not in this list");
+}
+
+struct Processor {
+    std::uint32_t registers[3] = {};  // by Feature::Register
+    std::uint32_t state = 0;
+
+    Processor() {
+        constexpr unsigned kSavesState = 27;  // the system uses XSAVE, and so XGETBV may be asked
+        std::uint32_t eax = 0;
+        std::uint32_t ebx = 0;
+        std::uint32_t ecx = 0;
+        std::uint32_t edx = 0;
+        if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return;
+        registers[0] = ecx;
+        if ((ecx >> kSavesState & 1) != 0) {
+            std::uint32_t high = 0;
+            __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
+        }
+        if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return;
+        registers[1] = ebx;
+        registers[2] = ecx;
+    }
+};
+
+bool has(const Feature& feature) {
+    static const Processor processor;
+    const std::uint32_t found = processor.registers[static_cast<std::size_t>(feature.in)];
+    return (found >> feature.bit & 1) != 0 && (processor.state & feature.state) == feature.state;
+}
+
+}  // namespace
+}  // namespace cleave
+
+#define CLEAVE_CPU_HAS(flag) has(feature_of(flag))
 #else
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): the builtin takes literals only
-#define CLEAVE_CPU_HAS(flag) __builtin_cpu_supports(flag)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): as above
+#define CLEAVE_CPU_HAS(flag) false
 #endif
 
 namespace cleave {

@@ -4,8 +4,11 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -19,17 +22,32 @@ using Missing = DeviceUnavailable::Missing;
 
 constexpr const char* kModuleName = "cleave_cuda.so";
 
-// The folder of the file that holds this code, with a slash at its end. Empty if it cannot be found out. The loader has
-// no name for the program itself; its first argument says nothing of where it is.
+// The loader's name of the library that holds this code. Empty if the program itself does, which comes first: its first
+// argument, which may be its name, says nothing of where it is.
+std::string own_library() {
+    struct Search {
+        std::string name;
+        bool is_program = true;
+    };
+    Search search;
+    const auto look = [](dl_phdr_info* loaded, std::size_t, void* data) {
+        auto& found = *static_cast<Search*>(data);
+        const auto here = reinterpret_cast<std::uintptr_t>(&own_library);
+        const std::span parts(loaded->dlpi_phdr, loaded->dlpi_phnum);
+        const bool is_here = std::ranges::any_of(parts, [&](const auto& part) {
+            return part.p_type == PT_LOAD && here - (loaded->dlpi_addr + part.p_vaddr) < part.p_memsz;
+        });
+        if (is_here && !found.is_program) found.name = loaded->dlpi_name;
+        found.is_program = false;
+        return is_here ? 1 : 0;
+    };
+    ::dl_iterate_phdr(look, &search);
+    return search.name;
+}
+
+// The folder of the file that holds this code, with a slash at its end. Empty if it cannot be found out.
 std::string own_folder() {
-    Dl_info info{};
-    link_map* loaded = nullptr;
-    std::string path;
-    if (::dladdr1(reinterpret_cast<const void*>(&own_folder), &info, reinterpret_cast<void**>(&loaded),
-                  RTLD_DL_LINKMAP) != 0 &&
-        loaded != nullptr && loaded->l_name != nullptr) {
-        path = loaded->l_name;
-    }
+    std::string path = own_library();
     if (path.empty()) {
         std::array<char, PATH_MAX> target{};
         const ::ssize_t size = ::readlink("/proc/self/exe", target.data(), target.size());
