@@ -17,7 +17,9 @@
 #include <arm_neon.h>
 #endif
 
-#ifndef CLEAVE_MEMORY_FUNCTION  // a test gives them other names
+#ifdef CLEAVE_MEMORY_FUNCTIONS_TEST
+#define CLEAVE_MEMORY_FUNCTION(name) portable_##name
+#else
 #define CLEAVE_MEMORY_FUNCTION(name) name
 #endif
 

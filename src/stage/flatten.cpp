@@ -89,6 +89,8 @@ bool makes_tokens(const Operation& operation) {
     return std::holds_alternative<Hmac>(operation) || (email != nullptr && email->is_hashed);
 }
 
+static_assert(std::variant_size_v<Operation> == static_cast<std::size_t>(FlatKind::kBucket) + 1);
+
 void add_rules(const Stage::Program& program, Tables& tables, Texts& texts, FlatProgram& flat) {
     std::vector<FlatRule> rules;
     std::vector<FlatCondition> conditions;

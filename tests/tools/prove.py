@@ -103,6 +103,8 @@ PARTS = {
         ./dev coverage"""),
     "gpu": Part("the GPU module and its tests compile, optimised, for all architectures", "", """
         ./dev gpu"""),
+    "portable": Part("the static command, for x86-64 and arm64, gives what the cases say", "", """
+        ./dev dist --test"""),
     "packages": Part("two builds in two folders give the same packages, byte for byte", "", """
         ./dev package --twice"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """
