@@ -51,7 +51,8 @@ SCRIPTS = {
     "byvalue": ["references/byvalue/run.py", "cleave", "--jobs", "1", "--count"],
     "stages": ["references/stages/compare.py", "cleave", "--jobs", "1", "--count"],
     **{"faults." + name: ["faults/%s_test.py" % name, "--cleave", "cleave", "--only"]
-       for name in ("by_value", "filter", "index", "keys", "nth_call", "output", "signals")},
+       for name in ("by_value", "filter", "index", "input", "keys", "nth_call", "output", "rewritten", "signals")},
+    "straddle": ["system/straddle_test.py", "--cleave", "cleave", "--only"],
 }
 
 
@@ -102,8 +103,8 @@ TESTS = {
                   cases(SPLIT + "resume safety templates value_names by clone checksum compress filter manifest "
                          "own_files streams system")],
     "src/job": ["job_test", "column_stream_test", "device_lane_test", "range_test", "index_file_test", "fork_test",
-                "contract_test", "stages 100", "byvalue 60",
-                cases(SPLIT + "manifest resume own_files by jsonl report stage_faults stage_report index range ranges "
+                "contract_test", "changed_input_test", "stages 100", "byvalue 60",
+                cases(SPLIT + "clone manifest resume own_files by jsonl report stage_faults stage_report index range ranges "
                        "rules redact streams keys device machine")],
     "src/offload": ["offload_test -Module.ThatOthers*", "device_lane_test", cases("device machine")],
     "src/cli": ["cli", "edges"],
@@ -122,6 +123,8 @@ TESTS = {
                                   "faults.signals KILL with --force over old pieces"],
     "src/write/file_target.cpp": ["faults.output the pieces have their names",
                                   "faults.output A name is taken by another"],
+    "src/job/index_writer.cpp": ["faults.index"],
+    "src/job/piece_bytes.cpp": ["faults.input"],
     "src/job/records_by_value.cpp": ["by_test"],
     "src/formats/piece_list.cpp": [cases("join")],
     "src/cli/main.cpp": ["faults.nth_call With --json"],
