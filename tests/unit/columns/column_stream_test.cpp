@@ -262,6 +262,29 @@ TEST(ColumnStream, AFaultOfAFileThatHasChangedIsTheChange) {
     EXPECT_THROW(read_on(), InputChangedError);
 }
 
+// Its bytes are read once, so nothing but the version of the file can tell.
+TEST(ColumnStream, ACompressedFileThatHasChangedIsAnErrorAtTheEnd) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.write("in.csv.gz", gzipped(sample(5000)));
+    ColumnStreamOptions options;
+    options.page_size = 1000;
+    for (const bool changes : {false, true}) {
+        ColumnStream stream(std::make_shared<Input>(Input::open(path)), Dialect(), options, by(1));
+        ArrowArray array;
+        ASSERT_TRUE(stream.next(&array));
+        array.release(&array);
+        if (changes) std::ofstream(path, std::ios::app) << std::string(10, '\0');  // which gzip takes for padding
+        const auto read_on = [&] {
+            while (stream.next(&array)) array.release(&array);
+        };
+        if (changes) {
+            EXPECT_THROW(read_on(), InputChangedError);
+        } else {
+            EXPECT_NO_THROW(read_on());
+        }
+    }
+}
+
 TEST(ColumnStream, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {
     const std::string text = "a,b\n1,2\n3,\"4\n5,6\n";
     ColumnStreamOptions options;

@@ -11,22 +11,12 @@
 
 #include "cleave/cleave.h"
 #include "inputs.h"
-#include "io/encoder.h"
 #include "pipe_input.h"
 #include "plan_check.h"
 #include "temporary_directory.h"
 
 namespace cleave::test {
 namespace {
-
-std::string gzipped(const std::string& text) {
-    std::string packed;
-    const auto take = [&](std::span<const std::uint8_t> bytes) { packed.append(bytes.begin(), bytes.end()); };
-    const auto encoder = make_encoder({Compression::kGzip, 1});
-    encoder->encode(bytes_of(text), take);
-    encoder->finish(take);
-    return packed;
-}
 
 std::vector<Policy> policies() {
     std::vector<Policy> all(4);
