@@ -32,8 +32,7 @@ bool prints(const Arguments& arguments) {
         case Verb::kOffsets:
         case Verb::kCat:
         case Verb::kSample: return true;
-        case Verb::kSplit:
-            return arguments.print || arguments.json || destination_of(arguments.output).prints;
+        case Verb::kSplit: return arguments.print || arguments.json || destination_of(arguments.output).prints;
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kKey:

@@ -94,14 +94,15 @@ struct Processor {
 };
 
 bool has(const Feature& feature) {
-    static const Processor processor;
-    const std::uint32_t found = processor.registers[static_cast<std::size_t>(feature.in)];
-    return (found >> feature.bit & 1) != 0 && (processor.state & feature.state) == feature.state;
+    static const Processor kProcessor;
+    const std::uint32_t found = kProcessor.registers[static_cast<std::size_t>(feature.in)];
+    return (found >> feature.bit & 1) != 0 && (kProcessor.state & feature.state) == feature.state;
 }
 
 }  // namespace
 }  // namespace cleave
 
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): feature_of() is evaluated at compile time
 #define CLEAVE_CPU_HAS(flag) has(feature_of(flag))
 #else
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): as above

@@ -61,12 +61,8 @@ struct FlatRule {
 // What is counted for each rule, in the order of RuleCounts.
 enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
 
-enum class ConditionKind : std::uint32_t {
-    kIn,
-    kNotEqual,
-    kEmpty,
-    kNotEmpty
-};  // NOLINT(performance-enum-size): a word of the device; `=` is kIn too
+// `=` is kIn too. NOLINTNEXTLINE(performance-enum-size): a word of the device
+enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty };
 
 struct FlatCondition {
     std::uint32_t column;

@@ -108,7 +108,7 @@ CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record,
     if (one.kind == ConditionKind::kEmpty) return is_empty(side, record, field);
     if (one.kind == ConditionKind::kNotEmpty) return !is_empty(side, record, field);
     const Value found = side.decode(record, field);
-    const std::uint8_t* const texts = entries<std::uint8_t>(program, program->texts);
+    const auto* const texts = entries<std::uint8_t>(program, program->texts);
     bool is_among = false;
     for (std::uint32_t i = 0; i < one.value_count && !is_among; ++i) {
         const FlatText text = entries<FlatText>(program, program->values)[one.first_value + i];
@@ -124,13 +124,12 @@ CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record,
 template <bool kCounts, class Side>
 CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const typename Side::Record& record, std::uint32_t column) {
     const FlatProgram* const program = side.program;
-    const std::uint32_t* const numbers = entries<std::uint32_t>(program, program->rule_numbers);
+    const auto* const numbers = entries<std::uint32_t>(program, program->rule_numbers);
     for (std::uint32_t i = entries<std::uint32_t>(program, program->columns)[column];; ++i) {
         const std::uint32_t number = numbers[i];
         const FlatRule& rule = entries<FlatRule>(program, program->rules)[number];
         if constexpr (kCounts) side.count(number, RuleCounter::kSeen);
-        const FlatCondition* const conditions =
-            entries<FlatCondition>(program, program->conditions) + rule.first_condition;
+        const auto* const conditions = entries<FlatCondition>(program, program->conditions) + rule.first_condition;
         bool all = true;
         for (std::uint32_t k = 0; k < rule.condition_count && all; ++k) all = holds(side, record, conditions[k]);
         if (all) return number;
@@ -145,42 +144,53 @@ CLEAVE_DEVICE inline bool stays(Side& side, const typename Side::Record& record,
     return rule.kind == FlatKind::kKeep || (rule.changes_empty == 0 && is_empty(side, record, field));
 }
 
+// Writes null.
+template <class Sink>
+CLEAVE_DEVICE inline void put_null(const FlatProgram* program, Sink& sink) {
+    sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at, program->null_token.size);
+}
+
+// The size of what the rule makes of the value, if that is written as it is.
+template <class Side, class Sink>
+CLEAVE_DEVICE_INLINE void measure_value(Side& side, const FlatRule& rule, Value value, bool quoted, Sink& sink) {
+    const std::uint64_t size = with_operation(side.program, rule, [&](const auto& one) {
+        auto&& hasher = side.hasher();
+        return one.measure(value, hasher);
+    });
+    return size == kBecomesNull ? put_null(side.program, sink) : sink.commit(size + (quoted ? 2 : 0));
+}
+
+// Writes what the rule makes of the value of the field.
+template <class Side, class Sink>
+CLEAVE_DEVICE_INLINE void write_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
+                                      const FieldSpan& field, Value value, bool quoted, Sink& sink) {
+    const FlatProgram* const program = side.program;
+    std::uint64_t bound = 0;
+    if constexpr (Sink::kMakesRoom) {
+        bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
+    }
+    std::uint8_t* const room = sink.room_for(side.room_of(bound));
+    const std::uint64_t size = with_operation(program, rule, [&](const auto& one) {
+        auto&& hasher = side.hasher();
+        return one.write(value, room + (quoted ? 1 : 0), hasher);
+    });
+    if (size == kBecomesNull) return put_null(program, sink);
+    if (rule.is_plain == 0) return sink.commit(side.encode(record, field, room, size, quoted));
+    if (quoted) room[0] = room[1 + size] = program->quote;
+    sink.commit(size + (quoted ? 2 : 0));
+}
+
 // Writes what the rule makes of the field.
 template <class Side, class Sink>
 CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                         const FieldSpan& field, Sink& sink) {
-    const FlatProgram* const program = side.program;
     const bool quoted = is_quoted(side, record, field);
     const Value value = side.decode(record, field);
     if (rule.makes_tokens != 0) side.refuse_reserved(record, field, value);
-    const auto put_null = [&] {
-        sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at,
-                      program->null_token.size);
-    };
     if constexpr (!Sink::kWrites) {
-        if (!Sink::kHasRoom || rule.is_plain != 0) {
-            const std::uint64_t size = with_operation(program, rule, [&](const auto& one) {
-                auto&& hasher = side.hasher();
-                return one.measure(value, hasher);
-            });
-            return size == kBecomesNull ? put_null() : sink.commit(size + (quoted ? 2 : 0));
-        }
+        if (!Sink::kHasRoom || rule.is_plain != 0) return measure_value(side, rule, value, quoted, sink);
     }
-    if constexpr (Sink::kHasRoom) {
-        std::uint64_t bound = 0;
-        if constexpr (Sink::kMakesRoom) {
-            bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
-        }
-        std::uint8_t* const room = sink.room_for(side.room_of(bound));
-        const std::uint64_t size = with_operation(program, rule, [&](const auto& one) {
-            auto&& hasher = side.hasher();
-            return one.write(value, room + (quoted ? 1 : 0), hasher);
-        });
-        if (size == kBecomesNull) return put_null();
-        if (rule.is_plain == 0) return sink.commit(side.encode(record, field, room, size, quoted));
-        if (quoted) room[0] = room[1 + size] = program->quote;
-        sink.commit(size + (quoted ? 2 : 0));
-    }
+    if constexpr (Sink::kHasRoom) write_value(side, record, rule, field, value, quoted, sink);
 }
 
 // Writes the changed field. False if the field stays as it is: nothing is written.
@@ -204,6 +214,25 @@ CLEAVE_DEVICE inline bool change_field(Side& side, const typename Side::Record& 
     return true;
 }
 
+template <class Side, class Sink>
+CLEAVE_DEVICE_INLINE void write_part(Side& side, const typename Side::Record& record, typename Side::Part part,
+                                     Sink& sink) {
+    const FlatProgram* const program = side.program;
+    if constexpr (Side::kHasKeys) {
+        if (part.key != FlatPart::kNoKey) return side.write_key(record, part, sink);
+    }
+    if (part.is_changed && side.change(record, part.first, sink)) {
+        if (part.end == PartEnd::kDelimiter) sink.put(program->delimiter);
+    } else {
+        // With the delimiter that follows in the input, or with the terminator.
+        const std::uint32_t begin = record.begin_of(part.first);
+        const std::uint32_t end =
+            part.end == PartEnd::kDelimiter ? record.ends[part.last] + 1 : record.end_of(part.last);
+        sink.append(side.bytes_of(record) + begin, end - begin);
+    }
+    if (part.end == PartEnd::kNewDelimiter) sink.put(program->delimiter);
+}
+
 // Writes the record. `parts` are those of the program, or those of its header.
 template <class Side, class Sink>
 CLEAVE_DEVICE_INLINE void write_record(Side& side, const typename Side::Record& record, const FlatTable& parts,
@@ -217,26 +246,8 @@ CLEAVE_DEVICE_INLINE void write_record(Side& side, const typename Side::Record& 
         return sink.append(bytes + record.begin, record.next - record.begin);
     }
     const auto before = sink.size();
-    const FlatPart* const first = entries<FlatPart>(program, parts);
-    for (const FlatPart* at = first; at != first + parts.count; ++at) {
-        typename Side::Part part = *at;
-        if constexpr (Side::kHasKeys) {
-            if (part.key != FlatPart::kNoKey) {
-                side.write_key(record, part, sink);
-                continue;
-            }
-        }
-        if (part.is_changed && side.change(record, part.first, sink)) {
-            if (part.end == PartEnd::kDelimiter) sink.put(program->delimiter);
-        } else {
-            // With the delimiter that follows in the input, or with the terminator.
-            const std::uint32_t begin = record.begin_of(part.first);
-            const std::uint32_t end =
-                part.end == PartEnd::kDelimiter ? record.ends[part.last] + 1 : record.end_of(part.last);
-            sink.append(bytes + begin, end - begin);
-        }
-        if (part.end == PartEnd::kNewDelimiter) sink.put(program->delimiter);
-    }
+    const auto* const first = entries<FlatPart>(program, parts);
+    for (const FlatPart* part = first; part != first + parts.count; ++part) write_part(side, record, *part, sink);
     if (program->makes_one_column != 0 && sink.size() == before && record.content_end != record.begin) {
         // An empty value in a record of one column is written as two quotes: without them the record would be an empty
         // one.

@@ -203,6 +203,26 @@ TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     }
 }
 
+// Of a large record only the beginning is read, as far as the key. The first 256 KiB end at each byte of a key, of
+// which only the last one differs.
+TEST(Together, AKeyAcrossTheEndOfWhatIsReadOfARecord) {
+    constexpr std::size_t kPart = std::size_t{256} << 10;
+    const std::string key = "the-same-beginning-";
+    for (const bool is_quoted : {false, true}) {
+        const std::string quote(is_quoted ? 1 : 0, '"');
+        for (std::size_t before = kPart - key.size() - 6; before <= kPart + 2; ++before) {
+            const std::string start = std::string(before - 1, 'x') + "," + quote + key;
+            std::string text = "a,k,z\n";
+            for (const char* last : {"1", "1", "2", "1"}) text += start + last + quote + ",z\n";
+            Policy policy = of_column(1);
+            policy.records = 1;
+            SCOPED_TRACE(testing::Message() << before << " bytes before the key" << quote);
+            expect_plan(text, {}, 1, policy, {});
+            if (testing::Test::HasFailure()) return;
+        }
+    }
+}
+
 // A run that several threads search at a time. Only what is before the change counts.
 TEST(Together, AFaultIsSeenBeforeTheChangeAndNotBehindIt) {
     constexpr std::size_t kRun = 400'000;
