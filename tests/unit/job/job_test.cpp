@@ -179,12 +179,15 @@ protected:
 
     // The pieces, by name.
     std::map<std::string, std::string> run(Job job, Source source) {
+        Watcher watcher;
+        return run(std::move(job), source, watcher);
+    }
+    std::map<std::string, std::string> run(Job job, Source source, Watcher& watcher) {
         const TemporaryDirectory out;
         job.stage.options.rules.push_back({"b: mask(first=1)", "--redact"});
         job.stage.options.select = RuleText{"b,a", "--select"};
         job.stage.may_spool = true;
         job.output.names = out.path("{i:02}");
-        Watcher watcher;
         if (source == Source::kStream) {
             Pipe pipe(text_, {7, 100});
             Input input = Input::open(pipe.path());
@@ -232,6 +235,26 @@ TEST_F(StageJobTest, TheWayOfTheInputChangesNothing) {
                     EXPECT_EQ(run(job, source), wanted) << block_size << ", " << threads;
                 }
             }
+        }
+    }
+}
+
+TEST_F(StageJobTest, CutsAreToldBeforehandOnlyWhereTheyAreMeasured) {
+    Policy of_size;
+    of_size.size = 300;
+    for (const bool is_measured : {false, true}) {
+        for (const Source source : {Source::kMapped, Source::kRead}) {
+            std::vector<std::uint64_t> cut;
+            std::vector<std::uint64_t> finished;
+            Watcher watcher(
+                [&](const Piece& piece, const std::string&, const PieceResult&) { finished.push_back(piece.length); });
+            watcher.on_cut = [&](const Piece& piece) {
+                EXPECT_TRUE(finished.empty());
+                cut.push_back(piece.length);
+            };
+            run(is_measured ? job_of(of_size) : by_records(17), source, watcher);
+            EXPECT_GT(finished.size(), 3U);
+            EXPECT_EQ(cut, is_measured ? finished : std::vector<std::uint64_t>());
         }
     }
 }
