@@ -276,6 +276,12 @@ TEST_F(IndexFileTest, DamagedFilesAreNotUsed) {
     EXPECT_EQ(fault(), "missing");
 }
 
+TEST_F(IndexFileTest, AnEmptyFileHasAnIndexWithoutEntries) {
+    const std::vector<std::uint8_t> bytes = encode_index(contents_of("", Dialect{}, read_by_rules("", Dialect{}), 10));
+    EXPECT_EQ(view_fault(bytes), "");
+    EXPECT_EQ(IndexView(bytes).head().size, 0U);
+}
+
 // Contents that no file has are refused, also if their CRC is right.
 TEST_F(IndexFileTest, NonsenseIsRefused) {
     const std::string text = kText;
