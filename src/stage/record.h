@@ -152,7 +152,7 @@ CLEAVE_DEVICE inline void put_null(const FlatProgram* program, Sink& sink) {
 
 // The size of what the rule makes of the value, if that is written as it is.
 template <class Side, class Sink>
-CLEAVE_DEVICE_INLINE void measure_value(Side& side, const FlatRule& rule, Value value, bool quoted, Sink& sink) {
+CLEAVE_DEVICE inline void measure_value(Side& side, const FlatRule& rule, Value value, bool quoted, Sink& sink) {
     const std::uint64_t size = with_operation(side.program, rule, [&](const auto& one) {
         auto&& hasher = side.hasher();
         return one.measure(value, hasher);
@@ -162,7 +162,7 @@ CLEAVE_DEVICE_INLINE void measure_value(Side& side, const FlatRule& rule, Value 
 
 // Writes what the rule makes of the value of the field.
 template <class Side, class Sink>
-CLEAVE_DEVICE_INLINE void write_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
+CLEAVE_DEVICE inline void write_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                       const FieldSpan& field, Value value, bool quoted, Sink& sink) {
     const FlatProgram* const program = side.program;
     std::uint64_t bound = 0;

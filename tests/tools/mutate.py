@@ -243,7 +243,7 @@ def read_survivors():
             continue
         match line.split("\t"):
             case [folder, tried, survived]:
-                rates[folder] = int(survived) / int(tried)
+                rates[folder] = (int(survived) + 1) / (int(tried) + 2)   # Laplace's rule: the sample was small
             case [file, place, after, verdict, reason]:
                 known[file, place, after] = verdict, reason
             case _:
