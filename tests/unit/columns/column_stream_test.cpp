@@ -17,6 +17,7 @@
 
 #include "cleave/error.h"
 #include "field_reference.h"
+#include "gzipped.h"
 #include "inputs.h"
 #include "pipe_input.h"
 #include "reference.h"

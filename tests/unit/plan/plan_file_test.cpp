@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cleave/cleave.h"
+#include "gzipped.h"
 #include "inputs.h"
 #include "pipe_input.h"
 #include "plan_check.h"

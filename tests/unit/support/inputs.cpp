@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "io/encoder.h"
-
 namespace cleave::test {
 namespace {
 
@@ -183,15 +181,6 @@ std::string random_text(Random& random, const Dialect& dialect, std::size_t size
         case 1: return random_csv(random, dialect, size, 5);
         default: return random_csv(random, dialect, size, 0);
     }
-}
-
-std::string gzipped(const std::string& text) {
-    std::string packed;
-    const auto take = [&](std::span<const std::uint8_t> bytes) { packed.append(bytes.begin(), bytes.end()); };
-    const auto encoder = make_encoder({Compression::kGzip, 1});
-    encoder->encode(bytes_of(text), take);
-    encoder->finish(take);
-    return packed;
 }
 
 }  // namespace cleave::test

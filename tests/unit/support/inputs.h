@@ -73,7 +73,4 @@ std::string random_csv(Random& random, const Dialect& dialect, std::size_t size,
 // Of the above by chance.
 std::string random_text(Random& random, const Dialect& dialect, std::size_t size);
 
-// One member of gzip.
-std::string gzipped(const std::string& text);
-
 }  // namespace cleave::test
