@@ -27,8 +27,8 @@ namespace cleave::cuda {
 class DeviceSizer {
 public:
     static constexpr bool kWrites = false;
-    static constexpr bool kHasRoom = false;
-    static constexpr bool kMakesRoom = false;
+    static constexpr bool kKeeps = false;
+    static constexpr bool kGrows = false;
 
     __device__ __forceinline__ void begin_record(std::uint64_t) {}
     __device__ __forceinline__ void append(const std::uint8_t*, std::uint64_t size) { size_ += size; }
@@ -45,8 +45,8 @@ private:
 class DeviceWriter {
 public:
     static constexpr bool kWrites = true;
-    static constexpr bool kHasRoom = true;
-    static constexpr bool kMakesRoom = false;
+    static constexpr bool kKeeps = true;
+    static constexpr bool kGrows = false;
 
     __device__ __forceinline__ explicit DeviceWriter(std::uint8_t* out) : begin_(out), at_(out) {}
     __device__ __forceinline__ void begin_record(std::uint64_t) {}

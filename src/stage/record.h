@@ -9,9 +9,9 @@
 // Two things are given by whoever runs it. A Sink takes what is written, or only its size:
 //
 //   static constexpr bool kWrites     false: only sizes count, and nothing is counted
-//   static constexpr bool kHasRoom    false: there is no memory even for values whose size depends on their quotes and
-//                                     escapes; they count as if they needed none
-//   static constexpr bool kMakesRoom  false: there is room for any value, and room_for() gets no size
+//   static constexpr bool kKeeps      false: not even values whose size depends on their quotes and escapes are kept;
+//                                     they count as if they needed none
+//   static constexpr bool kGrows      false: there is room for any value, and room_for() gets no size
 //   begin_record(size)                `size` bytes at most that stay, with delimiters and the quotes of an empty value
 //   append(from, size), append_end(from, size)    bytes of the input; those of a terminator
 //   put(byte), put_text(from, size)   others
@@ -166,7 +166,7 @@ CLEAVE_DEVICE inline void write_value(Side& side, const typename Side::Record& r
                                       const FieldSpan& field, Value value, bool quoted, Sink& sink) {
     const FlatProgram* const program = side.program;
     std::uint64_t bound = 0;
-    if constexpr (Sink::kMakesRoom) {
+    if constexpr (Sink::kGrows) {
         bound = with_operation(program, rule, [&](const auto& one) { return one.bound(value.size); });
     }
     std::uint8_t* const room = sink.room_for(side.room_of(bound));
@@ -188,9 +188,9 @@ CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record&
     const Value value = side.decode(record, field);
     if (rule.makes_tokens != 0) side.refuse_reserved(record, field, value);
     if constexpr (!Sink::kWrites) {
-        if (!Sink::kHasRoom || rule.is_plain != 0) return measure_value(side, rule, value, quoted, sink);
+        if (!Sink::kKeeps || rule.is_plain != 0) return measure_value(side, rule, value, quoted, sink);
     }
-    if constexpr (Sink::kHasRoom) write_value(side, record, rule, field, value, quoted, sink);
+    if constexpr (Sink::kKeeps) write_value(side, record, rule, field, value, quoted, sink);
 }
 
 // Writes the changed field. False if the field stays as it is: nothing is written.

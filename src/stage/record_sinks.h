@@ -35,8 +35,8 @@ inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::
 class RecordWriter {
 public:
     static constexpr bool kWrites = true;
-    static constexpr bool kHasRoom = true;
-    static constexpr bool kMakesRoom = true;
+    static constexpr bool kKeeps = true;
+    static constexpr bool kGrows = true;
 
     RecordWriter(ValueBuffer& buffer, std::size_t size, std::span<const std::uint8_t> input)
         : buffer_(&buffer), to_(buffer.data() + size), readable_end_(input.data() + input.size()) {}
@@ -94,8 +94,8 @@ private:
 class RecordSizer {
 public:
     static constexpr bool kWrites = false;
-    static constexpr bool kHasRoom = true;
-    static constexpr bool kMakesRoom = true;
+    static constexpr bool kKeeps = true;
+    static constexpr bool kGrows = true;
 
     explicit RecordSizer(ValueBuffer& buffer) : buffer_(&buffer) {}
 
