@@ -7,8 +7,8 @@ The compiler is clang as the Python package `ziglang` has it, which brings musl 
 Debian's sources, as sources.tsv pins them, with the same compiler. Both are kept in $XDG_CACHE_HOME/cleave, in folders
 that are named by what they are made of. The same tree gives the same bytes.
 
---test runs the cases of the command (tests/cases), for another processor than that of this machine by qemu. Exit status: 1
-if one fails.
+--test also runs the cases of the command (tests/cases), under qemu for a processor other than this machine's. Exit
+status: 1 if one fails.
 """
 import argparse
 import gzip
@@ -142,8 +142,8 @@ class Target:
         nettle = folder / "work/nettle"
         shutil.copytree(tree / "nettle", nettle, ignore=shutil.ignore_patterns("*.stamp"))
         run("./configure", "--host=" + self.name, "--enable-fat", "--disable-shared", "--disable-public-key",
-            "--disable-openssl", "--disable-documentation", "--prefix=%s" % folder, "--libdir=%s/lib" % folder, cwd=nettle,
-            env={**self.environment, "CC": str(self.tools / "cc"), "AR": str(self.tools / "ar"), "CC_FOR_BUILD": "cc",
+            "--disable-openssl", "--disable-documentation", "--prefix=%s" % folder, "--libdir=%s/lib" % folder,
+            cwd=nettle, env={**self.environment, "CC": str(self.tools / "cc"), "AR": str(self.tools / "ar"), "CC_FOR_BUILD": "cc",
                  "RANLIB": str(self.tools / "ranlib"), "CFLAGS": "-O2 -fPIC -w -ffile-prefix-map=%s=." % nettle})
         run("make", "-j%d" % os.cpu_count(), "libnettle.a", cwd=nettle)
         run("make", "install-headers", cwd=nettle)
@@ -152,9 +152,10 @@ class Target:
 
     def build(self):
         """The folder of the build, and what it installs."""
-        folder, installed = OUT / self.name, OUT / (self.name + "-installed")
-        run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release", "-D", "BUILD_TESTING=OFF",
-            "-D", "CLEAVE_PORTABLE=ON", "--toolchain", HERE / "zig.cmake", env=self.environment)
+        # CMake remembers where it has found the libraries: other libraries, another folder.
+        folder, installed = OUT / self.libraries.name.replace("libraries-", "build-"), OUT / (self.name + "-installed")
+        run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release",
+            "-D", "BUILD_TESTING=OFF", "-D", "CLEAVE_PORTABLE=ON", "--toolchain", HERE / "zig.cmake", env=self.environment)
         run("cmake", "--build", folder, env=self.environment, log=OUT / (self.name + ".log"))
         shutil.rmtree(installed, ignore_errors=True)
         run("cmake", "--install", folder, "--component", "cleave", "--prefix", installed, env=self.environment)

@@ -36,7 +36,7 @@ inline Vector filled(std::uint8_t byte) { return _mm_set1_epi8(static_cast<char>
 inline Vector equal(Vector a, Vector b) { return _mm_cmpeq_epi8(a, b); }
 inline Vector either(Vector a, Vector b) { return _mm_or_si128(a, b); }
 inline Vector both(Vector a, Vector b) { return _mm_and_si128(a, b); }
-// A mask with kBits bits for each byte of a result of equal(), those of the first byte lowest.
+// kBits bits for each byte of what equal() returned, starting with the first byte's in the lowest bits.
 constexpr unsigned kBits = 1;
 inline std::uint64_t mask_of(Vector found) { return static_cast<unsigned>(_mm_movemask_epi8(found)); }
 constexpr std::uint64_t kFull = 0xFFFF;

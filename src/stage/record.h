@@ -6,16 +6,16 @@
 //                  if the field was
 //   then the terminator
 //
-// Two things are given by whoever runs it. A Sink takes what is written, or only its size:
+// The caller supplies two things. A Sink receives what is written, or only its size:
 //
 //   static constexpr bool kWrites     false: only sizes count, and nothing is counted
 //   static constexpr bool kKeeps      false: not even values whose size depends on their quotes and escapes are kept;
 //                                     they count as if they needed none
 //   static constexpr bool kGrows      false: there is room for any value, and room_for() gets no size
 //   begin_record(size)                `size` bytes at most that stay, with delimiters and the quotes of an empty value
-//   append(from, size), append_end(from, size)    bytes of the input; those of a terminator
-//   put(byte), put_text(from, size)   others
-//   room_for(size), commit(size)      memory for so many bytes; how many of them are written
+//   append(from, size), append_end(from, size)    appends bytes of the input; a terminator
+//   put(byte), put_text(from, size)   appends bytes from elsewhere
+//   room_for(size), commit(size)      returns memory for `size` bytes; takes the first `size` bytes of it
 //   size()                            bytes so far
 //
 // A Side is what is done differently on each side:
@@ -24,7 +24,7 @@
 //   using Part                        a const FlatPart, or a reference to one: which of the two is faster
 //   using Record                      a RecordView, with more that the side needs of a record
 //   program                           the const FlatProgram*
-//   bytes_of(record)                  those of the block
+//   bytes_of(record)                  the bytes of its block
 //   decode(record, field)             the Value of a field, until the next call
 //   hasher()                          what operations take, see stage/operation.h
 //   change(record, column, sink)      calls change_field()
@@ -233,7 +233,7 @@ CLEAVE_DEVICE_INLINE void write_part(Side& side, const typename Side::Record& re
     if (part.end == PartEnd::kNewDelimiter) sink.put(program->delimiter);
 }
 
-// Writes the record. `parts` are those of the program, or those of its header.
+// Writes the record. `parts` is FlatProgram::parts, or header_parts for a header.
 template <class Side, class Sink>
 CLEAVE_DEVICE_INLINE void write_record(Side& side, const typename Side::Record& record, const FlatTable& parts,
                                        Sink& sink) {

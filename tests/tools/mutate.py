@@ -63,8 +63,8 @@ def cases(names):
 SPLIT = "split_pieces split_records split_size "
 
 # Which tests concern a folder; a file has its own beside those of its folder. A step is a script with its argument, or
-# the program of a unit test with GoogleTest's filter. Left out is what fails where it is confined: it needs more memory,
-# or a folder with rights that a folder on top of another does not have.
+# the program of a unit test with GoogleTest's filter. Tests that cannot pass in confinement are left out:
+# they need more memory, or permissions that an overlay does not keep.
 TESTS = {
     "src/base": ["json_test", "suggest_test", "helpers_test", "checksum_test", "value_names_test", "column_list_test",
                  cases("usage hints jsonl check")],

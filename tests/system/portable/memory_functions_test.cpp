@@ -1,5 +1,5 @@
-// The memory functions of the portable command, under other names, beside those of the C library. Runs lie at the end
-// of a page, or at its start, where the pages around cannot be read.
+// The memory functions of the portable command, renamed, compared with the C library's. The memory they work on borders
+// on pages that cannot be read or written.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

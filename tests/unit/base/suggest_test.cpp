@@ -1,4 +1,4 @@
-// Which name is suggested for a word that is none.
+// Which name is suggested for an unknown word.
 #include "base/suggest.h"
 
 #include <gtest/gtest.h>
