@@ -5,6 +5,7 @@
 #include "cli/formatted.h"
 #include "cli/line_counter.h"
 #include "cli/messages.h"
+#include "stage/rules.h"
 
 namespace cleave::cli {
 namespace {
@@ -108,7 +109,9 @@ void Diagnostics::take(const cleave::Stage& stage) const {
     const std::vector<std::string> names = stage.unnamed_columns();
     if (stage.rules().empty() || names.empty()) return;
     std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    for (const std::string& name : names) {
+        list += (list.empty() ? "" : ", ") + (is_for_messages(name) ? name : "a column whose name may hold values");
+    }
     remark(formatted("no rule for {}, which {} as {}", list, names.size() == 1 ? "stays" : "stay",
                      names.size() == 1 ? "it is" : "they are"));
 }

@@ -55,6 +55,8 @@ bool matches(std::string_view glob, std::string_view name) {
     return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
+constexpr std::size_t kLongestShownName = 128;  // bytes
+
 // NAME[N] in a word.
 struct Numbered {
     std::string_view name;
@@ -145,6 +147,11 @@ bool is_name_of_column(const ColumnSyntax& item, const InputColumns& columns) {
     return has(item.text) || (parts && has(parts->name));
 }
 
+bool is_for_messages(std::string_view name) {
+    const auto is_control = [](char byte) { return static_cast<unsigned char>(byte) < ' '; };
+    return name.size() <= kLongestShownName && std::ranges::none_of(name, is_control);
+}
+
 // Finds what one item stands for.
 struct ColumnFinder::Lookup {
     const ColumnFinder& finder;
@@ -198,7 +205,9 @@ struct ColumnFinder::Lookup {
         if (similar != names.end()) {
             return std::find_if(similar + 1, names.end(), is_similar) == names.end() ? &*similar : nullptr;
         }
-        return finder.names_ == Names::kShown ? nearest_name(name, names) : nullptr;
+        const std::string* const nearest = nearest_name(name, names);
+        const bool is_shown = finder.names_ == Names::kShown && nearest != nullptr && is_for_messages(*nearest);
+        return is_shown ? nearest : nullptr;
     }
 
     // `name` was written as `written`, without its number. `nth` is 0 if it was not said.
@@ -350,7 +359,8 @@ std::size_t ColumnFinder::one(const ColumnSyntax& column, const RuleText& source
 
 std::string ColumnFinder::name_of(std::size_t column) const {
     const bool has_name = !columns_.names.empty() && names_ == Names::kShown;
-    return has_name ? in_quotes(columns_.names[column]) : "#" + std::to_string(column + 1);
+    return has_name && is_for_messages(columns_.names[column]) ? in_quotes(columns_.names[column])
+                                                               : "#" + std::to_string(column + 1);
 }
 
 }  // namespace cleave

@@ -32,6 +32,10 @@ struct InputColumns {
     bool shows_names = true;         // false: a name is what must not be shown, so messages have numbers instead
 };
 
+// Whether a message may show the name of a column. A quote that is missing makes records a part of the header, so a
+// name with a line end in it, or a very long one, may hold values.
+bool is_for_messages(std::string_view name);
+
 // A condition of a rule, on the value of a column of the input. Values are compared byte for byte.
 struct Condition {
     std::size_t column = 0;

@@ -3,6 +3,7 @@ import re
 from collections import namedtuple
 
 import operations
+from fields import BOM
 
 # kind: word, quoted, number (of columns: #3, #2-#5), or the punctuation itself.
 Token = namedtuple("Token", "kind text")
@@ -183,7 +184,7 @@ def parse_rule(text, keys):
 def parse_file(text):
     """The rules of a file, and the values of its @default lines."""
     rules, defaults = [], []
-    lines = text.split(b"\n")
+    lines = text.removeprefix(BOM).split(b"\n")
     if lines[-1] == b"":
         lines.pop()
     for line in lines:
