@@ -10,6 +10,7 @@
 #include "cleave/device.h"
 #include "cleave/device_choice.h"
 #include "cleave/device_context.h"
+#include "cleave/device_module.h"
 #include "cleave/dialect.h"
 #include "cleave/error.h"
 #include "cleave/examine.h"

@@ -55,11 +55,15 @@ DeviceIdentity identity_of(int card) {
 }  // namespace
 
 CudaDevice::CudaDevice(int card, std::string manager)
-    : streams_(std::make_shared<Streams>(card)), manager_(std::move(manager)) {
+    : DeviceBase(identity_of(card), nullptr), streams_(std::make_shared<Streams>(card)), manager_(std::move(manager)) {
     check(cudaSetDevice(card), "cudaSetDevice");
-    identity_ = identity_of(card);
     const cleave_memory_manager& tried = make_card_manager(manager_, streams_);
     tried.destroy(tried.state);
+}
+
+const CudaDevice& CudaDevice::of(const cleave_device& face) noexcept {
+    return static_cast<const CudaDevice&>(
+        *static_cast<const DeviceBase*>(face.state));  // NOLINT(*-downcast): see above
 }
 
 const cleave_memory_manager* CudaDevice::make_memory_manager() noexcept {
@@ -70,9 +74,8 @@ const cleave_memory_manager* CudaDevice::make_memory_manager() noexcept {
     }
 }
 
-void* CudaDevice::entry(const char* name) const noexcept {
-    if (std::strcmp(name, kDeviceStageEntry) == 0) return const_cast<DeviceStageEntry*>(&kStageEntry);
-    return nullptr;
+const void* CudaDevice::entry(const char* name) const noexcept {
+    return std::strcmp(name, kDeviceStageEntry) == 0 ? &kStageEntry : nullptr;
 }
 
 DeviceStatus CudaDevice::status_of(const char* what, cudaError_t error) noexcept {
@@ -81,12 +84,12 @@ DeviceStatus CudaDevice::status_of(const char* what, cudaError_t error) noexcept
     if (fault == DeviceFault::kLost) is_lost_ = true;
     std::array<char, 160> text{};
     std::ignore = std::snprintf(text.data(), text.size(), "%s: %s", what, cudaGetErrorString(error));
-    return {fault, text.data()};
+    return DeviceStatus(fault, text.data());
 }
 
 template <class F>
 DeviceStatus CudaDevice::call(const char* what, F function) noexcept {
-    if (is_lost_) return {DeviceFault::kLost, "an earlier call found it lost"};
+    if (is_lost_) return DeviceStatus(DeviceFault::kLost, "an earlier call found it lost");
     const cudaError_t error = cudaSetDevice(card());
     if (error != cudaSuccess) return status_of("cudaSetDevice", error);
     return status_of(what, function());
@@ -138,8 +141,7 @@ DeviceStatus CudaDevice::copy_within(void* to_device, const void* from_device, s
     });
 }
 
-DeviceStatus CudaDevice::run(const DeviceWork& work, const std::function<void(void* stream)>& body,
-                             void* stream) noexcept {
+DeviceStatus CudaDevice::run(const DeviceWork& work, DeviceBody body, void* stream) noexcept {
     return call(work.name, [&] {
         body(stream);
         return cudaGetLastError();

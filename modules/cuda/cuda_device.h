@@ -8,21 +8,22 @@
 #include <string>
 
 #include "cuda/streams.h"
-#include "offload/device.h"
+#include "offload/device_base.h"
 
 namespace cleave::cuda {
 
-class CudaDevice final : public cleave::Device {
+class CudaDevice final : public DeviceBase {
 public:
     // Card number `card`, which exists. `manager` is a name for make_manager(). Throws CudaError and
     // MemoryManagerError.
     CudaDevice(int card, std::string manager);
+    // The device of a face that one of these has.
+    static const CudaDevice& of(const cleave_device& face) noexcept;
 
     int card() const noexcept { return streams_->card(); }
 
-    const DeviceIdentity& identity() const noexcept override { return identity_; }
     const cleave_memory_manager* make_memory_manager() noexcept override;
-    void* entry(const char* name) const noexcept override;
+    const void* entry(const char* name) const noexcept override;
 
     DeviceStatus create_stream(void*& stream) noexcept override;
     void destroy_stream(void* stream) noexcept override;
@@ -36,8 +37,7 @@ public:
 
     // Calls the body at once. Finds launches of the body that failed and that it did not look at, if the body launches
     // with the CUDA of this module.
-    DeviceStatus run(const DeviceWork& work, const std::function<void(void* stream)>& body,
-                     void* stream) noexcept override;
+    DeviceStatus run(const DeviceWork& work, DeviceBody body, void* stream) noexcept override;
 
     DeviceStatus create_event(void*& event) noexcept override;
     void destroy_event(void* event) noexcept override;
@@ -54,7 +54,6 @@ private:
 
     const std::shared_ptr<Streams> streams_;
     const std::string manager_;
-    DeviceIdentity identity_;
     std::atomic<bool> is_lost_{false};
 };
 

@@ -1,5 +1,5 @@
-// What the module exports as a device module, see offload/device.h. Its settings are "CARD[,MANAGER]", or nothing for
-// card 0: the number of a card, and a name of cuda/managers.h, which is cuda-async if it is absent.
+// What the module exports as a device module, see cleave/device_module.h. Its settings are "CARD[,MANAGER]", or nothing
+// for card 0: the number of a card, and a name of cuda/managers.h, which is cuda-async if it is absent.
 #include <cuda_runtime.h>
 
 #include <charconv>
@@ -32,43 +32,43 @@ Settings parse_settings(std::string_view text) {
     return settings;
 }
 
-DeviceOpening say(DeviceOpening opening, const std::string& text, char* message, std::size_t message_size) {
+cleave_device_opening say(cleave_device_opening opening, const std::string& text, char* message,
+                          std::size_t message_size) {
     std::ignore = std::snprintf(message, message_size, "%s", text.c_str());
     return opening;
 }
 
-DeviceOpening open(const char* config, cleave::Device** device, char* message, std::size_t message_size) {
+cleave_device_opening open(const char* config, const cleave_device** device, char* message, std::size_t message_size) {
     const Settings settings = parse_settings(config);
     if (!settings.is_good) {
-        return say(DeviceOpening::kFailed, std::string("the settings are not CARD[,MANAGER]: ") + config, message,
+        return say(CLEAVE_DEVICE_NOT_OPENED, std::string("the settings are not CARD[,MANAGER]: ") + config, message,
                    message_size);
     }
     // CUDA without a driver says that its version is 0.
     int driver = 0;
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
-        return say(DeviceOpening::kNoDriver, "CUDA finds none", message, message_size);
+        return say(CLEAVE_DEVICE_NO_DRIVER, "CUDA finds none", message, message_size);
     }
     int cards = 0;
     const cudaError_t error = cudaGetDeviceCount(&cards);
     if (error == cudaErrorInsufficientDriver) {
-        return say(DeviceOpening::kNoDriver, "the driver of the machine is too old for the module", message,
+        return say(CLEAVE_DEVICE_NO_DRIVER, "the driver of the machine is too old for the module", message,
                    message_size);
     }
     if (error == cudaErrorNoDevice || (error == cudaSuccess && cards == 0)) {
-        return say(DeviceOpening::kNoCard, "CUDA finds none", message, message_size);
+        return say(CLEAVE_DEVICE_NO_CARD, "CUDA finds none", message, message_size);
     }
     if (error != cudaSuccess) {
-        return say(DeviceOpening::kFailed, std::string("cudaGetDeviceCount: ") + cudaGetErrorString(error), message,
+        return say(CLEAVE_DEVICE_NOT_OPENED, std::string("cudaGetDeviceCount: ") + cudaGetErrorString(error), message,
                    message_size);
     }
     if (settings.card >= cards) {
         const std::string last =
             cards == 1 ? "card 0 is the only one" : "the last card is " + std::to_string(cards - 1);
-        return say(DeviceOpening::kNoCard, "card " + std::to_string(settings.card) + ": " + last, message,
-                   message_size);
+        return say(CLEAVE_DEVICE_NO_CARD, "card " + std::to_string(settings.card) + ": " + last, message, message_size);
     }
-    *device = new CudaDevice(settings.card, settings.manager);
-    return DeviceOpening::kOpened;
+    *device = &(new CudaDevice(settings.card, settings.manager))->face();
+    return CLEAVE_DEVICE_OPENED;
 }
 
 }  // namespace
@@ -76,19 +76,15 @@ DeviceOpening open(const char* config, cleave::Device** device, char* message, s
 
 extern "C" {
 
-__attribute__((visibility("default"))) const char* cleave_device_module_version() {
-    return cleave::kDeviceModuleVersion;
-}
-
-__attribute__((visibility("default"))) cleave::DeviceOpening cleave_device_module_open(const char* config,
-                                                                                       cleave::Device** device,
-                                                                                       char* message,
-                                                                                       std::size_t message_size) {
+__attribute__((visibility("default"))) cleave_device_opening cleave_device_open(const char* config,
+                                                                                const cleave_device** device,
+                                                                                char* message,
+                                                                                std::size_t message_size) {
     try {
         return cleave::cuda::open(config, device, message, message_size);
     } catch (const std::exception& error) {
         std::ignore = std::snprintf(message, message_size, "%s", error.what());
-        return cleave::DeviceOpening::kFailed;
+        return CLEAVE_DEVICE_NOT_OPENED;
     }
 }
 }

@@ -5,11 +5,9 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "cuda/cuda_device.h"
@@ -44,14 +42,12 @@ private:
     DeviceStageMemory source_{};
 };
 
-DeviceStageStatus make_status(DeviceFault fault, const char* text) noexcept {
-    DeviceStageStatus status{fault, {}};
-    std::ignore = std::snprintf(status.text, sizeof status.text, "%s", text);
-    return status;
+cleave_device_status make_status(DeviceFault fault, const char* text) noexcept {
+    return DeviceStatus(fault, text).face();
 }
 
 // The exception that is being handled.
-DeviceStageStatus status_of_exception() noexcept {
+cleave_device_status status_of_exception() noexcept {
     try {
         throw;
     } catch (const CudaError& error) {
@@ -93,11 +89,10 @@ struct DeviceStageState {
 namespace cleave::cuda {
 namespace {
 
-DeviceStageStatus open_stage(cleave::Device* device, const DeviceStageProgram* program,
-                             DeviceStageState** state) noexcept {
+cleave_device_status open_stage(const cleave_device* device, const DeviceStageProgram* program,
+                                DeviceStageState** state) noexcept {
     try {
-        // This entry comes from a CudaDevice.
-        const int card = static_cast<const CudaDevice*>(device)->card();  // NOLINT(*-static-cast-downcast)
+        const int card = CudaDevice::of(*device).card();  // it is one: this entry comes from a CudaDevice
         check(cudaSetDevice(card), "cudaSetDevice");
         CallersManager& manager = *new CallersManager;  // adopted by the state
         *state = new DeviceStageState(card, *program, manager);
@@ -107,8 +102,8 @@ DeviceStageStatus open_stage(cleave::Device* device, const DeviceStageProgram* p
     }
 }
 
-DeviceStageStatus run_stage(DeviceStageState* state, const DeviceStagePage* page, const DeviceStageMemory* memory,
-                            DeviceStageResult* result) noexcept {
+cleave_device_status run_stage(DeviceStageState* state, const DeviceStagePage* page, const DeviceStageMemory* memory,
+                               DeviceStageResult* result) noexcept {
     auto* const stream = static_cast<cudaStream_t>(page->stream);
     try {
         check(cudaSetDevice(state->card), "cudaSetDevice");
@@ -141,7 +136,7 @@ DeviceStageStatus run_stage(DeviceStageState* state, const DeviceStagePage* page
         *result = odd_page();
         return {};
     } catch (const std::exception&) {
-        const DeviceStageStatus status = status_of_exception();
+        const cleave_device_status status = status_of_exception();
         cudaStreamSynchronize(stream);  // what was submitted uses memory of the caller
         cudaGetLastError();
         return status;

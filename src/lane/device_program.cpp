@@ -14,8 +14,9 @@
 namespace cleave {
 namespace {
 
-void throw_if_failed(const DeviceStageStatus& status) {
-    if (status.fault != DeviceFault::kNone) throw DeviceError(status.fault, status.text);
+void throw_if_failed(const cleave_device_status& given) {
+    const DeviceStatus status(given);
+    if (!status.is_good()) throw DeviceError(status.fault(), status.text());
 }
 
 // Memory that a stage takes of the device, until it is known what of it is the result.
@@ -74,7 +75,7 @@ bool DeviceProgram::open(Device& device) {
     entry_ = static_cast<const DeviceStageEntry*>(device.entry(kDeviceStageEntry));
     if (entry_ == nullptr) return false;
     const DeviceStageProgram program{flat_.bytes().data(), flat_.bytes().size(), markup_};
-    throw_if_failed(entry_->open(&device, &program, &state_));
+    throw_if_failed(entry_->open(&device.face(), &program, &state_));
     return true;
 }
 
@@ -86,7 +87,7 @@ RewrittenPage DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
     StageMemory memory(stream);
     const DeviceStageMemory face = memory.face();
     const DeviceStagePage input{page.on_device->data(), page.bytes.size(), stream.native()};
-    DeviceStageStatus status{};
+    cleave_device_status status{};
     DeviceStageResult result{};
     stream.run({"stage", page.bytes.size()},
                [&](void* /*native*/) { status = entry_->run(state_, &input, &face, &result); });

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/shared_library.h"
+#include "memory/plugin.h"
 
 namespace cleave {
 namespace {
@@ -76,29 +77,19 @@ void* load(const std::string& path) {
     }
 }
 
-void* symbol(void* library, const std::string& path, const char* name) {
-    void* const found = ::dlsym(library, name);
-    if (found == nullptr) throw_unusable(path, std::string("it has no function ") + name);
-    return found;
-}
-
 std::shared_ptr<Device> open_library(const std::string& path, const std::string& config) {
-    void* const library = load(path);
-    const std::string version =
-        reinterpret_cast<DeviceModuleVersionFunction>(symbol(library, path, kDeviceModuleVersionSymbol))();
-    if (version != kDeviceModuleVersion) {
-        throw_unusable(path, "it is of version '" + version + "', not '" + kDeviceModuleVersion + "'");
-    }
-    const auto open = reinterpret_cast<DeviceModuleOpenFunction>(symbol(library, path, kDeviceModuleOpenSymbol));
+    const auto open = reinterpret_cast<cleave_device_open_function>(::dlsym(load(path), CLEAVE_DEVICE_SYMBOL));
+    if (open == nullptr) throw_unusable(path, "it has no function " CLEAVE_DEVICE_SYMBOL);
     std::array<char, 256> message{};
-    Device* device = nullptr;
-    const DeviceOpening opening = open(config.c_str(), &device, message.data(), message.size());
+    const cleave_device* device = nullptr;
+    const cleave_device_opening opening = open(config.c_str(), &device, message.data(), message.size());
     message.back() = 0;
-    const std::string why = message.front() != 0 ? std::string(": ") + message.data() : "";
-    if (opening == DeviceOpening::kNoDriver) throw DeviceUnavailable(Missing::kDriver, "device: no driver" + why);
-    if (opening == DeviceOpening::kNoCard) throw DeviceUnavailable(Missing::kCard, "device: no such card" + why);
-    if (opening != DeviceOpening::kOpened || device == nullptr) throw_unusable(path, "it gave no device" + why);
-    return std::shared_ptr<Device>(device);
+    const std::string why = message.front() != 0 ? ": " + printable(message.data()) : "";
+    if (opening == CLEAVE_DEVICE_NO_DRIVER) throw DeviceUnavailable(Missing::kDriver, "device: no driver" + why);
+    if (opening == CLEAVE_DEVICE_NO_CARD) throw DeviceUnavailable(Missing::kCard, "device: no such card" + why);
+    if (opening != CLEAVE_DEVICE_OPENED || device == nullptr) throw_unusable(path, "it gave no device" + why);
+    if (const std::string wrong = check_device(*device); !wrong.empty()) throw_unusable(path, wrong);
+    return std::make_shared<Device>(*device);
 }
 
 bool is_number(std::string_view text) {

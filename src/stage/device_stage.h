@@ -1,8 +1,8 @@
-// Runs a stage on a device: the entry point that a device module gives for it, see Device::entry(). Plain structs, so
-// that no C++ object but Device crosses to the module.
+// Runs a stage on a device: the entry point that a device module gives for it, see Device::entry(). Plain structs,
+// whose layout is the same for every compiler of a processor.
 //
 //   const auto* entry = static_cast<const DeviceStageEntry*>(device->entry(kDeviceStageEntry));  // null: it has none
-//   entry->open(device, &program, &state);                                         // once for a context
+//   entry->open(&device->face(), &program, &state);                                // once for a context
 //   stream.run(work, [&](void* native) { ... entry->run(state, &page, &memory, &result); });  // for each page
 //   entry->close(state);
 //
@@ -12,19 +12,14 @@
 
 #include <cstdint>
 
-#include "cleave/device.h"
+#include "cleave/device_module.h"
 #include "stage/flat_program.h"
 #include "stage/parse_markup.h"
 
 namespace cleave {
 
 // The name of the entry, for a `const DeviceStageEntry*`. Change the number with this file or with FlatProgram.
-inline constexpr const char* kDeviceStageEntry = "stage 2";
-
-struct DeviceStageStatus {
-    DeviceFault fault;  // kOutOfMemory: allocate() returned null, or a call of the device did
-    char text[192];     // one line; empty without a fault
-};
+inline constexpr const char* kDeviceStageEntry = "stage 3";
 
 // Copied by open(). It has what was computed from keys, and so has the state, in memory of the device that is zeroed by
 // close().
@@ -68,18 +63,25 @@ struct DeviceStageResult {
     std::uint64_t counter_count;
 };
 
+// Another size is another layout, and needs another number in the name.
+static_assert(sizeof(FlatProgram) == 168 && sizeof(FlatPart) == 16 && sizeof(FlatRule) == 20);
+static_assert(sizeof(FlatCondition) == 16 && sizeof(FlatMacState) == 64 && sizeof(ParseMarkup) == 6);
+static_assert(sizeof(DeviceStageProgram) == 24 && sizeof(DeviceStageResult) == 56);
+
 struct DeviceStageState;
 
 struct DeviceStageEntry {
     // Sets *state to a new state. `device` gave this entry; the state may live longer. Waits for the copy of the
     // program.
-    DeviceStageStatus (*open)(Device* device, const DeviceStageProgram* program, DeviceStageState** state);
+    cleave_device_status (*open)(const cleave_device* device, const DeviceStageProgram* program,
+                                 DeviceStageState** state);
 
     // Sets *result. Waits for the stream: the result is complete, and all memory but that of `bytes` and `starts` can
-    // be released at once. After a fault *result is unset, and the stream has been waited for too. A page of 1 GiB or
+    // be released at once. After a fault *result is unset, and the stream has been waited for too;
+    // CLEAVE_DEVICE_OUT_OF_MEMORY also if allocate() returned null. A page of 1 GiB or
     // more, and one that becomes longer than 2^31 - 1 bytes, is odd.
-    DeviceStageStatus (*run)(DeviceStageState* state, const DeviceStagePage* page, const DeviceStageMemory* memory,
-                             DeviceStageResult* result);
+    cleave_device_status (*run)(DeviceStageState* state, const DeviceStagePage* page, const DeviceStageMemory* memory,
+                                DeviceStageResult* result);
 
     // Zeroes and frees the memory of the state. Null is allowed.
     void (*close)(DeviceStageState* state);

@@ -140,6 +140,11 @@ inline Rewritten stage_on_host(const Stage& stage, MemoryManager& memory, std::s
     return made;
 }
 
+inline void throw_if_failed(const cleave_device_status& given) {
+    const DeviceStatus status(given);
+    if (!status.is_good()) throw DeviceError(status.fault(), status.text());
+}
+
 // A stage on a device.
 class DeviceStageOwner {
 public:
@@ -148,8 +153,7 @@ public:
         : entry_(static_cast<const DeviceStageEntry*>(device->entry(kDeviceStageEntry))) {
         const SecretMemory flat = *flat_for_device(stage);
         const DeviceStageProgram program{flat.bytes().data(), flat.bytes().size(), *parse_markup(stage.dialect())};
-        const DeviceStageStatus status = entry_->open(device.get(), &program, &state_);
-        if (status.fault != DeviceFault::kNone) throw DeviceError(status.fault, status.text);
+        throw_if_failed(entry_->open(&device->face(), &program, &state_));
     }
     DeviceStageOwner(const DeviceStageOwner&) = delete;
     DeviceStageOwner& operator=(const DeviceStageOwner&) = delete;
@@ -160,7 +164,7 @@ public:
         struct Call {
             DeviceStream& stream;
             std::vector<SharedMemory> given;
-            DeviceStageStatus status{};
+            cleave_device_status status{};
             DeviceStageResult result{};
         };
         const auto call = std::make_shared<Call>(Call{stream, {}});
@@ -177,7 +181,7 @@ public:
                                            }};
             call->status = entry_->run(state_, &page, &memory, &call->result);
         });
-        if (call->status.fault != DeviceFault::kNone) throw DeviceError(call->status.fault, call->status.text);
+        throw_if_failed(call->status);
         const DeviceStageResult& result = call->result;
         if (result.needs_cpu) return std::nullopt;
         const auto owner_of = [&](const void* pointer) -> SharedMemory {

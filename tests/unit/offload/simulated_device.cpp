@@ -16,7 +16,7 @@ SimulatedStream& stream_of(void* stream) { return *static_cast<SimulatedStream*>
 SimulatedEvent& event_of(void* event) { return *static_cast<SimulatedEvent*>(event); }
 
 // What a module offers by name.
-int answer() { return 42; }
+constexpr int kAnswer = 42;
 
 }  // namespace
 
@@ -79,16 +79,14 @@ void Occurrence::wait() {
     happened.wait(lock, [this] { return has_happened; });
 }
 
-SimulatedDevice::Shared::Shared(const SimulatedOptions& given) : options(given), arena(given.memory_size) {
-    identity = {"simulated", given.uuid, given.memory_size, given.driver_version, "1.0"};
-}
+SimulatedDevice::Shared::Shared(const SimulatedOptions& given) : options(given), arena(given.memory_size) {}
 
 DeviceStatus SimulatedDevice::Shared::begin_call() noexcept {
     const std::uint64_t number = calls.fetch_add(1) + 1;
-    if (is_lost.load()) return {DeviceFault::kLost, "simulated"};
+    if (is_lost.load()) return DeviceStatus(DeviceFault::kLost, "simulated");
     if (number != failing_call.load()) return {};
     if (fault.load() == DeviceFault::kLost) is_lost.store(true);
-    return {fault.load(), "simulated"};
+    return DeviceStatus(fault.load(), "simulated");
 }
 
 void SimulatedDevice::Shared::submit(SimulatedStream& stream, double seconds, double* link,
@@ -120,7 +118,19 @@ void SimulatedDevice::Shared::wait_for(void* stream) {
     stream_of(stream).wait_until_idle();
 }
 
-SimulatedDevice::SimulatedDevice(const SimulatedOptions& options) : shared_(std::make_shared<Shared>(options)) {}
+SimulatedCard::SimulatedCard(std::shared_ptr<SimulatedDevice::Shared> shared)
+    : DeviceBase(
+          {"simulated", shared->options.uuid, shared->options.memory_size, shared->options.driver_version, "1.0"},
+          &shared->clock),
+      shared_(std::move(shared)) {}
+
+SimulatedDevice::SimulatedDevice(const SimulatedOptions& options)
+    : SimulatedDevice(std::make_shared<Shared>(options)) {}
+SimulatedDevice::SimulatedDevice(const std::shared_ptr<Shared>& shared)
+    : Device((new SimulatedCard(shared))->face()), shared_(shared) {}
+const cleave_device& SimulatedDevice::make_face(const SimulatedOptions& options) {
+    return (new SimulatedCard(std::make_shared<Shared>(options)))->face();
+}
 SimulatedDevice::~SimulatedDevice() {
     if (streams_alive() != 0 || events_alive() != 0) std::abort();
 }
@@ -141,22 +151,20 @@ std::uint64_t SimulatedDevice::streams_alive() const noexcept {
     return shared_->streams.size();
 }
 VirtualClock& SimulatedDevice::virtual_clock() noexcept { return shared_->clock; }
-const DeviceIdentity& SimulatedDevice::identity() const noexcept { return shared_->identity; }
-const Clock* SimulatedDevice::clock() const noexcept { return &shared_->clock; }
 
-void* SimulatedDevice::entry(const char* name) const noexcept {
+const void* SimulatedCard::entry(const char* name) const noexcept {
     const auto named = shared_->options.entries.find(name);
-    if (named != shared_->options.entries.end()) return const_cast<void*>(named->second);
-    return std::string_view(name) == "answer" ? reinterpret_cast<void*>(&answer) : nullptr;
+    if (named != shared_->options.entries.end()) return named->second;
+    return std::string_view(name) == "answer" ? &kAnswer : nullptr;
 }
 
-const cleave_memory_manager* SimulatedDevice::make_memory_manager() noexcept {
+const cleave_memory_manager* SimulatedCard::make_memory_manager() noexcept {
     if (!shared_->begin_call().is_good()) return nullptr;
     // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory the test ends
     return &(new SimulatedManager(shared_))->face();
 }
 
-DeviceStatus SimulatedDevice::create_stream(void*& stream) noexcept {
+DeviceStatus SimulatedCard::create_stream(void*& stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     stream = new SimulatedStream();  // NOLINT(bugprone-unhandled-exception-at-new): the test ends
     const std::scoped_lock lock(shared_->mutex);
@@ -164,7 +172,7 @@ DeviceStatus SimulatedDevice::create_stream(void*& stream) noexcept {
     return {};
 }
 
-void SimulatedDevice::destroy_stream(void* stream) noexcept {
+void SimulatedCard::destroy_stream(void* stream) noexcept {
     {
         const std::scoped_lock lock(shared_->mutex);
         shared_->streams.erase(stream);
@@ -172,19 +180,19 @@ void SimulatedDevice::destroy_stream(void* stream) noexcept {
     delete static_cast<SimulatedStream*>(stream);
 }
 
-DeviceStatus SimulatedDevice::synchronize(void* stream) noexcept {
+DeviceStatus SimulatedCard::synchronize(void* stream) noexcept {
     const DeviceStatus status = shared_->begin_call();
     stream_of(stream).wait_until_idle();  // a failure is told when the work is over
     shared_->clock.advance_to(stream_of(stream).time);
     return status;
 }
 
-DeviceStatus SimulatedDevice::query(void* stream, bool& is_done) noexcept {
+DeviceStatus SimulatedCard::query(void* stream, bool& is_done) noexcept {
     is_done = stream_of(stream).is_idle();
     return shared_->begin_call();
 }
 
-DeviceStatus SimulatedDevice::copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept {
+DeviceStatus SimulatedCard::copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     if (!shared_->arena.holds(to_device, size)) std::abort();
     const SimulatedOptions& options = shared_->options;
@@ -196,8 +204,7 @@ DeviceStatus SimulatedDevice::copy_in(void* to_device, const void* from_host, st
     return {};
 }
 
-DeviceStatus SimulatedDevice::copy_out(void* to_host, const void* from_device, std::size_t size,
-                                       void* stream) noexcept {
+DeviceStatus SimulatedCard::copy_out(void* to_host, const void* from_device, std::size_t size, void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     if (!shared_->arena.holds(from_device, size)) std::abort();
     const SimulatedOptions& options = shared_->options;
@@ -209,8 +216,8 @@ DeviceStatus SimulatedDevice::copy_out(void* to_host, const void* from_device, s
     return {};
 }
 
-DeviceStatus SimulatedDevice::copy_within(void* to_device, const void* from_device, std::size_t size,
-                                          void* stream) noexcept {
+DeviceStatus SimulatedCard::copy_within(void* to_device, const void* from_device, std::size_t size,
+                                        void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     if (!shared_->arena.holds(to_device, size) || !shared_->arena.holds(from_device, size)) std::abort();
     shared_->submit(stream_of(stream), shared_->options.launch, nullptr, [=, shared = shared_.get()] {
@@ -220,32 +227,32 @@ DeviceStatus SimulatedDevice::copy_within(void* to_device, const void* from_devi
     return {};
 }
 
-DeviceStatus SimulatedDevice::run(const DeviceWork& work, const std::function<void(void* stream)>& body,
-                                  void* stream) noexcept {
+DeviceStatus SimulatedCard::run(const DeviceWork& work, DeviceBody body, void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     const auto named = shared_->options.bodies.find(work.name);
     const Rate& rate = named != shared_->options.bodies.end() ? named->second : shared_->options.body;
     const double seconds = shared_->options.launch + rate.seconds(static_cast<double>(work.bytes));
-    shared_->submit(stream_of(stream), seconds, nullptr, [=, shared = shared_.get()] {
+    auto kept = std::make_shared<DeviceBody>(std::move(body));
+    shared_->submit(stream_of(stream), seconds, nullptr, [kept = std::move(kept), stream, shared = shared_.get()] {
         const Arena::Access access(shared->arena);
-        body(stream);
+        (*kept)(stream);
     });
     return {};
 }
 
-DeviceStatus SimulatedDevice::create_event(void*& event) noexcept {
+DeviceStatus SimulatedCard::create_event(void*& event) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     event = new SimulatedEvent();  // NOLINT(bugprone-unhandled-exception-at-new): the test ends
     shared_->events.fetch_add(1);
     return {};
 }
 
-void SimulatedDevice::destroy_event(void* event) noexcept {
+void SimulatedCard::destroy_event(void* event) noexcept {
     delete static_cast<SimulatedEvent*>(event);
     shared_->events.fetch_sub(1);
 }
 
-DeviceStatus SimulatedDevice::record(void* event, void* stream) noexcept {
+DeviceStatus SimulatedCard::record(void* event, void* stream) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     auto occurrence = std::make_shared<Occurrence>();
     event_of(event).last = occurrence;
@@ -254,7 +261,7 @@ DeviceStatus SimulatedDevice::record(void* event, void* stream) noexcept {
     return {};
 }
 
-DeviceStatus SimulatedDevice::wait(void* stream, void* event) noexcept {
+DeviceStatus SimulatedCard::wait(void* stream, void* event) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     const std::shared_ptr<Occurrence> occurrence = event_of(event).last;
     stream_of(stream).time = std::max(stream_of(stream).time, occurrence->time);
@@ -262,14 +269,14 @@ DeviceStatus SimulatedDevice::wait(void* stream, void* event) noexcept {
     return {};
 }
 
-DeviceStatus SimulatedDevice::synchronize_event(void* event) noexcept {
+DeviceStatus SimulatedCard::synchronize_event(void* event) noexcept {
     const DeviceStatus status = shared_->begin_call();
     event_of(event).last->wait();
     shared_->clock.advance_to(event_of(event).last->time);
     return status;
 }
 
-DeviceStatus SimulatedDevice::elapsed(void* from, void* to, double& seconds) noexcept {
+DeviceStatus SimulatedCard::elapsed(void* from, void* to, double& seconds) noexcept {
     if (const DeviceStatus status = shared_->begin_call(); !status.is_good()) return status;
     seconds = event_of(to).last->time - event_of(from).last->time;
     return {};

@@ -50,7 +50,10 @@ struct SimulatedOptions {
 class SimulatedDevice final : public Device {
 public:
     explicit SimulatedDevice(const SimulatedOptions& options = {});
-    ~SimulatedDevice() override;
+    ~SimulatedDevice();
+
+    // A device for Device, or for a module.
+    static const cleave_device& make_face(const SimulatedOptions& options);
 
     // The call with that number, from 1, fails; allocations of its manager count too. After kLost all fail.
     void fail_call(std::uint64_t number, DeviceFault fault) noexcept;
@@ -64,31 +67,12 @@ public:
     std::uint64_t events_alive() const noexcept;
     VirtualClock& virtual_clock() noexcept;
 
-    const DeviceIdentity& identity() const noexcept override;
-    const cleave_memory_manager* make_memory_manager() noexcept override;
-    const Clock* clock() const noexcept override;
-    void* entry(const char* name) const noexcept override;
-    DeviceStatus create_stream(void*& stream) noexcept override;
-    void destroy_stream(void* stream) noexcept override;
-    DeviceStatus synchronize(void* stream) noexcept override;
-    DeviceStatus query(void* stream, bool& is_done) noexcept override;
-    DeviceStatus copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept override;
-    DeviceStatus copy_out(void* to_host, const void* from_device, std::size_t size, void* stream) noexcept override;
-    DeviceStatus copy_within(void* to_device, const void* from_device, std::size_t size,
-                             void* stream) noexcept override;
-    DeviceStatus run(const DeviceWork& work, const std::function<void(void* stream)>& body,
-                     void* stream) noexcept override;
-    DeviceStatus create_event(void*& event) noexcept override;
-    void destroy_event(void* event) noexcept override;
-    DeviceStatus record(void* event, void* stream) noexcept override;
-    DeviceStatus wait(void* stream, void* event) noexcept override;
-    DeviceStatus synchronize_event(void* event) noexcept override;
-    DeviceStatus elapsed(void* from, void* to, double& seconds) noexcept override;
-
     struct Shared;
 
 private:
-    std::shared_ptr<Shared> shared_;  // with the managers, which may live longer
+    explicit SimulatedDevice(const std::shared_ptr<Shared>& shared);
+
+    const std::shared_ptr<Shared> shared_;  // with the managers, which may live longer
 };
 
 }  // namespace cleave

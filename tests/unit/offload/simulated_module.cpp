@@ -1,19 +1,22 @@
 // The simulated device as a module. Its settings are the bytes of its memory, and perhaps ",PATH" of a file: the first
-// opening takes kColdOpening and makes the file. "no driver" and "no card" say what is missing. A definition makes a
-// module of another version of it.
+// opening takes kColdOpening and makes the file. Other words make it a module that cannot be used; a definition, one
+// with another function.
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <string>
 #include <thread>
 
 #include "simulated_device.h"
 
-#ifndef CLEAVE_SIMULATED_VERSION
-#define CLEAVE_SIMULATED_VERSION CLEAVE_DEVICE_MODULE_VERSION
+#ifndef CLEAVE_SIMULATED_SYMBOL
+#define CLEAVE_SIMULATED_SYMBOL cleave_device_open
 #endif
 
 namespace {
@@ -26,27 +29,36 @@ void open_card(const std::string& path) {
     std::ofstream(path) << "warm";
 }
 
+// The device with a fault in its C interface.
+const cleave_device* faulty(const cleave_device& device, const std::string& fault) {
+    static std::deque<cleave_device> kept;  // what is refused is not closed
+    cleave_device& changed = kept.emplace_back(device);
+    if (fault == "another version") changed.interface_version = 7;
+    if (fault == "too short") changed.struct_size = 24;
+    if (fault == "no run") changed.run = nullptr;
+    if (fault == "no name") changed.name = nullptr;
+    return &changed;
+}
+
 }  // namespace
 
 extern "C" {
 
-__attribute__((visibility("default"))) const char* cleave_device_module_version() { return CLEAVE_SIMULATED_VERSION; }
-
-__attribute__((visibility("default"))) cleave::DeviceOpening cleave_device_module_open(const char* config,
-                                                                                       cleave::Device** device,
-                                                                                       char* message,
-                                                                                       std::size_t message_size) {
-    using cleave::DeviceOpening;
+__attribute__((visibility("default"))) cleave_device_opening CLEAVE_SIMULATED_SYMBOL(const char* config,
+                                                                                     const cleave_device** device,
+                                                                                     char* message,
+                                                                                     std::size_t message_size) {
     const std::string given = config;
     std::strncpy(message, "it is simulated", message_size);
-    if (given == "no driver") return DeviceOpening::kNoDriver;
-    if (given == "no card") return DeviceOpening::kNoCard;
-    if (given == "no luck") return DeviceOpening::kFailed;
+    if (given == "no driver") return CLEAVE_DEVICE_NO_DRIVER;
+    if (given == "no card") return CLEAVE_DEVICE_NO_CARD;
+    if (given == "no luck") return CLEAVE_DEVICE_NOT_OPENED;
     const std::size_t comma = given.find(',');
     if (comma != std::string::npos) open_card(given.substr(comma + 1));
     cleave::SimulatedOptions options;
-    if (!given.empty()) options.memory_size = std::strtoull(given.c_str(), nullptr, 10);
-    *device = new cleave::SimulatedDevice(options);
-    return DeviceOpening::kOpened;
+    if (const std::uint64_t size = std::strtoull(config, nullptr, 10); size > 0) options.memory_size = size;
+    *device = &cleave::SimulatedDevice::make_face(options);
+    if (std::isalpha(static_cast<unsigned char>(given[0])) != 0) *device = faulty(**device, given);
+    return CLEAVE_DEVICE_OPENED;
 }
 }

@@ -1,4 +1,4 @@
-// What a simulated device and its managers share.
+// What a simulated device and its managers share, and the device behind its C interface.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "offload/device_base.h"
 #include "simulated_memory.h"
 
 namespace cleave {
@@ -67,7 +68,6 @@ struct SimulatedDevice::Shared {
     void wait_for(void* stream);
 
     const SimulatedOptions options;
-    DeviceIdentity identity;
     VirtualClock clock;
     Arena arena;
     std::atomic<std::uint64_t> calls{0};
@@ -83,6 +83,32 @@ struct SimulatedDevice::Shared {
     std::map<const void*, std::size_t> pinned_blocks;  // by where they begin
     double in_link = 0;
     double out_link = 0;
+};
+
+class SimulatedCard final : public DeviceBase {
+public:
+    explicit SimulatedCard(std::shared_ptr<SimulatedDevice::Shared> shared);
+
+    const cleave_memory_manager* make_memory_manager() noexcept override;
+    const void* entry(const char* name) const noexcept override;
+    DeviceStatus create_stream(void*& stream) noexcept override;
+    void destroy_stream(void* stream) noexcept override;
+    DeviceStatus synchronize(void* stream) noexcept override;
+    DeviceStatus query(void* stream, bool& is_done) noexcept override;
+    DeviceStatus copy_in(void* to_device, const void* from_host, std::size_t size, void* stream) noexcept override;
+    DeviceStatus copy_out(void* to_host, const void* from_device, std::size_t size, void* stream) noexcept override;
+    DeviceStatus copy_within(void* to_device, const void* from_device, std::size_t size,
+                             void* stream) noexcept override;
+    DeviceStatus run(const DeviceWork& work, DeviceBody body, void* stream) noexcept override;
+    DeviceStatus create_event(void*& event) noexcept override;
+    void destroy_event(void* event) noexcept override;
+    DeviceStatus record(void* event, void* stream) noexcept override;
+    DeviceStatus wait(void* stream, void* event) noexcept override;
+    DeviceStatus synchronize_event(void* event) noexcept override;
+    DeviceStatus elapsed(void* from, void* to, double& seconds) noexcept override;
+
+private:
+    const std::shared_ptr<SimulatedDevice::Shared> shared_;
 };
 
 }  // namespace cleave

@@ -30,7 +30,8 @@ struct DeviceStageState {
 };
 
 struct SimulatedStageWork {
-    static DeviceStageStatus open(Device* /*device*/, const DeviceStageProgram* /*program*/, DeviceStageState** state) {
+    static cleave_device_status open(const cleave_device* /*device*/, const DeviceStageProgram* /*program*/,
+                                     DeviceStageState** state) {
         if (current == nullptr) std::abort();
         *state = new DeviceStageState(current->stage());
         ++current->states_;
@@ -43,8 +44,8 @@ struct SimulatedStageWork {
         --current->states_;
     }
 
-    static DeviceStageStatus run(DeviceStageState* state, const DeviceStagePage* page, const DeviceStageMemory* memory,
-                                 DeviceStageResult* result) {
+    static cleave_device_status run(DeviceStageState* state, const DeviceStagePage* page,
+                                    const DeviceStageMemory* memory, DeviceStageResult* result) {
         ++current->pages_;
         if (current->on_next_page) current->on_next_page();
         const std::span bytes(page->bytes, page->size);
@@ -76,8 +77,8 @@ private:
         }
     }
 
-    static DeviceStageStatus hand_over(const DeviceStageState& state, const DeviceStageMemory& memory,
-                                       DeviceStageResult& result) {
+    static cleave_device_status hand_over(const DeviceStageState& state, const DeviceStageMemory& memory,
+                                          DeviceStageResult& result) {
         const std::span<const std::uint8_t> written = state.worker.written();
         const std::span<const std::uint64_t> starts = state.worker.starts();
         std::vector<std::uint32_t> narrow(starts.begin(), starts.end());
@@ -85,7 +86,7 @@ private:
         const std::size_t size = narrow.size() * sizeof narrow[0];
         void* const on_device = memory.allocate(memory.owner, size, CLEAVE_MEMORY_SECRET);
         void* const text = written.empty() ? nullptr : memory.allocate(memory.owner, written.size(), 0);
-        if (on_device == nullptr || (text == nullptr && !written.empty())) return {DeviceFault::kOutOfMemory, {}};
+        if (on_device == nullptr || (text == nullptr && !written.empty())) return {CLEAVE_DEVICE_OUT_OF_MEMORY, {}};
         std::memcpy(on_device, narrow.data(), size);
         if (text != nullptr) std::memcpy(text, written.data(), written.size());
         result.bytes = static_cast<const std::uint8_t*>(text);
