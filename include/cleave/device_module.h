@@ -1,4 +1,5 @@
-/* The interface of a device, version 1: what a module, a shared library, implements so that cleave can work on a device.
+/* The interface of a device, version 1: what a module, a shared library, implements so that cleave can work on a
+ * device.
  *
  * It is C, so that a module need not be built with the compiler or the C library of cleave: one module serves every
  * build. doc/devices.md says how a module is found.
@@ -109,10 +110,10 @@ typedef uint32_t cleave_device_opening;
 #define CLEAVE_DEVICE_NO_CARD 2u
 #define CLEAVE_DEVICE_NOT_OPENED 3u /* for another reason */
 
-/* What a module exports, under the name of CLEAVE_DEVICE_SYMBOL. Makes a device with a state of its own and sets *device
- * to it; it is valid until its close(). `config` is the number of a card, or what the user wrote after the module's path
- * and a colon, or an empty string; it is valid during the call. On failure it may write the reason, one line that ends
- * with a zero byte, into the `message_size` bytes at `message`. */
+/* What a module exports, under the name of CLEAVE_DEVICE_SYMBOL. Makes a device with a state of its own and sets
+ * *device to it; it is valid until its close(). `config` is the number of a card, or what the user wrote after the
+ * module's path and a colon, or an empty string; it is valid during the call. On failure it may write the reason, one
+ * line that ends with a zero byte, into the `message_size` bytes at `message`. */
 typedef cleave_device_opening (*cleave_device_open_function)(const char* config, const cleave_device** device,
                                                              char* message, size_t message_size);
 #define CLEAVE_DEVICE_SYMBOL "cleave_device_open"

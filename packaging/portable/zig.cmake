@@ -1,4 +1,4 @@
-# The compiler of the portable builds: clang as zig ships it, with musl and libc++ for any Linux. build.py sets what is
+# The compiler of the portable builds: clang as zig ships it, with musl and libc++ for any Linux. target.py sets what is
 # read of the environment.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR $ENV{CLEAVE_PROCESSOR})

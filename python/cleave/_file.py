@@ -229,7 +229,7 @@ class File:
         wanted = None if has_all else numbers[: len(columns)]
         texts = [
             (f"#{number + 1}: {rule}", f"redact[{column!r}]")
-            for number, (column, rule) in zip(numbers[len(columns) :], rules.items(), strict=True)
+            for number, (column, rule) in zip(numbers[len(columns) :], rules.items())
         ]
         ring = _key_ring(keys) if keys else None
         size = _arguments.number("page_size", page_size)

@@ -65,7 +65,7 @@ def read_csv(
         )
         for path in paths
     ]
-    for path, plan in zip(paths, plans, strict=True):
+    for path, plan in zip(paths, plans):
         if not plan.names:
             raise InputError(f"{path}: there are no columns")
         if plan.names != plans[0].names:

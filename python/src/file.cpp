@@ -47,8 +47,7 @@ Input open_input(const std::string& path) {
 
 }  // namespace
 
-File::File(std::shared_ptr<Input> input, bool is_memory, const Settings& settings)
-    : input_(std::move(input)), settings_(settings), is_memory_(is_memory) {
+File::File(std::shared_ptr<Input> input, const Settings& settings) : input_(std::move(input)), settings_(settings) {
     input_->set_cancellation(cancellation_.get());
     run([&] {
         sniffed_ = settle_dialect(settings_.dialect, *input_);
@@ -63,7 +62,7 @@ std::unique_ptr<File> File::of_path(const std::string& path, const Settings& set
         const Guarded guarded;
         return std::make_shared<Input>(open_input(path));
     }();
-    return std::unique_ptr<File>(new File(std::move(input), false, settings));
+    return std::unique_ptr<File>(new File(std::move(input), settings));
 }
 
 std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name, const Settings& settings) {
@@ -71,7 +70,7 @@ std::unique_ptr<File> File::of_buffer(nb::handle object, const std::string& name
     if (compression_of(held->buffer.bytes()) != Compression::kNone) {
         throw InputError("the bytes are compressed: open the file, or decompress them");
     }
-    return std::unique_ptr<File>(new File(std::shared_ptr<Input>(held, &held->input), true, settings));
+    return std::unique_ptr<File>(new File(std::shared_ptr<Input>(held, &held->input), settings));
 }
 
 Execution File::execution() const {

@@ -82,7 +82,7 @@ public:
     std::vector<std::string> names();
 
 private:
-    File(std::shared_ptr<Input> input, bool is_memory, const Settings& settings);
+    File(std::shared_ptr<Input> input, const Settings& settings);
 
     enum class Length { kLong, kShort };
 
@@ -99,7 +99,6 @@ private:
     std::mutex mutex_;  // guards what follows, and the input; taken without the interpreter's lock
     std::unique_ptr<Cancellation> cancellation_ = std::make_unique<Cancellation>();
     std::optional<RecordIndex> index_;
-    const bool is_memory_;
     bool is_read_ = false;  // the input is a stream that a ColumnStream reads
 };
 

@@ -1,5 +1,6 @@
 // The process between this program and a shell command that reads a pipe: no process of the command outlives the
-// command, and none reads a clean end of input before the input is whole. How this is done: see command_guard.cpp.
+// command, and none reads a clean end of input before the input is whole. How this is done: see
+// command_guard_linux.cpp.
 #pragma once
 
 #include <sys/types.h>

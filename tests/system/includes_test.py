@@ -172,7 +172,7 @@ def page_faults(root):
         if text.count("\n") > MOST_LINES:
             faults.append(f"{name}:{MOST_LINES + 1}: is longer than {MOST_LINES} lines")
         named = [word for item in ITEM.findall(text) for word in re.findall(r"`([^`]+)`", item)]
-        there = {entry.name + "/" if entry.is_dir() else entry.stem for entry in path.parent.iterdir()
+        there = {entry.name + "/" if entry.is_dir() else entry.stem.removesuffix("_linux") for entry in path.parent.iterdir()
                  if entry.is_dir() or entry.suffix in SOURCES}
         faults += [f"{name}:1: does not name {stem}" for stem in sorted(there - set(named))]
         faults += [f"{name}:1: names {stem}, which is not there" for stem in sorted(set(named) - there)]

@@ -110,7 +110,7 @@ TESTS = {
     "src/cli": ["cli", "edges"],
 
     "src/io/child.cpp": ["faults.filter A command that fails is exit 1"],
-    "src/io/command_guard.cpp": ["faults.filter A command that fails", "faults.filter After success",
+    "src/io/command_guard_linux.cpp": ["faults.filter A command that fails", "faults.filter After success",
                                  "faults.filter KILL of the process", "faults.filter The commands have no descriptor",
                                  "faults.filter A parent that ignores SIGCHLD"],
     "src/io/run_marker.cpp": ["faults.signals KILL with --force over old pieces"],
@@ -130,7 +130,7 @@ TESTS = {
     "src/cli/main.cpp": ["faults.nth_call With --json"],
     "src/cli/bar.cpp": ["bar_test", "terminal"],
     "src/cli/completion.cpp": ["completions bash", "completions zsh", "completions fish"],
-    "src/cli/sandbox.cpp": ["sandbox_test", cases("safety")],
+    "src/cli/sandbox_linux.cpp": ["sandbox_test", cases("safety")],
     "src/cli/signals.cpp": ["signals_test"],
     **{"src/cli/%s.cpp" % name: [cases(names)] for name, names in {
         "cat": "cat range", "check": "check", "check_json": "check", "check_report": "check",

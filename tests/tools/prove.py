@@ -103,7 +103,10 @@ PARTS = {
         ./dev coverage"""),
     "gpu": Part("the GPU module and its tests compile, optimised, for all architectures", "", """
         ./dev gpu"""),
-    "portable": Part("the static command, for x86-64 and arm64, gives what the cases say", "", """
+    "wheels": Part("the wheels for any Linux are what pip takes, and work, for each Python that is here", "", """
+        ./dev wheel --all
+        ./dev wheels-test"""),
+    "portable": Part("the command for any Linux, for x86-64 and arm64, gives what the cases say", "", """
         ./dev dist --test"""),
     "packages": Part("two builds in two folders give the same packages, byte for byte", "", """
         ./dev package --twice"""),

@@ -1,26 +1,16 @@
-#!/usr/bin/env python3
-"""The command for any Linux: static, with musl, for each processor an archive in build/dist.
+"""A target of the portable builds: a processor and a C library, with the compiler and the libraries for it.
 
-  build.py [--test] [PROCESSOR...]     x86_64 and aarch64 unless some are named
-
-The compiler is clang as the Python package `ziglang` has it, which brings musl and libc++. The libraries are built from
-Debian's sources, as sources.tsv pins them, with the same compiler. Both are kept in $XDG_CACHE_HOME/cleave, in folders
-that are named by what they are made of. The same tree gives the same bytes.
-
---test also runs the cases of the command (tests/cases), under qemu for a processor other than this machine's. Exit
-status: 1 if one fails.
+The compiler is clang as the Python package `ziglang` has it, which brings the C libraries and libc++. The other libraries
+are built from Debian's sources, as sources.tsv pins them, with the same compiler. All of it is kept in
+$XDG_CACHE_HOME/cleave, in folders that are named by what they are made of.
 """
-import argparse
-import gzip
 import hashlib
-import io
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -28,7 +18,9 @@ ROOT = HERE.parents[1]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cleave"
 OUT = ROOT / "build/dist"
 ZIG_VERSION = "0.17.1"
-PROCESSORS = ("x86_64", "aarch64")
+# Of an archive: the target of the compiler.
+TARGETS = {"x86_64-musl": "x86_64-linux-musl", "aarch64-musl": "aarch64-linux-musl",
+           "x86_64": "x86_64-linux-gnu.2.28", "aarch64": "aarch64-linux-gnu.2.28"}
 
 
 def run(*words, log=None, **more):
@@ -60,6 +52,15 @@ def zig():
             "ziglang==" + ZIG_VERSION)
     folder = in_folder(CACHE / ("zig-" + ZIG_VERSION), make)
     return next(folder.glob("lib/python3*/site-packages/ziglang/zig"))
+
+
+def version():
+    return re.search(r'CLEAVE_VERSION "(.*)"', (ROOT / "include/cleave/version.h").read_text()).group(1)
+
+
+def commit_time():
+    """Seconds since 1970: the time of everything that is packed."""
+    return int(run("git", "-C", ROOT, "log", "-1", "--format=%ct"))
 
 
 def rows():
@@ -102,18 +103,22 @@ def digest_of(*files, more=""):
 
 
 class Target:
-    """A processor to build for."""
+    """What to build for: its libraries are there once it is made."""
 
-    def __init__(self, processor):
-        self.processor = processor
-        self.name = processor + "-linux-musl"
-        self.emulator = "/usr/bin/env"
+    def __init__(self, archive):
+        self.archive = archive
+        self.name = TARGETS[archive]
+        self.is_static = self.name.endswith("musl")
+        self.processor = processor = self.name.split("-")[0]
+        self.emulator = ["/usr/bin/env"]
         if processor != os.uname().machine:
-            self.emulator = shutil.which("qemu-%s-static" % processor) or sys.exit("there is no qemu-user-static")
+            self.emulator = [shutil.which("qemu-%s-static" % processor) or sys.exit("there is no qemu-user-static")]
+            if not self.is_static:  # Debian's C library for this processor
+                self.emulator += ["-L", "/usr/%s-linux-gnu" % processor]
         self.tools = in_folder(CACHE / ("tools-%s-%s" % (self.name, ZIG_VERSION)), self.make_tools)
         recipe = digest_of(HERE / "CMakeLists.txt", HERE / "zig.cmake", HERE / "sources.tsv", more=ZIG_VERSION)
         self.environment = {**os.environ, "CLEAVE_PROCESSOR": processor, "CLEAVE_TOOLS": str(self.tools),
-                            "CLEAVE_EMULATOR": self.emulator}
+                            "CLEAVE_EMULATOR": ";".join(self.emulator)}
         self.libraries = in_folder(CACHE / ("libraries-%s-%s" % (self.name, recipe)), self.make_libraries)
         self.environment["CLEAVE_LIBRARIES"] = str(self.libraries)
 
@@ -141,78 +146,54 @@ class Target:
         # Its stamps say that what is made by m4 is there.
         nettle = folder / "work/nettle"
         shutil.copytree(tree / "nettle", nettle, ignore=shutil.ignore_patterns("*.stamp"))
-        run("./configure", "--host=" + self.name, "--enable-fat", "--disable-shared", "--disable-public-key",
-            "--disable-openssl", "--disable-documentation", "--prefix=%s" % folder, "--libdir=%s/lib" % folder,
-            cwd=nettle, env={**self.environment, "CC": str(self.tools / "cc"), "AR": str(self.tools / "ar"), "CC_FOR_BUILD": "cc",
-                 "RANLIB": str(self.tools / "ranlib"), "CFLAGS": "-O2 -fPIC -w -ffile-prefix-map=%s=." % nettle})
+        run("./configure", "--host=" + self.name.removesuffix(".2.28"), "--enable-fat", "--disable-shared",
+            "--disable-public-key", "--disable-openssl", "--disable-documentation", "--prefix=%s" % folder, "--libdir=%s/lib" % folder,
+            cwd=nettle, env={**self.environment, "CC": str(self.tools / "cc"), "AR": str(self.tools / "ar"),
+                             "RANLIB": str(self.tools / "ranlib"), "CC_FOR_BUILD": "cc",
+                             "CFLAGS": "-O2 -fPIC -w -ffile-prefix-map=%s=." % nettle})
         run("make", "-j%d" % os.cpu_count(), "libnettle.a", cwd=nettle)
         run("make", "install-headers", cwd=nettle)
         shutil.copy(nettle / "libnettle.a", folder / "lib")
         shutil.rmtree(folder / "work")
 
-    def build(self):
-        """The folder of the build, and what it installs."""
+    def build(self, **options):
+        """The folder of the build. The options are CMake's, None for one to forget; what is not said stays as it was."""
         # CMake remembers where it has found the libraries: other libraries, another folder.
-        folder, installed = OUT / self.libraries.name.replace("libraries-", "build-"), OUT / (self.name + "-installed")
-        run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release",
-            "-D", "BUILD_TESTING=OFF", "-D", "CLEAVE_PORTABLE=ON", "--toolchain", HERE / "zig.cmake", env=self.environment)
+        folder = OUT / self.libraries.name.replace("libraries-", "build-")
+        options = {"CMAKE_BUILD_TYPE": "Release", "BUILD_TESTING": "OFF", "CMAKE_COMPILE_WARNING_AS_ERROR": "ON",
+                   "CLEAVE_PORTABLE": "static" if self.is_static else "dynamic", **options}
+        words = [word for name, value in options.items()
+                 for word in (("-U", name) if value is None else ("-D", "%s=%s" % (name, value)))]
+        run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "--toolchain", HERE / "zig.cmake", *words,
+            env=self.environment)
         run("cmake", "--build", folder, env=self.environment, log=OUT / (self.name + ".log"))
+        return folder
+
+    def install(self, folder, component):
+        """The folder with what the component of a build installs."""
+        installed = OUT / ("%s-%s" % (self.name, component))
         shutil.rmtree(installed, ignore_errors=True)
-        run("cmake", "--install", folder, "--component", "cleave", "--prefix", installed, env=self.environment)
-        return folder, installed
+        run("cmake", "--install", folder, "--component", component, "--prefix", installed, env=self.environment)
+        return installed
+
+    def check_needs(self, program):
+        """A program or library runs with the glibc that it is for, and has its memory functions from there."""
+        if self.is_static:
+            return
+        needed = run("objdump", "-T", program)
+        newest = max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", needed))
+        if newest > tuple(map(int, self.name.rpartition("gnu.")[2].split("."))):
+            sys.exit("%s needs glibc %s" % (program, ".".join(map(str, newest))))
+        if self.processor == "x86_64" and not re.search(r"GLIBC_[0-9.]+\) memcpy$", needed, re.M):
+            sys.exit("%s has a memcpy() of its own: see wide_division.cpp" % program)
 
     def test(self, program):
         """The exit status of the cases."""
         if self.processor != os.uname().machine:
             folder = OUT / (self.name + "-emulated")
             folder.mkdir(exist_ok=True)
-            (folder / "cleave").write_text('#!/bin/sh\nexec %s %s "$@"\n' % (self.emulator, program))
+            (folder / "cleave").write_text('#!/bin/sh\nexec %s %s "$@"\n' % (shlex.join(self.emulator), program))
             (folder / "cleave").chmod(0o755)
             program = folder / "cleave"
         print("the cases, for %s:" % self.name, flush=True)
         return subprocess.run([sys.executable, "-B", ROOT / "tests/cases/run.py", "--cleave", program]).returncode
-
-
-def archive(installed, name, when):
-    """One archive of what was installed; its bytes depend on nothing else."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for path in sorted(installed.rglob("*")):
-            member = tar.gettarinfo(path, "%s/%s" % (name, path.relative_to(installed)))
-            member.uid = member.gid = 0
-            member.uname = member.gname = ""
-            member.mtime = when
-            member.mode = 0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644
-            with (open(path, "rb") if path.is_file() else io.BytesIO()) as content:
-                tar.addfile(member, content if path.is_file() else None)
-    file = OUT / (name + ".tar.gz")
-    file.write_bytes(gzip.compress(buffer.getvalue(), 9, mtime=0))
-    return file
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--test", action="store_true", help="run the cases of the command")
-    parser.add_argument("processors", nargs="*", metavar="PROCESSOR", help="%s or %s" % PROCESSORS)
-    arguments = parser.parse_args()
-    for processor in arguments.processors:
-        if processor not in PROCESSORS:
-            parser.error("%s is not %s or %s" % (processor, *PROCESSORS))
-    OUT.mkdir(parents=True, exist_ok=True)
-    version = re.search(r'CLEAVE_VERSION "(.*)"', (ROOT / "include/cleave/version.h").read_text()).group(1)
-    when = int(run("git", "-C", ROOT, "log", "-1", "--format=%ct"))
-    statuses = []
-    for processor in arguments.processors or PROCESSORS:
-        target = Target(processor)
-        folder, installed = target.build()
-        file = archive(installed, "cleave-%s-linux-%s-musl" % (version, processor), when)
-        print("%s: %d bytes, the command %d; SHA-256 %s" % (
-            file.relative_to(ROOT), file.stat().st_size, (installed / "bin/cleave").stat().st_size,
-            hashlib.sha256(file.read_bytes()).hexdigest()), flush=True)
-        if arguments.test:
-            statuses.append(target.test(folder / "cleave"))
-    return max(statuses, default=0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

