@@ -1,11 +1,16 @@
-# What is installed, in two components: `cleave`, the command, and `dev`, the library for other programs.
+# What is installed, in components: `cleave`, the command; `dev`, the library for other programs; `shared`, the shared
+# library, where it is built.
 include(CMakePackageConfigHelpers)
 
-# The changelog and the licence, in the folder of each package.
+# The changelog and the licence, in the folder of each package, and its lintian overrides.
 function(install_documents package component)
     set(file ${PROJECT_BINARY_DIR}/changelog.gz)
     install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
     install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${component})
+    if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/lintian/${package} AND NOT CLEAVE_PORTABLE)
+        install(FILES cmake/lintian/${package} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+                COMPONENT ${component})
+    endif()
 endfunction()
 
 set(made "")
@@ -36,18 +41,28 @@ if(CLEAVE_BUILD_COMMAND)
 endif()
 add_custom_target(installed_files ALL DEPENDS ${made})
 
-# The libraries: headers, the targets cleave::cleave and cleave::offload, cleave.pc and cleave-offload.pc. The
-# configuration files find the rest from where they are, wherever that is.
+# The libraries: headers, the targets cleave::cleave, cleave::offload and cleave::shared, cleave.pc and
+# cleave-offload.pc. The configuration files find the rest from where they are, wherever that is.
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 set(module_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH module_to_prefix /${module_folder} /)
 string(REGEX REPLACE "/$" "" module_to_prefix ${module_to_prefix})
 list(JOIN library_modules " " module_requirements)
+# With a shared library, -lcleave links that one, which records its own dependencies.
+if(CLEAVE_BUILD_SHARED)
+    set(private .private)
+endif()
 configure_file(cmake/cleave.pc.in cleave.pc @ONLY)
 configure_file(cmake/cleave-offload.pc.in cleave-offload.pc @ONLY)
 configure_file(cmake/cleaveConfig.cmake.in cleaveConfig.cmake @ONLY)
 write_basic_package_version_file(cleaveConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
+if(CLEAVE_BUILD_SHARED)
+    install(TARGETS libcleave_shared EXPORT cleaveTargets
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shared NAMELINK_COMPONENT dev
+            INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install_documents(libcleave0 shared)
+endif()
 install(TARGETS libcleave cleave_offload EXPORT cleaveTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

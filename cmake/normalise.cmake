@@ -1,8 +1,7 @@
 # Run by CPack on what it packs, so that the same sources give the same packages: folders are as readable as files are,
 # whatever the umask, and every time is SOURCE_DATE_EPOCH or that of the changelog's newest entry
 # (https://reproducible-builds.org/specs/source-date-epoch/).
-file(CHMOD_RECURSE ${CPACK_TEMPORARY_DIRECTORY} DIRECTORY_PERMISSIONS
-     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+execute_process(COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -type d -exec chmod 755 {} + COMMAND_ERROR_IS_FATAL ANY)
 if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
     execute_process(COMMAND date -d ${CPACK_CHANGELOG_DATE} +%s OUTPUT_VARIABLE epoch OUTPUT_STRIP_TRAILING_WHITESPACE
                     COMMAND_ERROR_IS_FATAL ANY)

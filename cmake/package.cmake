@@ -1,6 +1,7 @@
-# Two Debian packages, one a component, and an archive of both.
+# Debian packages, one a component, and an archive of all of them.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_COMPONENTS_ALL cleave dev)
+set(CPACK_PACKAGE_FILE_NAME cleave-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 # The maintainer and the time are those of the changelog's newest entry. DEBFULLNAME and DEBEMAIL name another
 # maintainer, and SOURCE_DATE_EPOCH another time, as Debian's tools know them.
 file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/changelog signature REGEX "^ -- " LIMIT_COUNT 1)
@@ -31,8 +32,27 @@ changing a byte, or prints where the pieces are for other programs.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libcleave-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 list(JOIN library_debian_packages ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
-set(CPACK_COMPONENT_DEV_DESCRIPTION "cuts CSV files at record boundaries (library)
-The static library under the command cleave, with its headers, a CMake
-package and a pkg-config file.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "cuts CSV files at record boundaries (development files)
+Headers and static library for programs that use the library of the command
+cleave, with a CMake package and pkg-config files.")
+
+if(CLEAVE_BUILD_SHARED)
+    list(APPEND CPACK_COMPONENTS_ALL shared)
+    set(CPACK_DEBIAN_SHARED_PACKAGE_NAME libcleave0)
+    set(CPACK_DEBIAN_SHARED_PACKAGE_SECTION libs)
+    set(CPACK_DEBIAN_SHARED_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_COMPONENT_SHARED_DESCRIPTION "cuts CSV files at record boundaries (shared library)
+Programs that use the library of the command cleave need this package. The
+command does not.")
+    # libcleave-dev depends on libcleave0 of the same version.
+    set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+    set(CPACK_COMPONENT_DEV_DEPENDS shared)
+    # Packages of programs that use the library depend on the versions that share its ABI.
+    math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
+    file(CONFIGURE OUTPUT shlibs CONTENT "libcleave 0 libcleave0 (>= ${PROJECT_VERSION}), \
+libcleave0 (<< ${PROJECT_VERSION_MAJOR}.${next_minor}~)\n")
+    set(CPACK_DEBIAN_SHARED_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/shlibs
+        ${PROJECT_SOURCE_DIR}/cmake/triggers)
+endif()
 
 include(CPack)

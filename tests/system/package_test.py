@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Make the packages, unpack them into an empty root, and use what is there: the command, its manual page, and the
-library from a program of another project.
+library from a program of another project. A build with CLEAVE_BUILD_SHARED, as ./dev package has it, also gives the
+shared library; programs are then linked with that, too.
 
   package_test.py --build BUILD_DIRECTORY --cxx COMPILER
 """
@@ -17,19 +18,21 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from verdicts import Failure, Tally, check, need_tool  # noqa: E402
 
 TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "dpkg-parsechangelog", "dpkg-architecture",
-         "file", "pkg-config", "mandoc"]
+         "file", "pkg-config", "mandoc", "nm", "readelf"]
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
 COMPLETIONS = {"bash": "usr/share/bash-completion/completions/cleave",
                "zsh": "usr/share/zsh/vendor-completions/_cleave",
                "fish": "usr/share/fish/vendor_completions.d/cleave.fish"}
 COMMAND_FILES = {"usr/bin/cleave", "usr/share/man/man1/cleave.1.gz", "usr/share/doc/cleave/copyright",
-                 "usr/share/doc/cleave/changelog.gz", *COMPLETIONS.values()}
+                 "usr/share/doc/cleave/changelog.gz", "usr/share/lintian/overrides/cleave", *COMPLETIONS.values()}
 # In the folder of the architecture.
-LIBRARY_FILES = [r"usr/lib/{arch}/libcleave(_offload)?\.a", r"usr/lib/{arch}/pkgconfig/cleave(-offload)?\.pc",
+LIBRARY_FILES = [r"usr/lib/{arch}/libcleave((_offload)?\.a|\.so)", r"usr/lib/{arch}/pkgconfig/cleave(-offload)?\.pc",
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
                  r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
                  r"usr/share/doc/libcleave-dev/(copyright|changelog\.gz)"]
+SHARED_FILES = [r"usr/lib/{arch}/libcleave\.so\.0(\.[0-9]+\.[0-9]+)?", r"usr/share/lintian/overrides/libcleave0",
+                r"usr/share/doc/libcleave0/(copyright|changelog\.gz)"]
 HEADERS = {"usr/include/cleave/" + name for name in os.listdir(os.path.join(SOURCE, "include", "cleave"))}
 
 
@@ -41,21 +44,28 @@ def run(*words, may_talk=False, **options):
     return done.stdout
 
 
+def has_shared_library(build):
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        return "\nCLEAVE_BUILD_SHARED:BOOL=ON\n" in file.read()
+
+
 def make_packages(build, packed):
-    """The paths of the command's package and of the library's."""
+    """{name: path} of the packages."""
     run("cpack", "--config", os.path.join(build, "CPackConfig.cmake"), "-G", "DEB", "-B", packed, umask=0o077,
         may_talk=True)
     found = {run("dpkg-deb", "-f", path, "Package").strip(): path for path in glob.glob(packed + "/*.deb")}
-    check(set(found) == {"cleave", "libcleave-dev"}, "there are two packages, not %s" % sorted(found))
-    return found["cleave"], found["libcleave-dev"]
+    wanted = {"cleave", "libcleave-dev"} | ({"libcleave0"} if has_shared_library(build) else set())
+    check(set(found) == wanted, "the packages are %s, not %s" % (sorted(wanted), sorted(found)))
+    return found
 
 
 def check_same_again(build, folder, packages):
     """Packed in another folder, from files of another time, the packages are the same byte for byte."""
     os.utime(os.path.join(build, "cleave"))
-    for first, second in zip(packages, make_packages(build, os.path.join(folder, "again"))):
-        with open(first, "rb") as one, open(second, "rb") as other:
-            check(one.read() == other.read(), os.path.basename(first) + " is the same when it is packed again")
+    again = make_packages(build, os.path.join(folder, "again"))
+    for name, path in packages.items():
+        with open(path, "rb") as one, open(again[name], "rb") as other:
+            check(one.read() == other.read(), name + " is the same when it is packed again")
 
 
 def field(package, name):
@@ -73,28 +83,41 @@ def files_below(root):
     return {os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(root) for name in names}
 
 
-def check_control(command, library):
-    version = field(command, "Version")
-    for package, section, depends in [(command, "utils", r"libc6 \(>= [0-9.]+\)"), (library, "libdevel", "libc6-dev")]:
-        name, architecture = field(package, "Package"), field(package, "Architecture")
+def check_control(packages):
+    version = field(packages["cleave"], "Version")
+    same = r"libcleave0 \(= %s\), " % re.escape(version) if "libcleave0" in packages else ""
+    wanted = {"cleave": ("utils", r"libc6 \(>= [0-9.]+\)"), "libcleave-dev": ("libdevel", same + "libc6-dev, .*"),
+              "libcleave0": ("libs", r"libc6 \(>= [0-9.]+\), .*\bzlib1g\b.*")}
+    for name, package in packages.items():
+        section, depends = wanted[name]
+        architecture = field(package, "Architecture")
         check(os.path.basename(package) == "%s_%s_%s.deb" % (name, version, architecture), "the name of " + package)
         check(field(package, "Section") == section, "the section of " + name)
-        check(re.search(depends, field(package, "Depends")), "what %s depends on" % name)
+        check(re.fullmatch(depends, field(package, "Depends")), "what %s depends on" % name)
         check(re.fullmatch(r".+ <.+@.+>", field(package, "Maintainer")), name + " has a maintainer")
         check(len(field(package, "Description").splitlines()) > 1, name + " has a long description")
+    if "libcleave0" in packages:
+        shlibs = run("dpkg-deb", "-I", packages["libcleave0"], "shlibs")
+        check(shlibs.startswith("libcleave 0 libcleave0 (>= %s), libcleave0 (<< " % version), "the ABI of libcleave0")
 
 
-def check_files(root, command_files, library_files, build):
-    check(command_files == COMMAND_FILES, "the command's files are %s" % sorted(command_files))
+def check_files(root, files, build):
+    """`files` are those of each package."""
+    check(files["cleave"] == COMMAND_FILES, "the command's files are %s" % sorted(files["cleave"]))
     arch = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
-    patterns = [pattern.replace("{arch}", arch) for pattern in LIBRARY_FILES]
-    unknown = {path for path in library_files - HEADERS if not any(re.fullmatch(p, path) for p in patterns)}
-    check(not unknown, "the library's files are those and no others: %s" % sorted(unknown))
-    check(HEADERS <= library_files, "there is each header")
+    for name, patterns in (("libcleave-dev", LIBRARY_FILES), ("libcleave0", SHARED_FILES)):
+        allowed = [pattern.replace("{arch}", arch) for pattern in patterns]
+        unknown = {path for path in files.get(name, set()) - HEADERS
+                   if not any(re.fullmatch(pattern, path) for pattern in allowed)}
+        check(not unknown, "the files of %s are those and no others: %s" % (name, sorted(unknown)))
+    check(HEADERS <= files["libcleave-dev"], "there is each header")
     for folder, _, names in os.walk(os.path.join(root, "usr")):
         check(stat.S_IMODE(os.lstat(folder).st_mode) == 0o755, "mode 755 of " + folder)
         for name in names:
             path = os.path.join(folder, name)
+            if re.fullmatch(r"libcleave\.so(\.0)?", name):
+                check(os.path.islink(path) and os.path.exists(path), path + " leads to the shared library")
+                continue
             mode = 0o755 if folder.endswith("/bin") else 0o644
             check(os.lstat(path).st_mode == stat.S_IFREG | mode, "mode %o of %s" % (mode, path))
             with open(path, "rb") as file:
@@ -102,6 +125,15 @@ def check_files(root, command_files, library_files, build):
             if b"\0" not in text:
                 for place in (SOURCE, build):
                     check(place.encode() not in text, "%s names no path of the build" % path)
+
+
+def check_exports(root):
+    """The shared library exports names of the namespace cleave, and no others."""
+    library = glob.glob(root + "/usr/lib/*/libcleave.so.0")[0]
+    check("[libcleave.so.0]" in run("readelf", "-d", library), "the name in the library is libcleave.so.0")
+    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    others = [name for name in names if not re.match(r"_Z(N|NK|GVN|TIN|TSN|TVN)6cleave", name)]
+    check(names and not others, "no name outside of the namespace is exported: %s" % others[:3])
 
 
 def check_command(root):
@@ -133,13 +165,36 @@ def build_by_cmake(root, folder, cxx):
     return os.path.join(build, "example_ranges")
 
 
-def build_by_pkg_config(root, folder, cxx):
+def build_with_shared(root, folder, cxx):
+    """By CMake, from the shared library."""
+    project = os.path.join(folder, "with_shared")
+    os.mkdir(project)
+    with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
+        file.write("cmake_minimum_required(VERSION 3.25)\nproject(with_shared LANGUAGES CXX)\n"
+                   "find_package(cleave REQUIRED)\nadd_executable(ranges %s/examples/ranges.cpp)\n"
+                   "target_link_libraries(ranges PRIVATE cleave::shared)\n" % SOURCE)
+    run("cmake", "-S", project, "-B", project + "/build", "-G", "Ninja",
+        "-D", "CMAKE_PREFIX_PATH=" + os.path.join(root, "usr"), "-D", "CMAKE_CXX_COMPILER=" + cxx)
+    run("cmake", "--build", project + "/build")
+    return os.path.join(project, "build", "ranges")
+
+
+def build_by_pkg_config(root, folder, cxx, module="cleave"):
     places = glob.glob(root + "/usr/lib/**/pkgconfig", recursive=True)
     environment = {**os.environ, "PKG_CONFIG_PATH": ":".join(places)}
-    flags = run("pkg-config", "--cflags", "--libs", "cleave", env=environment).split()
-    program = os.path.join(folder, "by_pkg_config")
+    flags = run("pkg-config", "--cflags", "--libs", module, env=environment).split()
+    program = os.path.join(folder, "by_pkg_config_" + module)
     run(cxx, "-std=c++20", os.path.join(SOURCE, "examples", "ranges.cpp"), "-o", program, *flags)
     return program
+
+
+def build_by_offload_module(root, folder, cxx):
+    """With the planner, which has the static library beside it."""
+    return build_by_pkg_config(root, folder, cxx, "cleave-offload")
+
+
+def is_shared(program):
+    return "[libcleave.so.0]" in run("readelf", "-d", program)
 
 
 def check_embedding(folder, cxx):
@@ -166,17 +221,26 @@ def packages_are_whole(build, cxx):
     with tempfile.TemporaryDirectory() as folder:
         root = os.path.join(folder, "root")
         os.mkdir(root)
-        command, library = packages = make_packages(build, os.path.join(folder, "packed"))
+        packages = make_packages(build, os.path.join(folder, "packed"))
         check_same_again(build, folder, packages)
-        check_control(command, library)
-        check_files(root, unpack(command, root), unpack(library, root), build)
+        check_control(packages)
+        check_files(root, {name: unpack(package, root) for name, package in packages.items()}, build)
         offsets = check_command(root)
-        # All kernels are in the archive.
+        # What builds a program, and whether that needs the shared library.
+        builds = [(build_by_cmake, False), (build_by_offload_module, False), (build_by_pkg_config, False)]
+        if "libcleave0" in packages:
+            check_exports(root)
+            builds[2:] = [(build_by_pkg_config, True), (build_with_shared, True)]
+        libraries = ":".join(glob.glob(root + "/usr/lib/*"))
+        # All kernels are in the library.
         kernels = run(os.path.join(root, "usr/bin/cleave"), "--version").split("available:")[1].split()
-        for build_one in (build_by_cmake, build_by_pkg_config):
+        for build_one, shared in builds:
             program = build_one(root, folder, cxx)
+            check(is_shared(program) == shared,
+                  "%s is linked with the %s library" % (program, "shared" if shared else "static"))
             for kernel in kernels:
-                printed = run(program, INPUT, "4", env={**os.environ, "CLEAVE_KERNEL": kernel})
+                printed = run(program, INPUT, "4",
+                              env={**os.environ, "CLEAVE_KERNEL": kernel, "LD_LIBRARY_PATH": libraries})
                 check(printed == offsets, "%s, kernel %s: the offsets are those of the command" % (program, kernel))
 
 
