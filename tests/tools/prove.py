@@ -108,8 +108,10 @@ PARTS = {
         ./dev wheels-test"""),
     "portable": Part("the command for any Linux, for x86-64 and arm64, gives what the cases say", "", """
         ./dev dist --test"""),
-    "packages": Part("two builds in two folders give the same packages, byte for byte", "", """
-        ./dev package --twice"""),
+    "packages": Part("the Debian packages: the same bytes twice; installed, used, upgraded and removed", "", """
+        ./dev package --twice amd64 arm64
+        ./dev package --test amd64 arm64
+        tests/system/package_test.py --build build/packaging --cxx c++"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """
         ./dev tidy --checks=-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding,misc-static-initialization-cycle src"""),
 }
