@@ -156,10 +156,10 @@ class Target:
         shutil.copy(nettle / "libnettle.a", folder / "lib")
         shutil.rmtree(folder / "work")
 
-    def build(self, **options):
-        """The folder of the build. The options are CMake's, None for one to forget; what is not said stays as it was."""
+    def build(self, kind="build", **options):
+        """The folder of the build, which is of that kind. The options are CMake's, None for one to forget; what is not said stays as it was."""
         # CMake remembers where it has found the libraries: other libraries, another folder.
-        folder = OUT / self.libraries.name.replace("libraries-", "build-")
+        folder = OUT / self.libraries.name.replace("libraries-", kind + "-")
         options = {"CMAKE_BUILD_TYPE": "Release", "BUILD_TESTING": "OFF", "CMAKE_COMPILE_WARNING_AS_ERROR": "ON",
                    "CLEAVE_PORTABLE": "static" if self.is_static else "dynamic", **options}
         words = [word for name, value in options.items()

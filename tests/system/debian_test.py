@@ -17,13 +17,13 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+from emulation import emulated  # noqa: E402
 from verdicts import Failure, Inconclusive, Skip, Tally, check, need_tool  # noqa: E402
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
 PROGRAM = os.path.join(SOURCE, "examples", "ranges.cpp")
 NAMES = ["cleave", "libcleave-dev", "libcleave0"]
-BINFMT = "/proc/sys/fs/binfmt_misc"
 INSTALL = ["apt-get", "install", "-y", "-q", "--no-install-recommends"]
 # What apt and ldconfig keep of any package.
 CACHES = ("var/cache/", "var/lib/apt/", "var/log/", "var/lib/dpkg/status-old", "var/lib/dpkg/diversions-old")
@@ -56,18 +56,13 @@ def mounted(kind, place):
 
 
 @contextlib.contextmanager
-def emulated(architecture):
+def runnable(architecture):
     """The kernel runs programs of the architecture, under qemu where the machine's own are others."""
     with contextlib.ExitStack() as stack:
         if architecture != run("dpkg", "--print-architecture").strip():
             processor = run("dpkg-architecture", "-f", "-a", architecture, "-q", "DEB_HOST_GNU_CPU").strip()
             need_tool("qemu-%s-static" % processor)
-            if not os.path.exists(BINFMT + "/register"):
-                stack.enter_context(mounted("binfmt_misc", BINFMT))
-            entry = "%s/qemu-%s" % (BINFMT, processor)
-            if not os.path.exists(entry):
-                shutil.copyfile("/usr/lib/binfmt.d/qemu-%s.conf" % processor, BINFMT + "/register")
-                stack.callback(write, entry, "-1")   # takes the entry away
+            stack.enter_context(emulated(processor))
         yield
 
 
@@ -111,7 +106,7 @@ def debian_root(architecture):
     with contextlib.ExitStack() as stack:
         folder = tempfile.mkdtemp(dir=os.environ.get("TMPDIR", "/var/tmp"))
         stack.callback(shutil.rmtree, folder)
-        stack.enter_context(emulated(architecture))
+        stack.enter_context(runnable(architecture))
         run_or_open(debootstrap, "--variant=minbase", "--arch=" + architecture,
                     platform.freedesktop_os_release()["VERSION_CODENAME"], folder)
         root = Root(folder)

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""The whole test suite on another processor: built by the compiler of the portable builds, run under qemu.
+
+  emulated.py [CTEST ARGUMENT...]
+
+The tests are those of ./dev test, for arm64 with glibc and libc++. What emulation cannot do is left out by name, with the
+reason: emulated.tsv. qemu on x86-64 shows neither the memory order of arm64 nor its sandbox.
+"""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "packaging/portable"))
+import target  # noqa: E402
+from emulation import emulated  # noqa: E402
+
+LEFT_OUT = Path(__file__).with_suffix(".tsv")
+
+
+def make_test_libraries(arm, folder):
+    """GoogleTest of Debian's googletest, and the headers of SIMDe."""
+    target.run("cmake", "-S", "/usr/src/googletest", "-B", folder / "work", "-G", "Ninja", "--toolchain",
+               target.HERE / "zig.cmake", "-D", "CMAKE_BUILD_TYPE=Release", "-D", "BUILD_GMOCK=OFF",
+               "--install-prefix", folder, env=arm.environment)
+    target.run("cmake", "--build", folder / "work", env=arm.environment)
+    target.run("cmake", "--install", folder / "work", env=arm.environment)
+    shutil.rmtree(folder / "work")
+    shutil.copytree("/usr/include/simde", folder / "include/simde")
+
+
+def left_out():
+    lines = LEFT_OUT.read_text().splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def main():
+    arm = target.Target("aarch64")
+    libraries = target.in_folder(arm.libraries.with_name(arm.libraries.name.replace("libraries-", "test-libraries-")),
+                                 lambda folder: make_test_libraries(arm, folder))
+    arm.environment["CLEAVE_LIBRARIES"] += ";%s" % libraries
+    arm.environment["QEMU_LD_PREFIX"] = "/usr/aarch64-linux-gnu"
+    # The tests are found where they are linked, and run there.
+    with emulated(arm.processor):
+        folder = arm.build(kind="tests", BUILD_TESTING="ON")
+        names = left_out()
+        for name, why in names:
+            print("left out: %s: %s" % (name, why))
+        words = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j", str(os.cpu_count())]
+        if names:
+            words += ["-E", "|".join("^%s$" % name for name, _ in names)]
+        return subprocess.run([*map(str, words), *sys.argv[1:]], env=arm.environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
