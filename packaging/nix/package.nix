@@ -1,0 +1,79 @@
+# The expression for nixpkgs:
+#
+#   nix-build -E '(import <nixpkgs> { }).callPackage ./packaging/nix/package.nix { }'
+#
+# Left for a person to do at a release: put in the address of the published source archive and its hash, which nix prints
+# when it meets lib.fakeHash (the address here does not exist), and name the maintainers if it goes to nixpkgs.
+{
+  lib,
+  stdenv,
+  fetchurl,
+  cmake,
+  ninja,
+  boost,
+  fmt,
+  libdeflate,
+  nettle,
+  nlohmann_json,
+  utf8proc,
+  xxhash,
+  zlib,
+  zstd,
+}:
+
+stdenv.mkDerivation (finalAttrs: {
+  pname = "cleave";
+  version = "0.1.0";
+
+  src = fetchurl {
+    url = "https://cleave.invalid/releases/${finalAttrs.version}/cleave-${finalAttrs.version}.tar.gz";
+    hash = lib.fakeHash;
+  };
+
+  nativeBuildInputs = [
+    cmake
+    ninja
+  ];
+
+  buildInputs = [
+    boost
+    fmt
+    nlohmann_json
+    xxhash
+  ];
+
+  # Programs that are built with the library need these, too.
+  propagatedBuildInputs = [
+    libdeflate
+    nettle
+    utf8proc
+    zlib
+    zstd
+  ];
+
+  cmakeFlags = [
+    "-DBUILD_TESTING=OFF"
+    "-DCLEAVE_STATIC_DEPENDENCIES=OFF"
+    # The .pc files are written for a folder below the prefix, not for an absolute path.
+    "-DCMAKE_INSTALL_LIBDIR=lib"
+  ];
+
+  postInstall = ''
+    mv $out/share/zsh/vendor-completions $out/share/zsh/site-functions
+  '';
+
+  doInstallCheck = true;
+  installCheckPhase = ''
+    runHook preInstallCheck
+    test "$(printf 'a,b\n1,"x\ny"\n2,z\n' | $out/bin/cleave count -)" = 2
+    runHook postInstallCheck
+  '';
+
+  meta = {
+    description = "Cuts CSV files at record boundaries";
+    homepage = "https://cleave.invalid/";
+    license = lib.licenses.mit;
+    mainProgram = "cleave";
+    platforms = lib.platforms.linux;
+  };
+})
