@@ -85,9 +85,10 @@ class Command:
             self.status, self.output = 0, ""
             return
         print("== %s" % command, flush=True)
-        # The times of files in wheels come from there.
+        # The packages have a time of their own, that of cmake/changelog. Files in wheels get this one.
+        times = {"SOURCE_DATE_EPOCH": str(when)} if "wheel" in command else {}
         done = subprocess.run(command.split(), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", env={**os.environ, "SOURCE_DATE_EPOCH": str(when)})
+                              errors="replace", env={**os.environ, **times})
         self.status, self.output = done.returncode, done.stdout
         self.log.write_text(done.stdout, encoding="utf-8")
 

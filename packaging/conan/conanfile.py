@@ -2,8 +2,9 @@
 
   conan create packaging/conan --build=missing
 
-It packs the tree that it lies in. Left for a person to do if it goes to a public server: take the published source archive
-instead of export_sources(), in source(), and put the version where that server keeps it; the home page does not exist.
+It packs the tree that it lies in. Left for a person to do, if it goes to a public server: fetch the published source
+archive in source(), instead of export_sources(), and put the version where that server keeps it. The home page does not
+exist.
 """
 import os
 import re

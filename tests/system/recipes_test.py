@@ -31,7 +31,7 @@ libboost-program-options-dev  Boost          -            boost          libboos
 libfmt-dev                    fmt            -            fmt            fmt             fmt            fmt                    fmt            fmtlib
 """.strip().splitlines()]
 LIBRARY = 5   # the first rows, which programs that use the library need, too
-TOOLS = {"cmake", "ninja", "ninja-build", "g++", "vcpkg-cmake", "vcpkg-cmake-config"}   # what builds, and is not built in
+TOOLS = {"cmake", "ninja", "ninja-build", "g++", "vcpkg-cmake", "vcpkg-cmake-config"}   # which are not compiled in
 
 VERSION_HEADER = "include/cleave/version.h"
 FORMULA = "packaging/homebrew/Formula/cleave.rb"
@@ -143,7 +143,8 @@ def dependencies_agree(tree):
     same(lists + ", library_modules", tree.words(lists, r"^set\(library_modules (.*?)\)"), names("pkg-config"))
     found = tree.words(lists, r"^set\(library_debian_packages (.*)\)") - {"libc6-dev"}
     same(lists + ", library_debian_packages", found, names("Debian", library))
-    found |= set(tree.found(lists, r"^ *find_package\((\w+) REQUIRED")) | set(tree.found(lists, r"^find_path\(\w+ (\S+)"))
+    found |= set(tree.found(lists, r"^ *find_package\((\w+) REQUIRED"))
+    found |= set(tree.found(lists, r"^find_path\(\w+ (\S+)"))
     same(lists, found - names("Debian"), names("CMake", DEPENDENCIES[LIBRARY:]))
     same("./dev, command_packages", set(tree.one("dev", r"^command_packages=\(([^)]*)\)").split()) - TOOLS,
          names("Debian"))
@@ -184,8 +185,8 @@ def mutants(version):
     facts = {version: "9.9.9", "MIT": "BSD", "Cuts CSV files": "Cuts files"}
     recipe = {**facts, "mit": "bsd", "cleave.invalid": "a.invalid", "fakeHash": "Hash", "0" * 64: "1" * 64,
               "SHA512 0": "SHA512 1"}
-    columns = {FORMULA: "Homebrew", CONDA: "conda", NIX: "nix", PORT: "vcpkg", CONAN: "Conan", "CMakeLists.txt": "CMake",
-               "packaging/portable/sources.tsv": "portable"}
+    columns = {FORMULA: "Homebrew", CONDA: "conda", NIX: "nix", PORT: "vcpkg", CONAN: "Conan",
+               "CMakeLists.txt": "CMake", "packaging/portable/sources.tsv": "portable"}
     others = ("pyproject.toml", "cmake/changelog", "CHANGELOG.md", "man/cleave.1", VERSION_HEADER)
     for path in (CONTAINER, PORTFILE, *others, *columns):
         text = Tree().text(path)

@@ -17,7 +17,8 @@ import release  # noqa: E402
 from verdicts import Failure, Inconclusive, Skip, Tally, need  # noqa: E402
 
 COMMIT, WHEN = "0123456789abcdef0123456789abcdef01234567", 1795262400
-CHANGELOG = "# Changelog\n\n## 1.10.0 - 2027-01-01\n\nNewer.\n\n## 1.1.0 - 2026-12-01\n\n### Fixed\n\n- This.\n\n## 1.0 - x\n"
+CHANGELOG = ("# Changelog\n\n## 1.10.0 - 2027-01-01\n\nNewer.\n\n"
+             "## 1.1.0 - 2026-12-01\n\n### Fixed\n\n- This.\n\n## 1.0 - x\n")
 
 
 def same(found, wanted):
@@ -41,7 +42,8 @@ def sums_are_read_by_sha256sum(folder):
     """SHA256SUMS is what sha256sum reads, in order, and names all files but itself"""
     make(folder, "b.whl", "a.tar.gz", release.SUMS)
     release.write_sums(folder)
-    wanted = subprocess.run(["sha256sum", "a.tar.gz", "b.whl"], cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    wanted = subprocess.run(["sha256sum", "a.tar.gz", "b.whl"], cwd=folder, stdout=subprocess.PIPE, text=True,
+                            check=True)
     same((folder / release.SUMS).read_text(), wanted.stdout)
     check = ["sha256sum", "--check", "--strict", "--quiet", release.SUMS]
     subprocess.run(check, cwd=folder, check=True)

@@ -112,6 +112,8 @@ PARTS = {
         ./dev package --twice amd64 arm64
         ./dev package --test amd64 arm64
         tests/system/package_test.py --build build/packaging --cxx c++"""),
+    "recipes": Part("Conan, buildah, Nix, rattler-build and Ruby take the recipes of packaging/", "", """
+        ./dev recipes"""),
     "release": Part("two releases in two folders are the same, byte for byte, and no artefact is missing", "", """
         ./dev release --twice"""),
     "analysis": Part("the checks that lint leaves out for their time: clang's static analyzer, above all", "", """
