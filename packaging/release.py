@@ -26,14 +26,15 @@ from verdicts import INCONCLUSIVE, Failure, Inconclusive, Tally, need  # noqa: E
 # What a release has. The columns: the command, the folder where it leaves the file, the file (a pattern), and what is
 # compiled in, as sbom.py knows it. {...,...} stands for each of the words, PYTHON for those of PYTHONS.
 ARTEFACTS = """
-source             build/dist     cleave-VERSION.tar.gz                                           source
-./dev dist         build/dist     cleave-VERSION-linux-{x86_64,aarch64}-musl.tar.gz               portable
-./dev package      build/package  cleave_VERSION_{amd64,arm64}.deb                                debian
-./dev package      build/package  libcleave0_VERSION_{amd64,arm64}.deb                            debian
-./dev package      build/package  libcleave-dev_VERSION_{amd64,arm64}.deb                         headers
-./dev wheel --all  build/wheel    cleave_csv-VERSION.tar.gz                                       source
-./dev wheel --all  build/wheel    cleave_csv-VERSION-PYTHON-*manylinux_2_28_{x86_64,aarch64}.whl  wheel
-./dev wheel --all  build/wheel    cleave_csv-VERSION-PYTHON-*musllinux_1_2_{x86_64,aarch64}.whl   wheel
+source                     build/dist     cleave-VERSION.tar.gz                                           source
+./dev dist                 build/dist     cleave-VERSION-linux-{x86_64,aarch64}-musl.tar.gz               musl
+./dev dist                 build/dist     cleave-VERSION-linux-{x86_64,aarch64}.tar.gz                    glibc
+./dev package amd64 arm64  build/package  cleave_VERSION_{amd64,arm64}.deb                                debian
+./dev package amd64 arm64  build/package  libcleave0_VERSION_{amd64,arm64}.deb                            headers
+./dev package amd64 arm64  build/package  libcleave-dev_VERSION_{amd64,arm64}.deb                         headers
+./dev wheel --all          build/wheel    cleave_csv-VERSION.tar.gz                                       source
+./dev wheel --all          build/wheel    cleave_csv-VERSION-PYTHON-*manylinux_2_28_{x86_64,aarch64}.whl  glibc-wheel
+./dev wheel --all          build/wheel    cleave_csv-VERSION-PYTHON-*musllinux_1_2_{x86_64,aarch64}.whl   musl-wheel
 """
 PYTHONS = "{cp39-cp39,cp310-cp310,cp311-cp311,cp312-abi3}"   # the last one is for all later versions, too
 SUMS = "SHA256SUMS"
@@ -57,7 +58,7 @@ def expand(text):
 
 def artefacts(version):
     for line in ARTEFACTS.strip().splitlines():
-        command, folder, pattern, made_of = re.split(r"  +| (?=\w+$)", line)
+        command, folder, pattern, made_of = re.split(r"  +| (?=[\w-]+$)", line)
         for name in expand(pattern.replace("VERSION", version).replace("PYTHON", PYTHONS)):
             yield Artefact(command, folder, name, made_of)
 

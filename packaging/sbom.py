@@ -62,20 +62,24 @@ def source_rows():
     return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
-def portable_libraries():
-    """What `./dev dist` compiles in."""
-    zig = re.search('^ZIG_VERSION = "(.*)"', (HERE / "portable/build.py").read_text(encoding="utf-8"), re.M).group(1)
+def musl_libraries():
+    """What `./dev dist` compiles in for musl."""
+    zig = re.search('^ZIG_VERSION = "(.*)"', (HERE / "portable/target.py").read_text(encoding="utf-8"), re.M).group(1)
     found = [debian_library(package, version, LIBRARIES[name][0], digest)
              for name, package, version, digest in source_rows()]
     return found + [Library(name, version, licence, "pkg:pypi/ziglang@%s#%s" % (zig, quote(name)),
                             origin="part of ziglang %s of PyPI" % zig) for name, version, licence in RUNTIMES[zig]]
 
 
-def wheel_libraries():
-    """What `./dev wheel --all` compiles in: the C library is that of the system."""
-    nanobind = re.search(r"nanobind==([0-9.]+)", (HERE.parent / "dev").read_text(encoding="utf-8")).group(1)
-    return [library for library in portable_libraries() if library.name != "musl"] + [
-        Library("nanobind", nanobind, "BSD-3-Clause", "pkg:pypi/nanobind@" + nanobind)]
+def glibc_libraries():
+    """What `./dev dist` compiles in for glibc, which is the system's."""
+    return [library for library in musl_libraries() if library.name != "musl"]
+
+
+def nanobind():
+    """What wheels have besides: their module."""
+    version = re.search(r"nanobind==([0-9.]+)", (HERE.parent / "dev").read_text(encoding="utf-8")).group(1)
+    return [Library("nanobind", version, "BSD-3-Clause", "pkg:pypi/nanobind@" + version)]
 
 
 def debian_libraries(rows=(*LIBRARIES.values(), GCC)):
@@ -97,8 +101,9 @@ def header_libraries():
     return debian_libraries([LIBRARIES["nlohmann"], LIBRARIES["xxhash"]])
 
 
-MADE_OF = {"source": list, "portable": portable_libraries, "wheel": wheel_libraries, "debian": debian_libraries,
-           "headers": header_libraries}
+MADE_OF = {"source": list, "musl": musl_libraries, "glibc": glibc_libraries, "debian": debian_libraries,
+           "headers": header_libraries, "glibc-wheel": lambda: glibc_libraries() + nanobind(),
+           "musl-wheel": lambda: musl_libraries() + nanobind()}
 
 
 def identifier(text):

@@ -110,7 +110,7 @@ def sbom_is_valid(folder):
     except ImportError:
         raise Skip("spdx-tools is not installed") from None
     make(folder, "a.tar.gz", "b.tar.gz", "c.whl")
-    made = [(folder / "b.tar.gz", "portable"), (folder / "a.tar.gz", "source"), (folder / "c.whl", "wheel")]
+    made = [(folder / "b.tar.gz", "musl"), (folder / "a.tar.gz", "source"), (folder / "c.whl", "glibc-wheel")]
     for name, artefacts in (("one.json", made), ("other.json", made[::-1])):
         sbom.write(folder / name, "1.2.3", COMMIT, WHEN, artefacts)
     same((folder / "one.json").read_bytes(), (folder / "other.json").read_bytes())
