@@ -465,7 +465,7 @@ def plan(
 
 
 def _pieces(source: Source, form: Format, header: bytes, cuts: list[Any]) -> list[Piece]:
-    ends = zip(cuts, [*cuts[1:], None], strict=True)
+    ends = zip(cuts, [*cuts[1:], None])
     return [Piece(source, form, header, begin, end, number) for number, (begin, end) in enumerate(ends)]
 
 

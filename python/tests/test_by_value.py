@@ -44,7 +44,7 @@ def test_there_is_a_piece_for_each_value(
     assert pieces.keys == list(expected)
     assert len(pieces) == len(expected) > 1
     numbers = {tuple(row): i for i, row in enumerate(rows_of(data))}
-    for piece, (key, rows) in zip(pieces, expected.items(), strict=True):
+    for piece, (key, rows) in zip(pieces, expected.items()):
         body = bytes(piece.bytes)
         assert piece.key == key
         assert rows_of(body) == rows

@@ -68,7 +68,7 @@ def public_functions() -> Iterator[tuple[str, Any]]:
         for member, value in [("", thing), *(vars(thing).items() if isinstance(thing, type) else [])]:
             is_public = not member.startswith("_") or member in ("__add__", "__eq__", "__getitem__", "__init__")
             if is_public and (callable(value) or isinstance(value, staticmethod)):
-                yield f"{name}.{member}", value
+                yield f"{name}.{member}", value.__func__ if isinstance(value, staticmethod) else value
 
 
 def test_what_users_see_is_of_python() -> None:
