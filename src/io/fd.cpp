@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -64,12 +65,22 @@ void wait_for(int descriptor, int events, const Cancellation* cancellation, cons
     }
 }
 
+// musl has preadv2() from 1.2.5 on.
+ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> into) noexcept {
+    const iovec target{into.data(), into.size()};
+#ifdef __GLIBC__
+    return ::preadv2(descriptor, &target, 1, offset, RWF_NOWAIT);
+#else
+    constexpr int kNowait = 8;  // RWF_NOWAIT of <linux/fs.h>
+    return ::syscall(SYS_preadv2, descriptor, &target, 1L, offset, 0L, kNowait);
+#endif
+}
+
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name) {
     // A cancellation just before a blocking read would not end that read. So read() is called only when there is
     // something to read. Where the system can read without waiting, bytes that are there already are taken first.
-    iovec target{into.data(), into.size()};
-    ssize_t size = ::preadv2(descriptor, &target, 1, -1, RWF_NOWAIT);
+    ssize_t size = read_now(descriptor, -1, into);
     // The signal that ends a pipeline also ends its writer. An end of input that comes with it is not the real end.
     if (cancellation != nullptr) cancellation->throw_if_requested();
     if (size >= 0) return static_cast<std::size_t>(size);

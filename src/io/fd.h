@@ -44,6 +44,10 @@ FileIdentity identity_of(const struct stat& status);
 // Waits until the descriptor is ready for `events` (poll's). Throws Cancelled.
 void wait_for(int descriptor, int events, const Cancellation* cancellation, const std::string& name);
 
+// Reads what is there already, without waiting; at the descriptor's own place if the offset is -1. Returns how much, or
+// -1 and errno: EAGAIN if nothing is there.
+ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> into) noexcept;
+
 // Reads once, at least one byte unless the end is reached.
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name);

@@ -1,12 +1,11 @@
 #include "io/page_cache.h"
 
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <string>
 
+#include "io/fd.h"
 #include "io/file_blob.h"
 
 namespace cleave {
@@ -67,8 +66,7 @@ std::uint64_t available_memory() { return std::min(system_memory(), control_grou
 
 bool is_cached(int descriptor, std::uint64_t offset) noexcept {
     std::uint8_t byte = 0;
-    iovec target{&byte, 1};
-    return ::preadv2(descriptor, &target, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0 || errno != EAGAIN;
+    return read_now(descriptor, static_cast<std::int64_t>(offset), {&byte, 1}) >= 0 || errno != EAGAIN;
 }
 
 bool is_better_read_once(const Blob& blob, unsigned threads) {

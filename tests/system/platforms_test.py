@@ -15,7 +15,7 @@ PAGE = "doc/internals/platforms.md"
 # Names of system calls, of their flags, and of files of the kernel. Comments do not count.
 NAMES = re.compile(r"<linux/|\"/proc/|\bSYS_\w+|::syscall\(|landlock_|\bPR_[A-Z]+_|copy_file_range\(|renameat2\(|openat2\(|"
                    r"\bO_TMPFILE\b|\bO_PATH\b|\bMADV_(?:DONTDUMP|WIPEONFORK|HUGEPAGE)\b|\bMAP_(?:HUGETLB|POPULATE)\b|"
-                   r"\bFICLONE|fstatfs\(|fgetxattr\(|getrandom\(|sched_getaffinity\(|dl_iterate_phdr\(|pipe2\(|"
+                   r"\bFICLONE|fstatfs\(|fgetxattr\(|getrandom\(|sched_getaffinity\(|dl_iterate_phdr\(|pipe2\(|preadv2\(|"
                    r"memfd_create\(|fallocate\(|splice\(|tee\(")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 ROW = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)

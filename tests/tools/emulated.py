@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The whole test suite on another processor: built by the compiler of the portable builds, run under qemu.
 
-  emulated.py [CTEST ARGUMENT...]
+  emulated.py [CTEST ARGUMENT...]        run it by ./dev test arm64
 
 The tests are those of ./dev test, for arm64 with glibc and libc++. What emulation cannot do is left out by name, with the
 reason: emulated.tsv. qemu on x86-64 shows neither the memory order of arm64 nor its sandbox.
@@ -41,7 +41,6 @@ def main():
     libraries = target.in_folder(arm.libraries.with_name(arm.libraries.name.replace("libraries-", "test-libraries-")),
                                  lambda folder: make_test_libraries(arm, folder))
     arm.environment["CLEAVE_LIBRARIES"] += ";%s" % libraries
-    arm.environment["QEMU_LD_PREFIX"] = "/usr/aarch64-linux-gnu"
     # The tests are found where they are linked, and run there.
     with emulated(arm.processor):
         folder = arm.build(kind="tests", BUILD_TESTING="ON")
