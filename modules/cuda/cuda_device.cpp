@@ -84,12 +84,12 @@ DeviceStatus CudaDevice::status_of(const char* what, cudaError_t error) noexcept
     if (fault == DeviceFault::kLost) is_lost_ = true;
     std::array<char, 160> text{};
     std::ignore = std::snprintf(text.data(), text.size(), "%s: %s", what, cudaGetErrorString(error));
-    return DeviceStatus(fault, text.data());
+    return {fault, text.data()};
 }
 
 template <class F>
 DeviceStatus CudaDevice::call(const char* what, F function) noexcept {
-    if (is_lost_) return DeviceStatus(DeviceFault::kLost, "an earlier call found it lost");
+    if (is_lost_) return {DeviceFault::kLost, "an earlier call found it lost"};
     const cudaError_t error = cudaSetDevice(card());
     if (error != cudaSuccess) return status_of("cudaSetDevice", error);
     return status_of(what, function());

@@ -108,7 +108,7 @@ PARTS = {
         ./dev wheels-test"""),
     "portable": Part("the command for any Linux, for x86-64 and arm64, gives what the cases say", "", """
         ./dev dist --test"""),
-    "arm64": Part("the whole suite for arm64, under qemu; what emulation cannot do is left out by name", "", """
+    "arm64": Part("the unit tests and the cases for arm64, under qemu; what emulation cannot do is left out by name", "", """
         ./dev test arm64"""),
     "packages": Part("the Debian packages: the same bytes twice; installed, used, upgraded and removed", "", """
         ./dev package --twice amd64 arm64

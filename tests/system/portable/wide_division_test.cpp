@@ -20,9 +20,9 @@ Wide draw(std::mt19937_64& random) {
     return number + random() % 3 - 1;
 }
 
-TEST(WideDivision, IsThatOfTheCompiler) {
-    std::mt19937_64 random(20261127);
-    for (int i = 0; i < 300000; ++i) {
+void compare(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 100000; ++i) {
         const Wide dividend = draw(random);
         const Wide divisor = draw(random);
         if (divisor == 0) continue;
@@ -34,6 +34,10 @@ TEST(WideDivision, IsThatOfTheCompiler) {
             << static_cast<std::uint64_t>(dividend >> 64U) << ' ' << static_cast<std::uint64_t>(dividend) << " / "
             << static_cast<std::uint64_t>(divisor >> 64U) << ' ' << static_cast<std::uint64_t>(divisor);
     }
+}
+
+TEST(WideDivision, IsThatOfTheCompiler) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) compare(seed);
 }
 
 }  // namespace

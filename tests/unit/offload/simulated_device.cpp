@@ -83,10 +83,10 @@ SimulatedDevice::Shared::Shared(const SimulatedOptions& given) : options(given),
 
 DeviceStatus SimulatedDevice::Shared::begin_call() noexcept {
     const std::uint64_t number = calls.fetch_add(1) + 1;
-    if (is_lost.load()) return DeviceStatus(DeviceFault::kLost, "simulated");
+    if (is_lost.load()) return {DeviceFault::kLost, "simulated"};
     if (number != failing_call.load()) return {};
     if (fault.load() == DeviceFault::kLost) is_lost.store(true);
-    return DeviceStatus(fault.load(), "simulated");
+    return {fault.load(), "simulated"};
 }
 
 void SimulatedDevice::Shared::submit(SimulatedStream& stream, double seconds, double* link,
