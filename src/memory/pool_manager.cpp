@@ -174,8 +174,8 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
         int error = add_region(space, wanted + extra);
         if (error == ENOMEM) {
             settle();
-            trim();
             block = find(space, wanted, alignment);
+            if (block == nullptr) trim();
             error = block != nullptr ? 0 : add_region(space, wanted + extra);
         }
         if (error != 0) return error;

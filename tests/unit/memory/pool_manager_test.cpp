@@ -63,6 +63,7 @@ public:
         void* const mapped = ::mmap(nullptr, size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED) return ENOMEM;
         held += size;
+        ++given;
         memory = {mapped, size, nullptr};
         regions[static_cast<std::uint8_t*>(mapped)] = size;
         return 0;
@@ -83,6 +84,7 @@ public:
 
     std::size_t limit = std::size_t{1} << 30;
     std::size_t held = 0;
+    std::size_t given = 0;  // regions, from the beginning
     int error = 0;
     std::map<std::uint8_t*, std::size_t> regions;
 };
@@ -344,6 +346,7 @@ TEST_F(PoolManagerTest, NeighboursOfTwoStreamsAreJoinedWhenMemoryRunsOut) {
     release(second, stream_of(2));
     device.last_wait.clear();
     EXPECT_EQ(allocate(kRegion, stream_of(1)).pointer, first.pointer);
+    EXPECT_EQ(source_.given, 1U);  // the region was not given back and taken again
     EXPECT_EQ(regions(), 1U);
     EXPECT_EQ(device.last_wait.count(stream_of(1)), 1U);
     EXPECT_EQ(device.last_wait.count(stream_of(2)), 1U);
