@@ -203,7 +203,9 @@ private:
         if (columns_.names[unnamed] == columns_.names[named]) {
             return "another column " + other + ", " + place + " of the input, is named by no rule";
         }
-        return "no rule names the column " + finder_.name_of(unnamed) + ", " + place +
+        // A name that is similar to one that may be shown tells nothing new.
+        const bool is_shown = is_for_messages(columns_.names[named]);
+        return "no rule names the column " + (is_shown ? in_quotes(columns_.names[unnamed]) + ", " : "") + place +
                " of the input, whose name is easily mistaken for " + other;
     }
 
