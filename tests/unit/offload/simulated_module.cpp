@@ -31,7 +31,7 @@ void open_card(const std::string& path) {
 
 // The device with a fault in its C interface.
 const cleave_device* faulty(const cleave_device& device, const std::string& fault) {
-    static std::deque<cleave_device> kept;  // what is refused is not closed
+    static auto& kept = *new std::deque<cleave_device>;  // what is refused is not closed, and stays where it is seen
     cleave_device& changed = kept.emplace_back(device);
     if (fault == "another version") changed.interface_version = 7;
     if (fault == "too short") changed.struct_size = 24;
