@@ -159,6 +159,24 @@ PoolManager::Block* PoolManager::find(cleave_memory_space space, std::size_t siz
     return nullptr;
 }
 
+// Sets `block` to one of that size, which is in no list: of what is free, of neighbours that are joined when memory
+// runs out, or of a new region, which has `extra` bytes more.
+int PoolManager::obtain(cleave_memory_space space, std::size_t size, std::size_t extra, std::size_t alignment,
+                        Block*& block) noexcept {
+    block = find(space, size, alignment);
+    if (block != nullptr) return 0;
+    int error = add_region(space, size + extra);
+    if (error == ENOMEM) {
+        settle();
+        block = find(space, size, alignment);
+        if (block != nullptr) return 0;
+        trim();
+        error = add_region(space, size + extra);
+    }
+    if (error == 0) block = find(space, size, alignment);
+    return error == 0 && block == nullptr ? ENOMEM : error;
+}
+
 int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags,
                           void* stream, cleave_memory& memory) noexcept {
     if (const int error = check_request(space, alignment, flags); error != 0) return error;
@@ -169,19 +187,8 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
     const std::size_t wanted = std::max<std::size_t>((size + kUnit - 1) / kUnit, 1) * kUnit;
 
     const MutexLock lock(mutex_);
-    Block* block = find(space, wanted, alignment);
-    if (block == nullptr) {
-        int error = add_region(space, wanted + extra);
-        if (error == ENOMEM) {
-            settle();
-            block = find(space, wanted, alignment);
-            if (block == nullptr) trim();
-            error = block != nullptr ? 0 : add_region(space, wanted + extra);
-        }
-        if (error != 0) return error;
-        if (block == nullptr) block = find(space, wanted, alignment);
-        if (block == nullptr) return ENOMEM;
-    }
+    Block* block = nullptr;
+    if (const int failure = obtain(space, wanted, extra, alignment, block); failure != 0) return failure;
     block->is_secret = (flags & CLEAVE_MEMORY_SECRET) != 0;
     statistics_.used_size += block->size;
     statistics_.peak_size = std::max(statistics_.peak_size, statistics_.used_size);

@@ -56,6 +56,8 @@ private:
 
     int zero(const Block& block, std::size_t size, void* stream) const noexcept;
     int add_region(cleave_memory_space space, std::size_t size) noexcept CLEAVE_REQUIRES(mutex_);
+    int obtain(cleave_memory_space space, std::size_t size, std::size_t extra, std::size_t alignment,
+               Block*& block) noexcept CLEAVE_REQUIRES(mutex_);
     Block* find(cleave_memory_space space, std::size_t size, std::size_t alignment) noexcept CLEAVE_REQUIRES(mutex_);
     Block* take(Block& block, std::size_t before, std::size_t size) noexcept CLEAVE_REQUIRES(mutex_);
     static Block* divide(Block& block, std::size_t size) noexcept;
