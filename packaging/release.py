@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/tools"))
+sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "packaging/portable")]
+import target  # noqa: E402
 from verdicts import INCONCLUSIVE, Failure, Inconclusive, Tally, need  # noqa: E402
 
 # What a release has. The columns: the command, the folder where it leaves the file, the file (a pattern), and what is
@@ -139,13 +140,12 @@ def main():
     if git("status", "--porcelain"):
         sys.exit("there are changes that are not committed, and a release is made from a commit")
     os.umask(0o022)
-    version = re.search('CLEAVE_VERSION "(.*)"', (ROOT / "include/cleave/version.h").read_text()).group(1)
-    when = int(git("log", "-1", "--format=%ct"))
+    version, when = target.version(), target.commit_time()
     folder = ROOT / "build/dist" / version
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     wanted = list(artefacts(version))
-    for artefact in wanted:   # one of an earlier commit is none of this release
+    for artefact in wanted:   # what an earlier commit left there is not part of this release
         for path in (ROOT / artefact.folder).glob(artefact.pattern):
             path.unlink()
     tally, commands, taken = Tally(), {}, []

@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -20,6 +21,8 @@ from spdx_tools.spdx.validation.document_validator import validate_full_spdx_doc
 from spdx_tools.spdx.writer.json.json_writer import write_document_to_file
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "portable"))
+import target  # noqa: E402
 AUTHORS = Actor(ActorType.ORGANIZATION, "The cleave authors")
 
 # The libraries of portable/sources.tsv: licence, and the Debian package that has what is compiled in.
@@ -57,16 +60,11 @@ def debian_library(name, version, licence, digest=""):
                    "source package of Debian" + ("; the checksum is that of the .dsc" if digest else ""))
 
 
-def source_rows():
-    lines = (HERE / "portable/sources.tsv").read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines if not line.startswith("#")]
-
-
 def musl_libraries():
     """What `./dev dist` compiles in for musl."""
-    zig = re.search('^ZIG_VERSION = "(.*)"', (HERE / "portable/target.py").read_text(encoding="utf-8"), re.M).group(1)
+    zig = target.ZIG_VERSION
     found = [debian_library(package, version, LIBRARIES[name][0], digest)
-             for name, package, version, digest in source_rows()]
+             for name, package, version, digest in target.rows()]
     return found + [Library(name, version, licence, "pkg:pypi/ziglang@%s#%s" % (zig, quote(name)),
                             origin="part of ziglang %s of PyPI" % zig) for name, version, licence in RUNTIMES[zig]]
 
@@ -84,7 +82,7 @@ def nanobind():
 
 def debian_libraries(rows=(*LIBRARIES.values(), GCC)):
     """What `./dev package` compiles in: what this machine has installed."""
-    digests = {(package, version): digest for _, package, version, digest in source_rows()}
+    digests = {(package, version): digest for _, package, version, digest in target.rows()}
     found = []
     for licence, pattern in rows:
         columns = "${source:Package}\t${source:Version}\t${db:Status-Status}\n"

@@ -18,9 +18,10 @@ ROOT = HERE.parents[1]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cleave"
 OUT = ROOT / "build/dist"
 ZIG_VERSION = "0.17.1"
+GLIBC = "2.28"   # the oldest that programs run with
 # Of an archive: the target of the compiler.
 TARGETS = {"x86_64-musl": "x86_64-linux-musl", "aarch64-musl": "aarch64-linux-musl",
-           "x86_64": "x86_64-linux-gnu.2.28", "aarch64": "aarch64-linux-gnu.2.28"}
+           "x86_64": "x86_64-linux-gnu." + GLIBC, "aarch64": "aarch64-linux-gnu." + GLIBC}
 # What musl got after 1.2.0, which musllinux_1_2 is for: its WHATSNEW.
 NEWER_MUSL = {"_Fork", "gettid", "reallocarray", "pthread_getname_np", "qsort_r", "preadv2", "pwritev2", "statx"}
 
@@ -114,7 +115,7 @@ class Target:
         self.processor = processor = self.name.split("-")[0]
         self.emulator = ["/usr/bin/env"]
         if processor != os.uname().machine:
-            self.emulator = [shutil.which("qemu-%s-static" % processor) or sys.exit("there is no qemu-user-static")]
+            self.emulator = [shutil.which("qemu-%s-static" % processor) or sys.exit("qemu-user-static is missing")]
         self.tools = in_folder(CACHE / ("tools-%s-%s" % (self.name, ZIG_VERSION)), self.make_tools)
         recipe = digest_of(HERE / "CMakeLists.txt", HERE / "zig.cmake", HERE / "sources.tsv", more=ZIG_VERSION)
         self.environment = {**os.environ, "CLEAVE_PROCESSOR": processor, "CLEAVE_TOOLS": str(self.tools),
@@ -146,7 +147,7 @@ class Target:
         # Its stamps say that what is made by m4 is there.
         nettle = folder / "work/nettle"
         shutil.copytree(tree / "nettle", nettle, ignore=shutil.ignore_patterns("*.stamp"))
-        run("./configure", "--host=" + self.name.removesuffix(".2.28"), "--enable-fat", "--disable-shared",
+        run("./configure", "--host=" + self.name.removesuffix("." + GLIBC), "--enable-fat", "--disable-shared",
             "--disable-public-key", "--disable-openssl", "--disable-documentation", "--prefix=%s" % folder, "--libdir=%s/lib" % folder,
             cwd=nettle, env={**self.environment, "CC": str(self.tools / "cc"), "AR": str(self.tools / "ar"),
                              "RANLIB": str(self.tools / "ranlib"), "CC_FOR_BUILD": "cc",
@@ -185,7 +186,7 @@ class Target:
             return
         needed = run("objdump", "-T", program)
         newest = max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", needed))
-        if newest > tuple(map(int, self.name.rpartition("gnu.")[2].split("."))):
+        if newest > tuple(map(int, GLIBC.split("."))):
             sys.exit("%s needs glibc %s" % (program, ".".join(map(str, newest))))
         if self.processor == "x86_64" and not re.search(r"GLIBC_[0-9.]+\) memcpy$", needed, re.M):
             sys.exit("%s has a memcpy() of its own: see wide_division.cpp" % program)

@@ -22,7 +22,7 @@ import tarfile
 from pathlib import Path
 
 import nanobind
-from target import OUT, ROOT, TARGETS, Target, commit_time, run, version
+from target import GLIBC, OUT, ROOT, TARGETS, Target, commit_time, run, version
 from wheel.wheelfile import WheelFile
 
 WHEELS = ROOT / "build/wheel"
@@ -31,7 +31,7 @@ STABLE = (3, 12)  # the first version whose stable ABI has what the module needs
 
 def platform_of(target):
     """As PEP 600 and PEP 656 name it."""
-    return ("musllinux_1_2_" if target.is_static else "manylinux_2_28_") + target.processor
+    return ("musllinux_1_2_" if target.is_static else "manylinux_%s_" % GLIBC.replace(".", "_")) + target.processor
 
 
 def facts_of(python):
@@ -41,7 +41,7 @@ def facts_of(python):
 
 
 def build_module(target, python):
-    """The folder with what is installed of the Python module, and its tags."""
+    """The folder with what is installed of the Python module, the command of the same build, and the module's tags."""
     number, include = facts_of(python)
     tag = "cp%d%d" % number
     folder = target.build(CLEAVE_BUILD_PYTHON="ON", **{"Python_*": None, "_Python_*": None},
@@ -53,11 +53,12 @@ def build_module(target, python):
     if target.is_static:  # its C library has another name where Python runs, which PEP 656 wants
         run("patchelf", "--replace-needed", "libc.so", "libc.musl-%s.so.1" % target.processor, module)
     module.rename(installed / "cleave" / name)
-    return installed, (tag, "abi3" if number >= STABLE else tag)
+    command = target.install(folder, "cleave") / "bin/cleave"
+    return installed, command, (tag, "abi3" if number >= STABLE else tag)
 
 
 def make_wheel(target, python, metadata, when):
-    installed, tags = build_module(target, python)
+    installed, command, tags = build_module(target, python)
     about = installed / ("cleave_csv-%s.dist-info" % version())
     about.mkdir()
     (about / "METADATA").write_bytes(metadata)
@@ -70,7 +71,6 @@ def make_wheel(target, python, metadata, when):
             shutil.copy(file, installed / "cleave")
     scripts = installed / ("cleave_csv-%s.data/scripts" % version())
     scripts.mkdir(parents=True)
-    command = target.install(target.build(), "cleave") / "bin/cleave"
     shutil.copy(command, scripts)
     for file in installed.rglob("*"):
         if file.is_file():

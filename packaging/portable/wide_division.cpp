@@ -1,5 +1,5 @@
 // The division of 128-bit numbers for the command that is linked with glibc. The compiler's own library has one, in one
-// object with copies of memcpy() and its kin; whoever takes the one gets the others, and glibc's, which are made for
+// object with copies of memcpy() and its kin: a program that links the division gets them, too, and glibc's, made for
 // the processor at hand, are not used. With those copies `split --by` takes 1.2 times as long.
 //
 // Most numbers are of 64 bits. Others are divided bit by bit: the remainder of the bits so far takes the next one, and

@@ -100,13 +100,12 @@ std::string check_device(const cleave_device& face) {
         return "its cleave_device has " + std::to_string(face.struct_size) + " bytes, not " +
                std::to_string(sizeof face);
     }
-    const auto are_there = [](const auto*... members) { return ((members != nullptr) && ...); };
-    const auto can = [](auto... members) { return ((members != nullptr) && ...); };
+    const auto are_there = [](auto... members) { return ((members != nullptr) && ...); };
     const bool is_whole =
-        are_there(face.name, face.uuid, face.driver_version, face.runtime_version) &&
-        can(face.make_memory_manager, face.create_stream, face.destroy_stream, face.synchronize, face.query,
-            face.copy_in, face.copy_out, face.copy_within, face.run, face.create_event, face.destroy_event, face.record,
-            face.wait, face.synchronize_event, face.elapsed, face.close);
+        are_there(face.name, face.uuid, face.driver_version, face.runtime_version, face.make_memory_manager,
+                  face.create_stream, face.destroy_stream, face.synchronize, face.query, face.copy_in, face.copy_out,
+                  face.copy_within, face.run, face.create_event, face.destroy_event, face.record, face.wait,
+                  face.synchronize_event, face.elapsed, face.close);
     return is_whole ? "" : "it lacks a member that every device has";
 }
 

@@ -117,7 +117,7 @@ def sbom_is_valid(folder):
     document = parse_from_file(str(folder / "one.json"))
     same(validate_full_spdx_document(document), [])
     packages = {package.name: package for package in document.packages}
-    for _, package, version, digest in sbom.source_rows():
+    for _, package, version, digest in sbom.target.rows():
         same((packages[package].version, packages[package].checksums[0].value), (version, digest))
     need({"musl", "libc++", "nanobind"} <= packages.keys(), "the compiler's libraries are missing")
     links = {(link.spdx_element_id, link.related_spdx_element_id) for link in document.relationships}

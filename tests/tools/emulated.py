@@ -50,7 +50,7 @@ def main():
         names = left_out()
         for name, why in names:
             print("left out: %s: %s" % (name, why))
-        # A name is that of a test, of a check in one (verdicts.py), or of a case.
+        # Each name belongs to a test, to a check within a test (see verdicts.py), or to a case.
         arm.environment["CLEAVE_LEFT_OUT"] = "\n".join(name for name, _ in names)
         words = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j", str(os.cpu_count()),
                  "-R", "_test[.]|^cli$|^terminal$", "-E", "|".join("^%s$" % re.escape(name) for name, _ in names)]
