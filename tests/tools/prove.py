@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Runs what takes too long for each change: full counts, other builds, and inputs that are new every day.
+"""Runs what takes too long for every change: full counts, other builds, and inputs that are new every day.
 
   ./dev prove [--seed N] [--again] [--list] [PART...]     these parts [all of them]
 
-Seeds. Every program that draws its inputs gets the seed of the run, which is the date (20261126) unless --seed repeats
-another day. Programs that number their cases and start at a given one start at a million times the seed. From the seed
-itself, the cases of two neighbouring days would be the same but for one.
+Seeds: every program that draws its inputs gets the seed of the run, which is the date (20261126) unless --seed repeats
+another day. Programs that number their cases and start at a given one start at a million times the seed. If they
+started at the seed itself, two consecutive days would share all cases but one.
 
-Resuming. A part that has passed is not run again at the same commit with the same seed, so an interrupted run continues
-with the parts that are left. --again runs them all. Nothing is remembered while the working tree differs from the
-commit. What has passed is in build/prove/passed.json.
+Resuming: a part that has passed is not run again at the same commit with the same seed, so an interrupted run continues
+with the remaining parts. --again runs them all. Nothing is remembered while the working tree differs from the commit.
+build/prove/passed.json records what has passed.
 
-Verdicts. What programs print is read by the gate's own code, .ci/gate.py. A part passes if something passed, nothing
+Verdicts: the gate's own code, .ci/gate.py, reads the output of programs. A part passes if something passed, nothing
 failed and nothing was inconclusive; the log of each part is build/prove/PART.log. The table at the end is also in
 build/prove/summary.txt. Exit status: 1 if a part failed, otherwise 75 if one was inconclusive, otherwise 0.
 """
@@ -31,17 +31,17 @@ import gate  # noqa: E402
 
 
 class Part(NamedTuple):
-    """`builds` are the presets to build with their tests first. Each line of `commands` is one command: a program in
-    Python, ./dev, or any other. `./dev test PRESET` and `./dev coverage` are judged by CTest's report."""
+    """`builds` are the presets to build with their tests first. Each line of `commands` is one command: a Python
+    program, ./dev, or any other. `./dev test PRESET` and `./dev coverage` are judged from CTest's report."""
     proves: str
     builds: str
     commands: str
 
 
-# What commands may name in braces, besides {seed} and {jobs}: a binary, and the first case of those that are numbered.
-# From {middle} on are cases that {first} does not come to, for the slower binary.
+# What commands may name in braces, besides {seed} and {jobs}: a binary, and the first of numbered cases. The cases from
+# {middle} on, which a run from {first} does not reach, are for the slower binary.
 BINARIES = {"release": "build/release/cleave", "asan": "build/asan/cleave"}
-CASES = 1000000   # of a day, at most
+CASES = 1000000   # per day, at most
 
 PARTS = {
     "memory": Part("a run ends cleanly whichever requests for memory fail", "release", """
@@ -114,6 +114,11 @@ PARTS = {
         ./dev package --twice amd64 arm64
         ./dev package --test amd64 arm64
         tests/system/package_test.py --build build/packaging --cxx c++"""),
+    "install": Part("each line of README.md that installs the command does so", "", """
+        ./dev wheel
+        ./dev dist
+        ./dev package
+        tests/system/install_test.py"""),
     "recipes": Part("Conan, buildah, Nix, rattler-build and Ruby take the recipes of packaging/", "", """
         ./dev recipes"""),
     "release": Part("two releases in two folders are the same, byte for byte, and no artefact is missing", "", """
@@ -139,7 +144,7 @@ def commands_of(part, seed):
 # What has passed.
 
 class State(NamedTuple):
-    """`commit` is None where the working tree differs from it."""
+    """`commit` is None if the working tree differs from it."""
     commit: str
     seed: int
 
@@ -161,7 +166,7 @@ def path_of(name):
 
 
 def passed_parts():
-    """{part: commit, seed and row of the table} of what has passed last. Empty if the file is missing or damaged."""
+    """{part: commit, seed and row of the table} of each part's last pass. Empty if the file is missing or damaged."""
     try:
         with open(path_of("passed.json"), encoding="utf-8") as file:
             return json.load(file)
@@ -170,7 +175,7 @@ def passed_parts():
 
 
 def commit_of_tree():
-    """The commit that the working tree is equal to, or None."""
+    """The commit that the working tree equals, or None."""
     def git(*words):
         return subprocess.run(["git", "-C", ROOT, *words], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     return None if git("status", "--porcelain") else git("rev-parse", "HEAD")
@@ -178,16 +183,18 @@ def commit_of_tree():
 
 # Running.
 
-def tested_preset(words):
-    """The preset whose tests a command runs by CTest, or None."""
+def tested_build(words):
+    """Where CTest leaves its report if the command runs it, below build/, as a pattern. None if it does not."""
     command = words[words.index("./dev") + 1:] if "./dev" in words else []
     if command[:1] == ["coverage"]:
         return "coverage"
+    if command[:2] == ["test", "arm64"]:
+        return "dist/tests-aarch64-*"   # see emulated.py
     return command[1] if command[:1] == ["test"] else None
 
 
 def run_command(words, log):
-    """The gate.Result of a command that prints into the log."""
+    """Runs a command, with its output in the log, and returns its gate.Result."""
     shown = shlex.join(words[2:] if words[0] == sys.executable else words)
     log.write("$ %s\n" % shown)
     log.flush()
@@ -195,9 +202,9 @@ def run_command(words, log):
     if missing and not os.path.exists(os.path.join(ROOT, missing)):
         result.skipped.append("there is no " + missing)
         return result
-    preset = tested_preset(words)
-    build = os.path.join(ROOT, "build", preset or "")
-    if preset:
+    folder = tested_build(words)
+    build = os.path.join(ROOT, "build", folder or "")
+    if folder:
         gate.remove_reports(build)
         words = [*words, *gate.REPORT]
     began = log.tell()
@@ -206,12 +213,12 @@ def run_command(words, log):
         file.seek(began)
         text = file.read()
     log.seek(0, os.SEEK_END)
-    result.add(gate.read_ctest(build, text, status) if preset else gate.read_output(text, status), shown + ": ")
+    result.add(gate.read_ctest(build, text, status) if folder else gate.read_output(text, status), shown + ": ")
     return result
 
 
 def run_part(part, seed):
-    """Its gate.Result. Builds first; no command runs where a build has failed."""
+    """Runs a part and returns its gate.Result. Builds first; no command runs if a build has failed."""
     result = gate.Result()
     with open(path_of(part + ".log"), "w", encoding="utf-8") as log:
         for preset in PARTS[part].builds.split():
@@ -241,7 +248,7 @@ def table_of(rows, left):
 
 
 def run_parts(parts, seed, again):
-    """Runs the parts that have not passed yet, and prints how each went. The exit status."""
+    """Runs the parts that have not passed yet, prints how each went, and returns the exit status."""
     os.makedirs(path_of(""), exist_ok=True)
     state = State(commit_of_tree(), seed)
     print("seed %d, %s" % (seed, "commit %.12s" % state.commit if state.commit else
@@ -269,7 +276,7 @@ def run_parts(parts, seed, again):
             for kind, names in (("FAIL", result.failed), ("open", result.opened), ("skip", result.skipped)):
                 print("".join("%s %s\n" % (kind, name) for name in names), end="")
             print("== %s ends after %.1f min; %s" % (part, row["minutes"], path_of(part + ".log")), flush=True)
-    finally:   # an interrupted run has its table, too
+    finally:   # an interrupted run prints its table too
         table = table_of(rows, left)
         print(table, end="", flush=True)
         with open(path_of("summary.txt"), "w", encoding="utf-8") as file:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""prove.py, counts.py and coverage.py: what is run again, what is understood, and that each program gets the seed.
+"""Tests prove.py, counts.py and coverage.py: what is run again, what is understood, that each program gets the seed.
 
   prove_test.py [--only SUBSTRING]
 
-Runs prove.py's functions on a repository of its own, whose ./dev and parts are a line each.
+Runs prove.py's functions on a small repository, whose ./dev and parts are one line each.
 """
 import argparse
 import contextlib
@@ -18,7 +18,7 @@ import coverage
 import prove
 from verdicts import Failure, Tally, need
 
-HERE = prove.ROOT   # of the real repository
+HERE = prove.ROOT   # the real repository
 SEED = 20261126
 
 
@@ -27,7 +27,7 @@ def same(found, wanted):
 
 
 class Repository:
-    """A repository with these parts. Each command of a part is one of the shell."""
+    """A repository with these parts. Each command of a part is a shell command."""
 
     def __init__(self, folder, builds="", **parts):
         self.folder = folder
@@ -55,7 +55,7 @@ class Repository:
         self.git("commit", "-q", "--allow-empty", "-m", "x")
 
     def run(self, *parts, seed=SEED, again=False):
-        """The exit status, what ran, and the lines of the table."""
+        """Runs it. Returns the exit status, what ran, and the lines of the table."""
         os.makedirs(self.path("build"), exist_ok=True)
         self.write("build/calls", "")
         with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -78,7 +78,7 @@ def what_has_passed_is_not_run_again(make):
     same((status, calls, table[0]), (0, [], [*row, "earlier"]))
     same(repository.run(again=True)[1], ["good", "other"])
     same(repository.run("good", seed=5)[1], ["good"])
-    same(repository.run("good")[1], ["good"])   # the last seed is the one that counts
+    same(repository.run("good")[1], ["good"])   # only the last seed counts
     repository.commit()
     same(repository.run()[1], ["good", "other"])
     repository.write("build/prove/passed.json", "{")
@@ -150,9 +150,10 @@ def every_command_is_read(make):
 def reports_of_ctest_are_read(make):
     """A command that runs CTest is judged by its report, and one of an earlier run is not believed"""
     repository = make(part="true")
-    for command, preset in (("env A=1 ./dev test debug -R x", "debug"), ("./dev coverage", "coverage"),
-                            ("./dev test clang", "clang"), ("./dev fuzz 5 1", None), ("tests/x.py", None)):
-        same(prove.tested_preset(command.split()), preset)
+    for command, folder in (("env A=1 ./dev test debug -R x", "debug"), ("./dev coverage", "coverage"),
+                            ("./dev test clang", "clang"), ("./dev test arm64", "dist/tests-aarch64-*"),
+                            ("./dev fuzz 5 1", None), ("tests/x.py", None)):
+        same(prove.tested_build(command.split()), folder)
     os.makedirs(repository.path("build/debug/Testing/1"))
     report = repository.path("build/debug/Testing/1/Test.xml")
     text = "<Site><Test Status='passed'><Name>a</Name></Test><Test Status='passed'><Name>b</Name></Test></Site>"
