@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-// Fits the second cache of every machine of the last ten years.
+// Fits in the level 2 cache of every machine from the last ten years.
 constexpr std::size_t kCachedSize = std::size_t{128} << 10;
 
 std::uint64_t count_by_state_machine(std::span<const std::uint8_t> bytes, const StateMachine& execution) {
@@ -34,7 +34,7 @@ void finish(benchmark::State& state, const Records& records, bool right) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(records.bytes.size()));
 }
 
-// What every block costs: the summary under both hypotheses, by the `anywhere` rule.
+// The cost of every block: the summary under both hypotheses, in quote mode `anywhere`.
 void summarise(benchmark::State& state, const Kernel& kernel, const Sample& sample) {
     const Records records = make_records(sample, kCachedSize);
     const auto& bytes = records.bytes;
@@ -47,7 +47,7 @@ void summarise(benchmark::State& state, const Kernel& kernel, const Sample& samp
     finish(state, records, summary.records[0] == count_by_state_machine(bytes, machine));
 }
 
-// What a block costs that a cut falls into, or that is suspect: its record starts, the state known.
+// The cost of a block that contains a cut or is suspect: finding its record starts when the state is known.
 void walk(benchmark::State& state, const Kernel& kernel, const Sample& sample) {
     const Records records = make_records(sample, kCachedSize);
     Walker walker(sample.dialect, kernel);
@@ -80,7 +80,7 @@ void loop_2021(benchmark::State& state, const Sample& sample) {
     finish(state, records, counts.outside == records.ends.size());
 }
 
-// It knows one rule, no escapes, and LF alone.
+// The loop supports one quote mode, LF only, and no escapes.
 bool is_for_2021(const Sample& sample) { return sample.dialect == Dialect() && sample.name != "stray"; }
 #endif
 

@@ -1,8 +1,8 @@
-"""columns.py FILE [ROUNDS]: 3 of 12 columns of a file of make_input people, all as strings, with cleave and others.
+"""columns.py FILE [ROUNDS]: reads 3 of 12 columns of a `make_input people` file as strings, in cleave and other tools.
 
-Each run is a process of its own, which has imported its modules before the clock starts; programs take turns in a
-random order. "kept" makes one table of all batches; "passed" counts the rows of batches and lets them go. Before that,
-each program runs once without a clock, and checksums of the values that it returns are compared.
+Each run is a separate process, which imports its modules before the clock starts; programs take turns in a random
+order. "kept" combines all batches into one table; "passed" counts the rows of each batch and discards it. Before that,
+each program runs once untimed, and checksums of the values that it returns are compared.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ JOBS: dict[str, tuple[Callable[[str], Iterable[Any]], list[str]]] = {
 
 
 def rows_in(batches: Iterable[Any]) -> int:
-    # A frame of Polars has no num_rows.
+    # A Polars frame has no num_rows.
     return sum(batch.height if hasattr(batch, "height") else batch.num_rows for batch in batches)
 
 
 def checksums(batches: Iterable[Any]) -> list[tuple[str, int, int, int]]:
-    """For each column its name, the number of its values, and checksums of their sizes and of their bytes, whatever the
-    batches are. Null counts as the empty string: some programs read an empty field so.
+    """For each column: its name, the number of values, and checksums of their sizes and bytes, which do not depend on
+    the batches. Null counts as the empty string, because some programs read an empty field as null.
     """
     import numpy
     import pyarrow

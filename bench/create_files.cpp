@@ -1,5 +1,5 @@
-// create_files COUNT FILE DIRECTORY: the content of FILE in COUNT new files of equal size, one write each. The least
-// time that making these files takes.
+// create_files COUNT FILE DIRECTORY: writes the content of FILE into COUNT new files of equal size, with one write
+// each. Creating these files cannot take less time than this.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// hash_loop FILE COLUMN KEYFILE THREADS: HMAC-SHA-256 of every value of a column, by Nettle, and nothing else. Prints
+// hash_loop FILE COLUMN KEYFILE THREADS: only computes the HMAC-SHA-256 of every value in a column, with Nettle. Prints
 // the number of values, the exclusive or of the first 8 bytes of all MACs, and the seconds that the loop took. The
 // values are in memory before the clock starts.
 #include <nettle/hmac.h>
@@ -28,12 +28,12 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kValuesAtATime = 4096;  // that a thread takes
+constexpr std::size_t kValuesAtATime = 4096;  // per thread
 constexpr std::size_t kRunSize = std::size_t{1} << 20;
 
 struct Column {
     std::vector<std::uint8_t> bytes;
-    std::vector<std::size_t> ends;  // of each value
+    std::vector<std::size_t> ends;  // where each value ends
 
     std::size_t size() const { return ends.size(); }
     std::span<const std::uint8_t> value(std::size_t i) const {
@@ -42,7 +42,7 @@ struct Column {
     }
 };
 
-// The values of a column of records that all have `fields` fields, without quotes.
+// Reads the values of a column from records that all have `fields` fields and no quotes.
 Column read_column(std::span<const std::uint8_t> records, std::size_t fields, std::size_t number) {
     const Dialect dialect;
     const FieldDecoder decoder(dialect);

@@ -22,7 +22,7 @@ std::vector<std::uint8_t> make_bytes(const Sample& sample) {
     return bytes;
 }
 
-// Ascending record numbers, as `split -l` asks for them.
+// Ascending record numbers, as `split -l` queries them.
 void start_of(benchmark::State& state, const Sample& sample) {
     const std::vector<std::uint8_t> bytes = make_bytes(sample);
     const RecordIndex index(bytes, sample.dialect, Execution());
@@ -40,7 +40,7 @@ void start_of(benchmark::State& state, const Sample& sample) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
-// Ascending offsets, as `split -n` and `-C` ask for them.
+// Ascending offsets, as `split -n` and `-C` query them.
 void at_or_after(benchmark::State& state, const Sample& sample) {
     const std::vector<std::uint8_t> bytes = make_bytes(sample);
     const RecordIndex index(bytes, sample.dialect, Execution());

@@ -1,4 +1,4 @@
-// loop2021_main FILE THREADS: the newlines outside quotes, counted by the loop of 2021 in one range a thread.
+// loop2021_main FILE THREADS: counts the newlines outside quotes with the loop of 2021, one range per thread.
 #include <exception>
 #include <iostream>
 #include <string>

@@ -1,6 +1,6 @@
-// make_input KIND SIZE OUT: a CSV file of the kind, a header and whole records, at most a record shorter than SIZE.
-// The records repeat every 16 MiB. KIND is a sample's name, or `giant`: one quoted record with newlines in it takes up
-// more than half of the file.
+// make_input KIND SIZE OUT: writes a CSV file of that kind, with a header and whole records. It is at most one record
+// shorter than SIZE. The records repeat every 16 MiB. KIND is the name of a sample, or `giant`: a single quoted record
+// with newlines takes up more than half of the file.
 #include <algorithm>
 #include <exception>
 #include <fstream>
@@ -41,7 +41,7 @@ public:
     void write(std::string_view text) {
         write(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
     }
-    // Whole records, over and over, as many as fit into a file of `size` bytes.
+    // Appends whole records, repeatedly, as many as fit in a file of `size` bytes.
     void fill(const Records& records, std::uint64_t size) {
         while (size_ < size) {
             const auto after = std::ranges::upper_bound(records.ends, size - size_);
@@ -56,7 +56,7 @@ private:
     std::uint64_t size_ = 0;
 };
 
-// The text of the giant record: lines of words, some in doubled quotes.
+// Generates the text of the giant record: lines of words, some in doubled quotes.
 Records make_text() {
     constexpr Sample kText = {"text", "", {"* * *, *\n", "* \"\"*\"\" *\n", "*\n", "* * *; * * *\n"}};
     return make_records(kText, kPoolSize);

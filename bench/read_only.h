@@ -1,4 +1,4 @@
-// The ceiling of every scan: a loop that only takes the exclusive or of all bytes, by the same blocks and threads.
+// The ceiling for every scan: a loop that only takes the exclusive or of all bytes, with the same blocks and threads.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// Four streams through a block, side by side: no reader can do with less.
+// Reads four streams through a block, side by side. No reader can do less.
 inline std::uint64_t xor_of(std::span<const std::uint8_t> bytes) {
     using Wide [[gnu::vector_size(32)]] = std::uint64_t;
     constexpr std::size_t kStreams = 4;
@@ -30,8 +30,8 @@ inline std::uint64_t xor_of(std::span<const std::uint8_t> bytes) {
     return sum[0] ^ sum[1] ^ sum[2] ^ sum[3];
 }
 
-// All bytes once, in the blocks of a scan, handed out as a scan hands them out. At most 127 bytes at the end of each
-// block are left out.
+// Reads all bytes once, in the same blocks as a scan, which are handed out in the same way. Up to 127 bytes at the end
+// of each block are left out.
 inline std::uint64_t xor_of(std::span<const std::uint8_t> bytes, unsigned threads) {
     const std::size_t block = Execution().block_size;
     std::atomic<std::uint64_t> sum{0};

@@ -74,7 +74,7 @@ constexpr Sample kSamples[] = {
      any_terminator()},
 };
 
-// Numerical Recipes' linear congruence; its high bits are good enough for digits and letters.
+// The linear congruential generator of Numerical Recipes; its high bits are good enough for digits and letters.
 std::uint32_t draw(std::uint32_t& seed, std::uint32_t below) {
     seed = seed * 1664525 + 1013904223;
     return static_cast<std::uint32_t>((std::uint64_t{seed} * below) >> 32);

@@ -1,4 +1,4 @@
-// How fast the stages of a scan are, kernel by kernel. See bench/README.md.
+// Measures how fast the stages of a scan are, kernel by kernel. See bench/README.md.
 #include <benchmark/benchmark.h>
 
 #include "benches.h"

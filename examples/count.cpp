@@ -1,4 +1,4 @@
-// Counts the records of a CSV file, its header among them.
+// Counts the records of a CSV file, including its header.
 //   example_count FILE
 // FILE may be compressed, a pipe, or "-".
 #include <cleave/cleave.h>
@@ -11,7 +11,7 @@ int main(int argc, char** argv) try {
         std::cerr << "usage: example_count FILE\n";
         return 2;
     }
-    const cleave::MappingGuard guard;  // a file that becomes shorter is an error, not a SIGBUS
+    const cleave::MappingGuard guard;  // if the file becomes shorter, cleave throws instead of dying of SIGBUS
     cleave::Input input = cleave::Input::open(argv[1]);
     const cleave::Dialect dialect = cleave::settle_dialect({}, input).dialect;
     const cleave::Findings findings = cleave::scan(input, dialect, {});

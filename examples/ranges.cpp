@@ -1,6 +1,6 @@
-// Prints the ranges of bytes that N workers take of a CSV file: number, start, length, first record, records.
+// Prints the byte ranges of a CSV file for N workers: number, start, length, first record, records.
 //   example_ranges FILE N
-// FILE may be compressed, a pipe, or "-". Offsets are those of the plain bytes.
+// FILE may be compressed, a pipe, or "-". Offsets count decompressed bytes.
 #include <cleave/cleave.h>
 
 #include <exception>
@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
         std::cerr << "usage: example_ranges FILE N\n";
         return 2;
     }
-    const cleave::MappingGuard guard;  // a file that becomes shorter is an error, not a SIGBUS
+    const cleave::MappingGuard guard;  // if the file becomes shorter, cleave throws instead of dying of SIGBUS
     cleave::Policy policy;
     policy.pieces = std::stoull(argv[2]);
     for (const cleave::Piece& piece : cleave::plan(argv[1], policy).pieces) {

@@ -1,6 +1,6 @@
-// Splits a CSV file into N files, all or none, and prints their names.
+// Splits a CSV file into N files and prints their names. Writes either all of them or none.
 //   example_split FILE N TEMPLATE
-// FILE may be compressed, a pipe, or "-". TEMPLATE is that of `cleave split --output`: "out/{stem}.{i}{ext}".
+// FILE may be compressed, a pipe, or "-". TEMPLATE is as for `cleave split --output`, such as "out/{stem}.{i}{ext}".
 #include <cleave/cleave.h>
 
 #include <exception>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) try {
         std::cerr << "usage: example_split FILE N TEMPLATE\n";
         return 2;
     }
-    const cleave::MappingGuard guard;  // a file that becomes shorter is an error, not a SIGBUS
+    const cleave::MappingGuard guard;  // if the file becomes shorter, cleave throws instead of dying of SIGBUS
     cleave::Input input = cleave::Input::open(argv[1]);
     cleave::Job job;
     job.policy.pieces = std::stoull(argv[2]);

@@ -1,5 +1,5 @@
-// Splits as example_split does, without a mapping of the file and without a handler for SIGBUS: for programs that are
-// loaded into others.
+// Splits as example_split does, but without mapping the file and without a SIGBUS handler: for code that is loaded into
+// other programs.
 //   example_split_unmapped FILE N TEMPLATE
 #include <cleave/cleave.h>
 

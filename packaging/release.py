@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes all artefacts of a release, into build/dist/VERSION, from what is committed.
+"""Builds all artefacts of a release in build/dist/VERSION, from the committed files.
 
-  release.py            needs the Python package spdx-tools: run it by ./dev release
+  release.py            needs the Python package spdx-tools: run it with ./dev release
 
-Beside the artefacts are SHA256SUMS, an SBOM (see sbom.py) and the release notes, which are the section of this version
-in CHANGELOG.md. The same commit gives the same bytes on the same machine.
+In addition to the artefacts it writes SHA256SUMS, an SBOM (see sbom.py) and the release notes, which are this version's
+section of CHANGELOG.md. The same commit gives the same bytes on the same machine.
 
-An artefact that cannot be made here is named with the reason. Exit status: 1 if a command failed, otherwise 75 if an
+If an artefact cannot be built here, the reason is printed. Exit status: 1 if a command failed, otherwise 75 if an
 artefact is missing, otherwise 0.
 """
 import gzip
@@ -24,8 +24,8 @@ sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "packaging/portable")]
 import target  # noqa: E402
 from verdicts import INCONCLUSIVE, Failure, Inconclusive, Tally, need  # noqa: E402
 
-# What a release has. The columns: the command, the folder where it leaves the file, the file (a pattern), and what is
-# compiled in, as sbom.py knows it. {...,...} stands for each of the words, PYTHON for those of PYTHONS.
+# The artefacts of a release. The columns: the command, the folder where it leaves the file, the file (a pattern), and
+# what is compiled in, as a key for sbom.py. {...,...} stands for each of its words, PYTHON for each word of PYTHONS.
 ARTEFACTS = """
 source                     build/dist     cleave-VERSION.tar.gz                                           source
 ./dev dist                 build/dist     cleave-VERSION-linux-{x86_64,aarch64}-musl.tar.gz               musl
@@ -37,7 +37,7 @@ source                     build/dist     cleave-VERSION.tar.gz                 
 ./dev wheel --all          build/wheel    cleave_csv-VERSION-PYTHON-*manylinux_2_28_{x86_64,aarch64}.whl  glibc-wheel
 ./dev wheel --all          build/wheel    cleave_csv-VERSION-PYTHON-*musllinux_1_2_{x86_64,aarch64}.whl   musl-wheel
 """
-PYTHONS = "{cp39-cp39,cp310-cp310,cp311-cp311,cp312-abi3}"   # the last one is for all later versions, too
+PYTHONS = "{cp39-cp39,cp310-cp310,cp311-cp311,cp312-abi3}"   # the last one also serves all later versions
 SUMS = "SHA256SUMS"
 
 
@@ -49,7 +49,7 @@ class Artefact(NamedTuple):
 
 
 def expand(text):
-    """The text with each word of its first {...,...}, and so on for the others."""
+    """The texts that result from replacing each {...,...} with each of its words."""
     match = re.search(r"\{([^}]*)\}", text)
     if not match:
         return [text]
@@ -69,7 +69,7 @@ def git(*words):
 
 
 def make_source(version):
-    """The archive of the committed files: in Git's order, with the time of the commit and the modes of umask 022."""
+    """Creates the archive of the committed files: in Git's order, with the commit's time and modes for umask 022."""
     name = "cleave-%s" % version
     tar = git("-c", "tar.umask=022", "archive", "--format=tar", "--prefix=%s/" % name, "HEAD")
     folder = ROOT / "build/dist"
@@ -78,7 +78,7 @@ def make_source(version):
 
 
 class Command:
-    """A command that makes artefacts, run once."""
+    """A command that builds artefacts. It runs once."""
 
     def __init__(self, command, version, when):
         self.name, self.log = command, ROOT / ("build/release-%s.log" % re.sub(r"\W+", "-", command).strip("-"))
@@ -87,7 +87,7 @@ class Command:
             self.status, self.output = 0, ""
             return
         print("== %s" % command, flush=True)
-        # The packages have a time of their own, that of cmake/changelog. Files in wheels get this one.
+        # The Debian packages have their own time, from cmake/changelog. Files in wheels get this one.
         times = {"SOURCE_DATE_EPOCH": str(when)} if "wheel" in command else {}
         done = subprocess.run(command.split(), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", env={**os.environ, **times})
@@ -95,13 +95,13 @@ class Command:
         self.log.write_text(done.stdout, encoding="utf-8")
 
     def reason(self):
-        """Why something was not made."""
+        """The reason why an artefact was not built."""
         said = re.findall("^open (.*)", self.output, re.MULTILINE)
         return "; ".join(said) or "%s does not make it" % self.name
 
 
 def take(artefact, command, into):
-    """Copies the artefact. Returns its path."""
+    """Copies the artefact and returns its path."""
     if command.status not in (0, INCONCLUSIVE):
         raise Failure("%s: exit status %d, see %s" % (command.name, command.status, command.log.relative_to(ROOT)))
     found = sorted((ROOT / artefact.folder).glob(artefact.pattern))
@@ -114,21 +114,21 @@ def take(artefact, command, into):
 
 
 def notes(changelog, version):
-    """The section of the version in a changelog, under a title of its own."""
+    """The changelog's section for the version, with its own title."""
     match = re.search(r"^## %s - \S+\n(.*?)(?=^## |\Z)" % re.escape(version), changelog, re.MULTILINE | re.DOTALL)
     need(match and match.group(1).strip(), "CHANGELOG.md has no section for " + version)
     return "# cleave %s\n\n%s\n" % (version, re.sub("^###", "##", match.group(1).strip(), flags=re.MULTILINE))
 
 
 def write_sums(folder):
-    """The SHA-256 of each file of the folder, as `sha256sum -c` reads it."""
+    """Writes the SHA-256 of each file in the folder, as `sha256sum -c` reads it."""
     lines = ["%s  %s\n" % (hashlib.sha256(path.read_bytes()).hexdigest(), path.name)
              for path in sorted(folder.iterdir()) if path.name != SUMS]
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def write_sbom(folder, version, taken):
-    import sbom   # needs spdx-tools, and the rest does not
+    import sbom   # only this needs spdx-tools
     commit, when = git("log", "-1", "--format=%H %ct").decode().split()
     sbom.write(folder / ("cleave-%s.spdx.json" % version), version, commit, int(when), taken)
 
@@ -145,7 +145,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     wanted = list(artefacts(version))
-    for artefact in wanted:   # what an earlier commit left there is not part of this release
+    for artefact in wanted:   # files from an earlier commit are not part of this release
         for path in (ROOT / artefact.folder).glob(artefact.pattern):
             path.unlink()
     tally, commands, taken = Tally(), {}, []

@@ -1,8 +1,9 @@
-"""What a release is made of, as SPDX 2.3 in JSON, made and validated by the Python package spdx-tools.
+"""Describes what a release is made of, as SPDX 2.3 in JSON, created and validated with the Python package spdx-tools.
 
 The document lists cleave, each artefact with its SHA-256, and each library that is compiled into an artefact. A library
-has its version, its licence and, where its source package is in portable/sources.tsv, the SHA-256 of the .dsc. The time
-is that of the commit, and the namespace depends on the artefacts alone, so that the same artefacts give the same bytes.
+is listed with its version, its licence and, if its source package is in portable/sources.tsv, the SHA-256 of the .dsc.
+The time is the commit's, and the namespace depends only on the artefacts, so that the same artefacts give the same
+bytes.
 """
 import datetime
 import hashlib
@@ -25,7 +26,7 @@ sys.path.insert(0, str(HERE / "portable"))
 import target  # noqa: E402
 AUTHORS = Actor(ActorType.ORGANIZATION, "The cleave authors")
 
-# The libraries of portable/sources.tsv: licence, and the Debian package that has what is compiled in.
+# The libraries of portable/sources.tsv: the licence, and the Debian package that contains the compiled code.
 LIBRARIES = {
     "boost": ("BSL-1.0", "libboost-program-options1.*-dev"),
     "fmtlib": ("MIT", "libfmt-dev"),
@@ -39,7 +40,7 @@ LIBRARIES = {
 }
 GCC = ("GPL-3.0-or-later WITH GCC-exception-3.1", "libstdc++-*-dev")
 
-# What the compiler of the portable builds brings along, by its version.
+# The run-time libraries that the compiler of the portable builds includes, for each version of the compiler.
 LLVM = "Apache-2.0 WITH LLVM-exception"
 RUNTIMES = {"0.17.1": [("musl", "1.2.5", "MIT"), ("libc++", "22.1.8", LLVM), ("libc++abi", "22.1.8", LLVM),
                        ("libunwind", "22.1.8", LLVM), ("compiler_rt", "0.17.1", "MIT")]}
@@ -61,7 +62,7 @@ def debian_library(name, version, licence, digest=""):
 
 
 def musl_libraries():
-    """What `./dev dist` compiles in for musl."""
+    """The libraries that `./dev dist` compiles in for musl."""
     zig = target.ZIG_VERSION
     found = [debian_library(package, version, LIBRARIES[name][0], digest)
              for name, package, version, digest in target.rows()]
@@ -70,18 +71,18 @@ def musl_libraries():
 
 
 def glibc_libraries():
-    """What `./dev dist` compiles in for glibc, which is the system's."""
+    """The libraries that `./dev dist` compiles in for glibc, which itself comes from the system."""
     return [library for library in musl_libraries() if library.name != "musl"]
 
 
 def nanobind():
-    """What wheels have besides: their module."""
+    """What wheels contain in addition, for their module."""
     version = re.search(r"nanobind==([0-9.]+)", (HERE.parent / "dev").read_text(encoding="utf-8")).group(1)
     return [Library("nanobind", version, "BSD-3-Clause", "pkg:pypi/nanobind@" + version)]
 
 
 def debian_libraries(rows=(*LIBRARIES.values(), GCC)):
-    """What `./dev package` compiles in: what this machine has installed."""
+    """The libraries that `./dev package` compiles in, as installed on this machine."""
     digests = {(package, version): digest for _, package, version, digest in target.rows()}
     found = []
     for licence, pattern in rows:
@@ -95,7 +96,7 @@ def debian_libraries(rows=(*LIBRARIES.values(), GCC)):
 
 
 def header_libraries():
-    """What is in the library's archive, whose users link the others themselves."""
+    """The libraries in the static library. Its users link the others themselves."""
     return debian_libraries([LIBRARIES["nlohmann"], LIBRARIES["xxhash"]])
 
 
@@ -133,7 +134,7 @@ def artefact_package(path, kind, version):
 
 
 def make_document(version, commit, when, artefacts):
-    """`artefacts` are pairs: a path, and a key of MADE_OF. Raises ValueError with what the validator says."""
+    """`artefacts` are pairs of a path and a key of MADE_OF. Raises ValueError with the validator's messages."""
     cleave = package("cleave", version, "MIT", supplier=AUTHORS, source_info="commit " + commit,
                      primary_package_purpose=PackagePurpose.APPLICATION)
     packages = {cleave.spdx_id: cleave}
@@ -160,4 +161,4 @@ def make_document(version, commit, when, artefacts):
 
 
 def write(path, *facts):
-    write_document_to_file(make_document(*facts), str(path), validate=False)   # it was validated just now
+    write_document_to_file(make_document(*facts), str(path), validate=False)   # it has just been validated

@@ -1,4 +1,4 @@
-"""Masks phones, and mail addresses of public records, with DuckDB; prints the seconds that the query alone took."""
+"""Masks phone numbers, and email addresses of public records, with DuckDB; prints the seconds that the query took."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ import time
 import duckdb
 
 source, target = sys.argv[1:3]
-# All columns are text: nothing is sniffed or converted. Every character of these columns is one byte.
+# All columns are text, so that nothing is sniffed or converted. Every character of these columns is one byte.
 QUERY = f"""
     COPY (
         SELECT * REPLACE (

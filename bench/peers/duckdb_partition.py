@@ -1,4 +1,4 @@
-"""Writes a folder for each value of a column, with DuckDB; prints the seconds that the query alone took."""
+"""Writes a folder for each value of a column with DuckDB; prints the seconds that the query alone took."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ import time
 import duckdb
 
 source, target, column = sys.argv[1:4]
-# All columns are text: nothing is sniffed or converted. The folder is there already, and empty.
+# All columns are text, so that nothing is sniffed or converted. The folder already exists and is empty.
 QUERY = f"""
     COPY (FROM read_csv('{source}', all_varchar = true, header = true, delim = ',', quote = '"', escape = '"'))
     TO '{target}' (FORMAT csv, HEADER, PARTITION_BY ({column}), OVERWRITE_OR_IGNORE)

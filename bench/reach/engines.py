@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The readers of Spark and Dask beside what these engines have, on a file whose records have line breaks in quotes.
+"""Times cleave's readers for Spark and Dask against the engines' own, on records with line breaks in quotes.
 
   engines.py [--engines spark,dask] [--size 300M] [--workers N] [--rounds 3] [--data FOLDER] [--json FILE]
 
-Runs in a Python with the package and the requirements of tests/system/reach; Spark needs Java, too. It reaches no
-network. To run it elsewhere, carry that environment's site-packages folder (pyspark 491 MB, pyarrow 170 MB, pandas and
-numpy 130 MB, the rest is small but for moto and sympy, which it does not need), a JRE and this file, and set PYTHONPATH
-and JAVA_HOME.
+Run it in a Python environment that has the package and the requirements of tests/system/reach; Spark also needs Java.
+It does not use the network. To run it elsewhere, copy that environment's site-packages folder (pyspark 491 MB, pyarrow
+170 MB, pandas and numpy 130 MB, the rest small except moto and sympy, which it does not need), a JRE and this file, and
+set PYTHONPATH and JAVA_HOME.
 
-Each round runs every job once, in a random order, after one round that is not counted. The table has the best time of
-each job, the ratio to the job it is beside, and the least processor time of all processes, which a busy machine changes
-less. Before, the rows of all readers are compared: their number, and the sum of a hash of each.
+Each round runs every job once, in a random order, after one round that is not counted. The table shows the best time of
+each job, the ratio to the job it is compared with, and the least processor time of all processes, which a busy machine
+affects less. Before that, the rows of all readers are compared: their number, and the sum of their hashes.
 """
 import argparse
 import importlib.metadata
@@ -31,7 +31,7 @@ EXECUTOR_MB = 1024
 
 
 def records(size, seed=1):
-    """About that many bytes of records; each has line breaks in quotes."""
+    """Writes about that many bytes of records, each with line breaks in quotes."""
     chance = random.Random(seed)
     parts, total = [], 0
     while total < size:
@@ -52,13 +52,13 @@ def make_input(path, size):
 
 
 def processor_time():
-    """{process: seconds} of this process and all that come from it."""
+    """{process: seconds} for this process and all its descendants."""
     parents, seconds = {}, {}
     for number in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
             with open("/proc/%d/stat" % number, encoding="utf-8", errors="replace") as file:
                 fields = file.read().rpartition(")")[2].split()
-        except OSError:   # it has ended
+        except OSError:   # the process has ended
             continue
         parents[number] = int(fields[1])
         seconds[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -71,7 +71,7 @@ def processor_time():
 
 
 def timed(job):
-    """The result, the seconds and the processor's seconds of a job."""
+    """Runs a job. Returns its result, the seconds and the processor seconds."""
     before, begin = processor_time(), time.perf_counter()
     result = job()
     taken, after = time.perf_counter() - begin, processor_time()
@@ -79,7 +79,7 @@ def timed(job):
 
 
 class Spark:
-    """Readers of Spark, each to the sink `noop`, which takes all columns of all rows. Executors have one core each."""
+    """Spark readers, each with the sink `noop`, which takes all columns of all rows. Executors have one core each."""
 
     def __init__(self, path, workers):
         os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
@@ -124,7 +124,8 @@ class Spark:
 
 
 class Dask:
-    """The frame of cleave.dask in the memory of worker processes, and gathered in one; and pandas in one process."""
+    """The frame from cleave.dask, in the memory of worker processes and gathered in one process; and pandas in one
+    process."""
 
     def __init__(self, path, workers, folder):
         import distributed
@@ -174,7 +175,7 @@ class Dask:
 
 
 def measure(engine, rounds):
-    """{job: [(seconds, seconds of the processor) of each round]}, after all jobs gave the same rows."""
+    """{job: [(seconds, processor seconds) of each round]}, measured after all jobs have returned the same rows."""
     jobs = engine.jobs()
     digests = {name: engine.digest(reader) for name, (reader, _) in jobs.items()}
     if len({str(digest) for digest in digests.values()}) != 1:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Ranges by N processes beside one process with N threads. Needs nothing but the binary and Python's library.
+"""Compares N processes on ranges with one process of N threads. Needs only the binary and Python's standard library.
 
   scaling.py --cleave PATH [--counts 1,2,4] [--size 2G] [--ambiguous] [--rounds 5] [--data FOLDER] [--json FILE]
 
-By ranges: N processes `cleave scan -j 1 --range`, then `cleave plan`, then N processes `cleave cat -j 1 --plan -n K`
-into N files. Beside it: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one folder,
-which should be in memory (tmpfs). Each round runs every job once, in a random order; the table has the best time of
-each, and ratios of the best times. Before the first round, the pieces of both ways are compared byte for byte.
+By ranges: N processes of `cleave scan -j 1 --bytes`, then `cleave plan`, then N processes of `cleave cat -j 1 --plan -n
+K` into N files. By threads: `cleave count -j N` and `cleave split -j N -n N`. The input and all output are in one
+folder, which should be in memory (tmpfs). Each round runs every job once, in a random order; the table shows the best
+time of each, and ratios of the best times. Before the first round, the pieces from both methods are compared byte for
+byte.
 """
 import argparse
 import filecmp
@@ -27,9 +28,9 @@ CHUNK_SIZE = 4 << 20
 
 
 def records(size, ambiguous, seed=1):
-    """About that many bytes of records; in every fourth one a quoted field has line breaks, delimiters and quotes. If
-    `ambiguous`, that field ends with a line break: to a reader that is wrong about the quotes, the quote that closes it
-    opens a field, and so on to the end of the file."""
+    """Writes about that many bytes of records; in every fourth one a quoted field has line breaks, delimiters and
+    quotes. If `ambiguous`, that field ends with a line break, so a reader that is wrong about the quotes takes the
+    closing quote for an opening one, and so on to the end of the file."""
     chance = random.Random(seed)
     parts, total = [], 0
     while total < size:
@@ -52,7 +53,7 @@ def make_input(path, size, ambiguous):
 
 
 def run_all(commands, outputs):
-    """Runs the commands at the same time, each into a file of its own; returns the seconds."""
+    """Runs the commands at the same time, each into its own file; returns the seconds."""
     begin = time.perf_counter()
     running = []
     for command, output in zip(commands, outputs):
@@ -66,7 +67,7 @@ def run_all(commands, outputs):
 
 
 class Jobs:
-    """What is timed, for one N."""
+    """The timed jobs for one N."""
 
     def __init__(self, cleave, path, folder, count):
         self.cleave, self.path, self.folder, self.count = cleave, path, folder, count
@@ -78,7 +79,7 @@ class Jobs:
         return os.path.join(self.folder, name)
 
     def pieces(self, name):
-        """Numbers have one width, as those of split."""
+        """The names of the pieces, with equally wide numbers, as split writes them."""
         width = len(str(self.count))
         return [self.out("%s.%0*d.csv" % (name, width, number)) for number in range(1, self.count + 1)]
 
@@ -117,7 +118,7 @@ class Jobs:
                 os.unlink(path)
 
     def check(self):
-        """The pieces of both ways, and the count of records."""
+        """Compares the pieces from both methods, and the count of records."""
         self.by_ranges()
         self.by_threads()
         self.counted()

@@ -31,15 +31,15 @@ def size_name(size: int) -> str:
 
 @dataclass
 class Verdict:
-    """A figure, what it must be (it was reached before), and what it is to become."""
+    """A figure, the value it must reach (because it has before), and the goal."""
 
     row: str
     figure: float
     unit: str  # "×" (a ratio of times or speeds), "GB/s", "ms", "MiB"
-    must: str  # ">= 0.9", "<= 0.8", or "" where nothing is said
-    goal: str = ""  # the same
-    median: float | None = None  # of the rounds
-    commands: tuple[str, ...] = ()  # that made it: of a ratio, what is above the line first
+    must: str  # ">= 0.9", "<= 0.8", or "" if there is no requirement
+    goal: str = ""  # in the same form
+    median: float | None = None  # over the rounds
+    commands: tuple[str, ...] = ()  # the commands behind it: for a ratio, the numerator first
 
     @property
     def holds(self) -> bool | None:
@@ -55,7 +55,7 @@ class Results:
     verdicts: list[Verdict] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)  # of other people's programs
-    kernels: dict[str, float] = field(default_factory=dict)  # bytes a second, by scan_bench
+    kernels: dict[str, float] = field(default_factory=dict)  # bytes per second, from scan_bench
     kernel_commands: list[str] = field(default_factory=list)
 
 
@@ -64,7 +64,7 @@ class Bench:
     """A run of the benchmarks."""
 
     cleave: Path
-    programs: Path  # the folder of bench/'s own
+    programs: Path  # the folder of bench/'s own programs
     data: Path
     size: int
     rounds: int
@@ -77,7 +77,7 @@ class Bench:
         self._records: dict[Path, int] = {}
 
     def shown(self, argv: list[str], stdout: str = "") -> str:
-        """The command as anybody could type it."""
+        """The command as anyone could type it."""
 
         def word(text: str) -> str:
             for tool in (self.cleave, *self.programs.glob("*")):
@@ -98,7 +98,7 @@ class Bench:
     # Input
 
     def input(self, kind: str, size: int | None = None) -> Path:
-        """A file of the kind, made if need be, and in the page cache."""
+        """A file of the kind, created if necessary, and in the page cache."""
         path = self.data / f"{kind}-{size_name(size or self.size)}.csv"
         if not path.exists():
             say(f"making {path.name}")
@@ -111,7 +111,7 @@ class Bench:
         return path
 
     def records(self, path: Path) -> int:
-        """The records of an input of ours, without the header, by a program other than cleave where there is one."""
+        """The records of one of our inputs, without the header, counted without cleave where possible."""
         if path not in self._records:
             newlines_end_records = path.name.startswith(("stray-", "escapes-"))  # no newlines in quotes
             old = self.program("loop2021_main")
@@ -126,7 +126,7 @@ class Bench:
         return self._records[path]
 
     def records_in(self, path: Path, size: int) -> int:
-        """How many records make pieces of about `size` bytes."""
+        """The number of records that gives pieces of about `size` bytes."""
         return max(1, self.records(path) * size // path.stat().st_size)
 
     # Contestants
@@ -152,11 +152,11 @@ class Bench:
         return race
 
     def compare_speed(self, race: Race, row: str, ours: str, theirs: str, must: str = "", goal: str = "") -> None:
-        """Our speed over theirs."""
+        """Our speed divided by theirs."""
         self._compare(race, row, theirs, ours, theirs, must, goal)
 
     def compare_time(self, race: Race, row: str, ours: str, theirs: str, must: str = "", goal: str = "") -> None:
-        """Our time over theirs."""
+        """Our time divided by theirs."""
         self._compare(race, row, ours, theirs, theirs, must, goal)
 
     def _compare(self, race: Race, row: str, time: str, over: str, theirs: str, must: str, goal: str) -> None:
@@ -165,7 +165,7 @@ class Bench:
             return
         a, b = race.times[time], race.times[over]
         commands = (a.command, b.command)
-        pairs = statistics.median(one / other for one, other in zip(a.wall, b.wall))  # of the same round
+        pairs = statistics.median(one / other for one, other in zip(a.wall, b.wall))  # from the same round
         self.verdict(Verdict(row, a.best / b.best, "×", must, goal, pairs, commands))
 
     def verdict(self, verdict: Verdict) -> None:
@@ -182,7 +182,7 @@ class Bench:
     # Other people's programs
 
     def find(self, name: str) -> str | None:
-        """On the PATH, or in the virtual environment."""
+        """The path of a program in the virtual environment or on the PATH."""
         if self.venv and (self.venv / "bin" / name).exists():
             return str(self.venv / "bin" / name)
         return shutil.which(name)
@@ -195,12 +195,12 @@ class Bench:
 
 
 def faster(race: Race, names: tuple[str, ...]) -> str:
-    """Of those that ran, the one with the best time."""
+    """Of the contestants that ran, the one with the best time."""
     return min((name for name in names if race.has(name)), key=lambda name: race.times[name].best)
 
 
 def speed(race: Race, times: Times) -> float:
-    """Bytes a second."""
+    """Bytes per second."""
     return race.size / times.best
 
 

@@ -1,4 +1,4 @@
-"""The chart: how many bytes a second each tool counts and splits."""
+"""The chart of how many bytes per second each tool counts and splits."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ SPLIT_RACES = ("split", "split-peers/fast", "split-peers/slow")
 
 
 def speeds(report: dict[str, Any], names: tuple[str, ...]) -> list[tuple[str, float]]:
-    """GB/s of every contestant, each once, from the largest file it was tried on; the fastest first."""
+    """GB/s of every contestant, once each, on the largest file it was tried on, fastest first."""
     found: dict[str, float] = {}
     for race in report["races"]:
         for c in race["contestants"] if race["name"] in names else []:
@@ -29,7 +29,7 @@ def label(name: str) -> str:
 
 
 def draw(report: dict[str, Any], path: Path) -> bool:
-    """False if there is nothing to draw. Needs matplotlib."""
+    """Draws the chart. Returns False if there is nothing to draw. Needs matplotlib."""
     panels = [("Counting records", speeds(report, COUNT_RACES)), ("Splitting", speeds(report, SPLIT_RACES))]
     panels = [(title, bars) for title, bars in panels if bars]
     if not panels:

@@ -1,4 +1,4 @@
-"""Whether what a program said or wrote is right."""
+"""Checks of what programs print and write."""
 
 import subprocess
 from collections.abc import Callable
@@ -10,7 +10,7 @@ CHUNK = 16 << 20
 
 
 def says(number: int) -> Callable[[str], None]:
-    """The first word of the output is the number."""
+    """Checks that the first word of the output is the number."""
 
     def check(output: str) -> None:
         word = (output.split() or [""])[0]
@@ -21,7 +21,7 @@ def says(number: int) -> Callable[[str], None]:
 
 
 def covers(size: int, records: int) -> Callable[[str], None]:
-    """The rows of `offsets` go to the end of the input and have all its records."""
+    """Checks that the rows of `offsets` cover the input to its end and have all its records."""
 
     def check(output: str) -> None:
         rows = [[int(word) for word in line.split("\t")] for line in output.splitlines()]
@@ -38,7 +38,7 @@ def covers(size: int, records: int) -> Callable[[str], None]:
 
 
 def joins_to(source: Path, header_size: int) -> Callable[[Path], None]:
-    """The files of the folder, joined in order, are the input; all but the first begin with a header of this size."""
+    """Checks that the files, joined in order, are the input; all but the first begin with a header of this size."""
 
     def check(folder: Path) -> None:
         with source.open("rb") as expected:
@@ -58,13 +58,13 @@ def joins_to(source: Path, header_size: int) -> Callable[[Path], None]:
 
 
 def header_size_of(path: Path) -> int:
-    """Of a file whose header is one line."""
+    """The size of the header of a file whose header is one line."""
     with path.open("rb") as file:
         return len(file.readline())
 
 
 def holds_records(cleave: Path, number: int) -> Callable[[Path], None]:
-    """The files of the folder have this number of records; for tools that write a record with other quotes than it had."""
+    """Checks that the files of the folder have this number of records; for tools that change the quotes of records."""
 
     def check(folder: Path) -> None:
         found = 0

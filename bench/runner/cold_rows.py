@@ -1,4 +1,4 @@
-"""Rows on files that are not in the page cache, and that do not fit into it: count beside cat and dd, split beside cp."""
+"""Rows on files that are not in the page cache or do not fit in it: count against cat and dd, split against cp."""
 
 import os
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from .measure import Contestant
 from .split_rows import COPIERS, copiers, writer
 
 GROUP_SIZE = 256  # MiB
-READ_AHEADS = (128, 8192)  # KiB: what most machines have, and what suits one fast disk
+READ_AHEADS = (128, 8192)  # KiB: the setting of most machines, and one that suits a fast disk
 
 
 def drop(path: Path) -> None:
-    """Takes the file out of the page cache; what is on its way to the disk must be there first."""
+    """Drops the file from the page cache, after dirty pages have been written to the disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def setting_of(path: Path) -> Path | None:
-    """Where the kernel keeps the read-ahead of the file's device."""
+    """The kernel's file with the read-ahead setting of the file's device."""
     device = path.stat().st_dev
     block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
     for folder in (block, block.parent):
@@ -43,7 +43,7 @@ def read_ahead(setting: Path, kib: int) -> Iterator[None]:
 
 @contextmanager
 def control_group() -> Iterator[Path | None]:
-    """A control group whose processes and their files in the page cache take up at most GROUP_SIZE; None without it."""
+    """A control group whose processes and their page cache take at most GROUP_SIZE; None if that is impossible."""
     for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
         group = Path(root, f"cleave-bench-{os.getpid()}")
         try:
@@ -65,7 +65,7 @@ def within(group: Path, contestant: Contestant) -> Contestant:
 
 
 def cold(bench: Bench) -> None:
-    """Before each run the input is dropped by posix_fadvise(DONTNEED); once for each read-ahead of the device."""
+    """Drops the input with posix_fadvise(DONTNEED) before each run; once for each read-ahead of the device."""
     path = bench.input("quoted")
     setting = setting_of(path)
     if setting is None or not os.access(setting, os.W_OK):

@@ -1,4 +1,4 @@
-"""Rows on finding records: against the memory, the loop of 2021, other tools, over cores, and on hard input."""
+"""Rows on finding records: compared with memory speed, the loop of 2021 and other tools; more cores; hard input."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from .checks import CHUNK, covers, says
 from .measure import Contestant
 from .tools import counters
 
-# Of the ceiling's speed, by threads: what was reached on a 2-core Sapphire Rapids, 2026-11-21, and the goal.
+# Ratios to the ceiling's speed, by threads: reached on a 2-core Sapphire Rapids on 2026-11-21, and the goal.
 MUST = {"count": {1: ">= 0.93", 2: ">= 0.91"}, "offsets -l": {1: ">= 0.84", 2: ">= 0.84"}}
 GOAL = {"count": ">= 0.97", "offsets -l": ">= 0.93"}
 SLOW_SIZE = 256 << 20
@@ -18,7 +18,7 @@ KERNELS = ("./dev bench-kernels",)
 
 
 def ceiling(bench: Bench) -> None:
-    """count and offsets beside a loop that only reads, and beside the loop of 2021."""
+    """count and offsets against a loop that only reads, and against the loop of 2021."""
     for kind in ("plain", "quoted"):
         path = bench.input(kind)
         size, records = path.stat().st_size, bench.records(path)
@@ -47,7 +47,7 @@ def ceiling(bench: Bench) -> None:
 
 
 def cores(bench: Bench) -> None:
-    """count and offsets -l with 1, 2, 4... threads, as far as there are cores, beside the same number that only read."""
+    """count and offsets -l with 1, 2, 4... threads, up to the number of cores, against threads that only read."""
     path = bench.input("quoted")
     size, records = path.stat().st_size, bench.records(path)
     for threads in (count for count in THREADS if count <= bench.threads()):
@@ -63,7 +63,7 @@ def cores(bench: Bench) -> None:
 
 
 def cached(bench: Bench) -> None:
-    """One block in the second cache: our best kernel over the loop of 2021."""
+    """One block in the level 2 cache: our best kernel against the loop of 2021."""
     speeds = kernel_speeds(bench, "^(summarise/.*|loop2021)/(plain|quoted)$")
     for kind in ("plain", "quoted"):
         old = speeds.get(f"loop2021/{kind}")
@@ -75,7 +75,7 @@ def cached(bench: Bench) -> None:
 
 
 def shapes(bench: Bench) -> None:
-    """count on every kind of record: no input is a cliff."""
+    """count on every kind of record, to show that performance has no cliff."""
     size = bench.size // 4
     for kind in ("dense", "crlf", "onebyte", "embedded", "escapes", "giant"):
         path = bench.input(kind, size)
@@ -88,7 +88,7 @@ def shapes(bench: Bench) -> None:
 
 
 def stray(bench: Bench) -> None:
-    """Quotes in unquoted fields on every line: the state machine has to look at each."""
+    """Quotes in unquoted fields on every line, so that the state machine has to examine each."""
     path = bench.input("stray", bench.size // 4)
     size, records = path.stat().st_size, bench.records(path)
     count = bench.run("count, 1 thread", "count", "-j", 1, path)
@@ -105,7 +105,7 @@ def stray(bench: Bench) -> None:
 
 
 def kernel_speeds(bench: Bench, pattern: str) -> dict[str, float]:
-    """Bytes a second of scan_bench's benchmarks, the best of the rounds."""
+    """Bytes per second of scan_bench's benchmarks, the best of the rounds."""
     command = [
         bench.program("scan_bench"),
         f"--benchmark_filter={pattern}",
@@ -133,7 +133,7 @@ def best_kernel(speeds: dict[str, float], stage: str, sample: str) -> tuple[str,
 
 
 def peers(bench: Bench) -> None:
-    """count beside other people's tools. A tool that gives a wrong answer stays in the table, with what it said."""
+    """count against other people's tools. A tool that gives a wrong answer stays in the table, with its answer."""
     for kind in ("quoted", "plain"):
         path = bench.input(kind)
         beside(bench, f"peers/{kind}", f"counting records, {kind}", path, counters(bench, path))
@@ -158,6 +158,6 @@ def beside(bench: Bench, name: str, title: str, path: Path, tools: list[Contesta
 
 
 def newlines(path: Path) -> int:
-    """By a loop that shares nothing with the programs measured."""
+    """Counts newlines with a loop that shares nothing with the measured programs."""
     with path.open("rb") as file:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(CHUNK), b""))

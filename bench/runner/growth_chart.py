@@ -1,4 +1,4 @@
-"""The chart of --by: how its time grows with the values and with the bytes."""
+"""The chart of how the time of --by grows with the number of values and bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from .chart import OTHERS, OURS
 
 PANELS = (("by-keys/", "values"), ("by-bytes/", "bytes of input"))
 GREY = "#666666"
-STYLES = {  # of the lines: colour, dashes
+STYLES = {  # line styles: colour, dashes
     "cleave split --by": (OURS, "-"),
     "create_files": (GREY, "--"),
     "cp": (OTHERS, "-"),
@@ -32,7 +32,7 @@ def lines_of(report: dict[str, Any], prefix: str) -> dict[str, Line]:
 
 
 def draw(report: dict[str, Any], path: Path) -> bool:
-    """False if there is nothing to draw. Needs matplotlib."""
+    """Draws the chart. Returns False if there is nothing to draw. Needs matplotlib."""
     panels = [(title, lines) for prefix, title in PANELS if (lines := lines_of(report, prefix))]
     if not panels:
         return False

@@ -1,4 +1,4 @@
-"""Rows on what cleave costs at the edges: a tiny file, memory, and growth."""
+"""Rows on the cost of cleave at the extremes: a tiny file, memory, and growth."""
 
 import os
 import statistics
@@ -13,14 +13,14 @@ from .split_rows import writer
 TINY_RUNS = 200
 MEMORY_THREADS = 16
 GROWTH_SIZES = ("1M", "10M", "100M", "1G", "4G", "20G")
-LINEAR_FROM = 100 << 20  # below, the start of the process is most of it
+LINEAR_FROM = 100 << 20  # below this, process start takes most of the time
 PIECE_COUNTS = (1, 10, 100, 1_000, 10_000, 100_000)
 PIECES_SIZE = 128 << 20
-MANY = 10_000  # pieces from which on three rounds are enough
+MANY = 10_000  # from this many pieces on, three rounds are enough
 
 
 def tiny(bench: Bench) -> None:
-    """What it takes to start, read a page and end."""
+    """The time to start, read one page and exit."""
     path = bench.input("plain", 4 << 10)
     count = bench.run("cleave count", "count", path)
     count.check = says(bench.records(path))
@@ -35,7 +35,7 @@ def tiny(bench: Bench) -> None:
 
 
 def memory(bench: Bench) -> None:
-    """The most anonymous memory that was seen in a run with many threads."""
+    """The peak of anonymous memory observed in a run with many threads."""
     path = bench.input("quoted")
     j = ("-j", MEMORY_THREADS)
     records = bench.records_in(path, path.stat().st_size // 20)
@@ -50,7 +50,7 @@ def memory(bench: Bench) -> None:
 
 
 def compare_memory(bench: Bench, row: str, contestant: Contestant, must: str) -> None:
-    """The most anonymous memory that was seen; in one run if files are written."""
+    """The peak of anonymous memory observed; in a single run if files are written."""
     out = bench.track.scratch / "out"
     fresh(out)
     peak = max(
@@ -63,7 +63,7 @@ def compare_memory(bench: Bench, row: str, contestant: Contestant, must: str) ->
 
 
 def peak_anonymous(argv: list[str]) -> int:
-    """Bytes; looked at again and again while the program runs."""
+    """The peak in bytes, polled while the program runs."""
     to_nothing = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=to_nothing)
     peak = 0
@@ -113,7 +113,7 @@ def growth_in_size(bench: Bench) -> None:
 
 
 def growth_in_pieces(bench: Bench) -> None:
-    """One file in more and more pieces, beside a program that only creates as many files of the same bytes."""
+    """One file in more and more pieces, against a program that only creates as many files with the same bytes."""
     in_memory = Path("/dev/shm")
     out = in_memory / "cleave-bench" if in_memory.is_dir() else None
     where = "in memory (tmpfs)" if out else "on the disk"

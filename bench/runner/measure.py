@@ -1,4 +1,4 @@
-"""Runs programs side by side and takes their times. Knows nothing of what they are."""
+"""Runs programs side by side and times them, without knowing what they do."""
 
 import os
 import random
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-OUT = "{out}"  # in an argument: the fresh directory that a run writes to
+OUT = "{out}"  # in an argument: the fresh directory that a run writes into
 
 
 class WrongAnswer(Exception):
-    """A program failed, or answered or wrote something else than it should."""
+    """A program failed, or gave or wrote the wrong answer."""
 
 
 @dataclass
 class Run:
-    """One program, run once to its end."""
+    """One completed run of a program."""
 
     wall: float  # seconds
     cpu: float
@@ -34,12 +34,12 @@ class Contestant:
 
     name: str
     argv: list[str]
-    check: Callable[[str], None] | None = None  # of standard output, after every run; raises WrongAnswer
-    check_files: Callable[[Path], None] | None = None  # of what was written, after the first run
-    times_itself: bool = False  # the last word of its output is the seconds to take for it
-    is_peer: bool = False  # somebody else's: a failure is noted and does not end the measuring
-    keeps_order: bool = True  # what it writes has the order of the input
-    stdout: str = ""  # the file that standard output goes to; else it is captured
+    check: Callable[[str], None] | None = None  # checks standard output after every run; raises WrongAnswer
+    check_files: Callable[[Path], None] | None = None  # checks the written files after the first run
+    times_itself: bool = False  # the last word of its output is its time in seconds
+    is_peer: bool = False  # someone else's program: a failure is noted but does not end the measurement
+    keeps_order: bool = True  # its output is in the order of the input
+    stdout: str = ""  # the file for standard output; captured if empty
 
     def writes(self) -> bool:
         return any(OUT in word for word in (*self.argv, self.stdout))
@@ -47,7 +47,7 @@ class Contestant:
 
 @dataclass
 class Times:
-    """What a contestant took, round by round."""
+    """The times of a contestant, round by round."""
 
     command: str
     wall: list[float] = field(default_factory=list)
@@ -77,9 +77,9 @@ class Race:
 
 
 def run_once(argv: list[str], stdout: str = "") -> Run:
-    """Runs the program with nothing on standard input. Raises WrongAnswer if it fails.
+    """Runs the program with empty standard input. Raises WrongAnswer if it fails.
 
-    Standard output goes to the file `stdout`; without one it is captured.
+    Standard output goes to the file `stdout`, or is captured if there is none.
     """
     with memory_file() as output, memory_file() as errors:
         actions = [
@@ -101,7 +101,7 @@ def run_once(argv: list[str], stdout: str = "") -> Run:
 
 
 def memory_file() -> BinaryIO:
-    """No file system has a part in what a program prints."""
+    """A file in memory, so that no file system affects the timing of output."""
     return os.fdopen(os.memfd_create("output"), "w+b")
 
 
@@ -111,7 +111,7 @@ def content(file: BinaryIO) -> str:
 
 
 class Track:
-    """Where races are held: a folder for what runs leave behind, and how commands are shown."""
+    """Where races are held: a folder for the output of runs, and how commands are shown."""
 
     def __init__(self, data: Path, rounds: int, shown: Callable[[list[str], str], str]):
         self.data = data
@@ -130,9 +130,9 @@ class Track:
         out: Path | None = None,
         before: Callable[[], None] = lambda: None,
     ) -> Race:
-        """Each round runs every contestant once, in a random order, and calls `before` before each.
+        """Each round runs every contestant once, in a random order, and calls `before` before each run.
 
-        The order matters: a run that leaves the memory in small pages slows down the next one that writes.
+        The order matters: a run that leaves memory in small pages slows down the next one that writes.
         """
         race = Race(name, title, size, {c.name: Times(self.shown(c.argv, c.stdout)) for c in contestants})
         running = list(contestants)
@@ -179,7 +179,7 @@ class Track:
 
 
 def fresh(folder: Path) -> None:
-    """Makes the folder, or empties it."""
+    """Creates the folder, or empties it."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)

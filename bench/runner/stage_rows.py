@@ -1,4 +1,4 @@
-"""Rows on records that change on their way: columns selected, values replaced, masked and turned into tokens."""
+"""Rows on records that are rewritten: columns selected, values replaced, masked and turned into tokens."""
 
 import base64
 import csv
@@ -18,8 +18,8 @@ from .split_rows import COPIERS, SLOW_SIZE, copiers
 from .tools import NOTHING, maskers, pseudonymisers, selectors
 
 KINDS = ("people", "people-quoted")
-CHECKED_SIZE = 1 << 20  # what every program makes of an input of this size is compared with what Python makes of it
-GIANT_SIZE = 24 << 20  # its giant record is nearly as large as --max-record allows
+CHECKED_SIZE = 1 << 20  # on an input of this size, every program's output is compared with Python's
+GIANT_SIZE = 24 << 20  # its giant record is almost as large as --max-record allows
 MEMORY_THREADS = 2
 MEMORY_LIMIT = "<= 64"
 KEY = bytes(range(32))
@@ -29,7 +29,7 @@ FIXED = ("--redact", 'code: fixed("x")')
 MASK = ("--redact", "phone: mask", "--redact", "mail: mask if status = public", "--redact", "mail: keep")
 TOKEN = "mail: hmac(k)"
 
-# Speed over theirs: what must be, and the goal.
+# The ratio of our speed to theirs: required, and the goal.
 SELECT_OVER = {
     "xsv select": (">= 12", ">= 24"),
     "qsv select": (">= 8", ">= 16"),
@@ -39,12 +39,12 @@ SELECT_OVER = {
 }
 MASK_OVER = {"DuckDB mask": ">= 5", "Miller mask": ">= 40"}
 
-Values = dict[str, str]  # of a record, by column
+Values = dict[str, str]  # the values of a record, by column
 Racers = Callable[[Path], list[Contestant]]
 
 
 def stages(bench: Bench) -> None:
-    """Every kind of stage beside a copy of the file, beside tools, and beside the part that cannot be left out."""
+    """Every kind of stage against a copy of the file, other tools, and the part of the work that cannot be avoided."""
     for kind in KINDS:
         fixed(bench, kind)
         select(bench, kind)
@@ -55,7 +55,7 @@ def stages(bench: Bench) -> None:
 
 
 def fixed(bench: Bench, kind: str) -> None:
-    """A column replaced while the file is cut, beside a copy of the file."""
+    """A column replaced while the file is cut, against a copy of the file."""
     ours = "cleave split -n 10 --redact fixed"
 
     def racers(path: Path) -> list[Contestant]:
@@ -73,7 +73,7 @@ def fixed(bench: Bench, kind: str) -> None:
 
 
 def select(bench: Bench, kind: str) -> None:
-    """3 of 12 columns, to nothing, beside other tools."""
+    """3 of 12 columns, to /dev/null, against other tools."""
     ours = "cleave cat --select"
 
     def racers(is_slow: bool, path: Path) -> list[Contestant]:
@@ -91,7 +91,7 @@ def select(bench: Bench, kind: str) -> None:
 
 
 def mask(bench: Bench, kind: str) -> None:
-    """2 columns masked, one of them under a condition. The other tools write one file."""
+    """2 columns masked, one of them on a condition. The other tools write one file."""
     ours = "cleave split -n 10 --redact mask"
 
     def racers(is_slow: bool, path: Path) -> list[Contestant]:
@@ -108,7 +108,7 @@ def mask(bench: Bench, kind: str) -> None:
 
 
 def token(bench: Bench, kind: str) -> None:
-    """A column of tokens, to nothing, beside the same HMACs alone, and beside a tool that numbers values."""
+    """A column of tokens, to /dev/null, against the same HMACs alone, and against a tool that numbers values."""
     ours, loop = "cleave cat --redact hmac", "hash_loop"
     key = key_file(bench)
 
@@ -169,7 +169,7 @@ def giant_memory(bench: Bench) -> None:
 
 
 def printer(bench: Bench, name: str, path: Path, *options: object) -> Contestant:
-    """cleave cat with these options, to nothing."""
+    """cleave cat with these options, to /dev/null."""
     return replace(bench.run(name, "cat", "--quiet", *options, path), stdout=NOTHING)
 
 
@@ -200,7 +200,7 @@ def beside_tools(
     racers: Callable[[bool, Path], list[Contestant]],
     change: Callable[[Values], Values],
 ) -> list[Race]:
-    """A race with the fast tools, and one over a smaller file with the slow ones. Our contestant is the first."""
+    """A race with the fast tools, and one on a smaller file with the slow ones. Our contestant comes first."""
     races = []
     for is_slow, size in ((False, bench.size), (True, min(bench.size, SLOW_SIZE))):
         wrong = verify(bench, kind, partial(racers, is_slow), change)
@@ -223,7 +223,7 @@ def right(contestants: list[Contestant], wrong: set[str]) -> list[Contestant]:
 
 
 def verify(bench: Bench, kind: str, racers: Racers, change: Callable[[Values], Values]) -> set[str]:
-    """Runs everybody over a small input and compares the values written. Returns the names of tools that are wrong."""
+    """Runs every contestant on a small input and compares the values. Returns the names of tools that are wrong."""
     path = small(bench, kind)
     header, *records = values_in([path])
     changed = [change(dict(zip(header, record))) for record in records]
@@ -257,7 +257,7 @@ def verify(bench: Bench, kind: str, racers: Racers, change: Callable[[Values], V
 
 
 def verify_loop(bench: Bench, loop: Contestant, path: Path) -> None:
-    """The loop hashes what it should."""
+    """Checks that the loop hashes the right values."""
     header, *records = values_in([path])
     mail = header.index("mail")
     sum_of_starts = 0
@@ -278,7 +278,7 @@ def mac(value: str) -> bytes:
 
 
 def values_in(paths: list[Path]) -> list[list[str]]:
-    """All records of the files, the header once."""
+    """All records of the files, with the header once."""
     records: list[list[str]] = []
     for path in paths:
         with path.open(newline="", encoding="utf-8") as file:

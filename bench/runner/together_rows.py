@@ -1,4 +1,4 @@
-"""Rows on --together: cuts only where the value of a column changes, of sorted files."""
+"""Rows on --together, which cuts only where the value of a column changes, with sorted files."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ from .checks import header_size_of, joins_to
 from .measure import OUT, Contestant, WrongAnswer, say
 
 SIZE = 500 << 20
-RECORD = 110  # bytes, about
-VALUES = (3, 21, 10_000, 1_000_000)  # with 3 most of the file is read for the cuts; with 21 a fifth
+RECORD = 110  # bytes, approximately
+VALUES = (3, 21, 10_000, 1_000_000)  # with 3, finding the cuts reads most of the file; with 21, a fifth
 NOTES = [f"{number * 0x9E3779B97F4A7C15 & (1 << 64) - 1:016x}" * 4 for number in range(997)]
 
 
 def sorted_input(bench: Bench, values: int) -> Path:
-    """A file that is sorted by its column `k`, which has so many values."""
+    """A file sorted by its column `k`, which has that many values."""
     size = min(SIZE, bench.size)
     path = bench.data / f"sorted-{values}-{size_name(size)}.csv"
     if not path.exists():
@@ -30,7 +30,7 @@ def sorted_input(bench: Bench, values: int) -> Path:
 
 
 def keeps_together(path: Path, folder: Path) -> None:
-    """The pieces are the input, and no value of `k` is in two of them."""
+    """Checks that the pieces are the input, and that no value of `k` is in two of them."""
     joins_to(path, header_size_of(path))(folder)
     seen: set[bytes] = set()
     for piece in folder.iterdir():
@@ -42,7 +42,7 @@ def keeps_together(path: Path, folder: Path) -> None:
 
 
 def together(bench: Bench) -> None:
-    """split -n 10 --together beside split -n 10."""
+    """split -n 10 --together against split -n 10."""
     for values in VALUES:
         path = sorted_input(bench, values)
 

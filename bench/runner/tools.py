@@ -1,4 +1,4 @@
-"""Other people's programs: where they are, which version, and how each does our jobs at its best. One row a tool."""
+"""Other people's programs: where they are, which version, and how each does our jobs at its best. One row per tool."""
 
 import subprocess
 from collections.abc import Callable
@@ -13,23 +13,23 @@ MASKED = f"{OUT}/masked.csv"
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "peers"
 
-Command = Callable[[str, str], list[str]]  # of the program and the input file
-SplitCommand = Callable[[str, str, int], list[str]]  # and the records of a piece
-SelectCommand = Callable[[str, str, str], list[str]]  # and the columns, with commas; writes to standard output
+Command = Callable[[str, str], list[str]]  # takes the program and the input file
+SplitCommand = Callable[[str, str, int], list[str]]  # also takes the records per piece
+SelectCommand = Callable[[str, str, str], list[str]]  # also takes comma-separated columns; writes to standard output
 
 
 @dataclass(frozen=True)
 class Tool:
     name: str
-    programs: tuple[str, ...] = ()  # the first one that is here is taken
-    module: str = ""  # of Python, in place of a program: peers/MODULE_count.py counts
+    programs: tuple[str, ...] = ()  # the first one installed is used
+    module: str = ""  # a Python module in place of a program: peers/MODULE_count.py counts
     version: tuple[str, ...] = ("--version",)
-    counts: tuple[tuple[str, Command], ...] = ()  # what the row's name gets, and the command
+    counts: tuple[tuple[str, Command], ...] = ()  # suffix of the name in the row, and the command
     split: SplitCommand | None = None
-    selects: tuple[tuple[str, SelectCommand], ...] = ()  # what the row's name gets, and the command
-    masks: tuple[tuple[str, Command], ...] = ()  # the same; does what stage_rows.MASK says, to standard output
-    partition: SelectCommand | None = None  # writes a file for each value of the column
-    pseudo: SelectCommand | None = None  # replaces the values of the columns by tokens
+    selects: tuple[tuple[str, SelectCommand], ...] = ()  # suffix of the name in the row, and the command
+    masks: tuple[tuple[str, Command], ...] = ()  # the same; masks as stage_rows.MASK says, to standard output
+    partition: SelectCommand | None = None  # writes one file per value of the column
+    pseudo: SelectCommand | None = None  # replaces the values of the columns with tokens
     is_slow: bool = False  # gets a smaller file
 
     def find(self, bench: Bench) -> str | None:
@@ -62,16 +62,16 @@ def miller_put(words: str) -> Command:
     return lambda program, file: [program, "--csv", "-S", "--from", file, "put", words]
 
 
-IN_ANY_ORDER = ", in any order"  # of what several threads write
+IN_ANY_ORDER = ", in any order"  # for output written by several threads
 STARS = "*" * 64
 MILLER_GSUB = '$phone = gsub($phone, ".", "*"); if ($status == "public") {$mail = gsub($mail, ".", "*")}'
-# As long as no value has more characters than there are stars.
+# Works provided that no value has more characters than there are stars.
 MILLER_SUBSTR = (
     f'begin {{@stars = "{STARS}"}} $phone = substr(@stars, 0, strlen($phone) - 1); '
     'if ($status == "public") {$mail = substr(@stars, 0, strlen($mail) - 1)}'
 )
-MODULE_PARTITIONS = ("duckdb",)  # peers/MODULE_partition.py FILE OUT COLUMN makes folders, COLUMN=VALUE
-MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT does what stage_rows.MASK says
+MODULE_PARTITIONS = ("duckdb",)  # peers/MODULE_partition.py FILE OUT COLUMN creates folders named COLUMN=VALUE
+MODULE_MASKS = ("duckdb",)  # peers/MODULE_mask.py FILE OUT masks as stage_rows.MASK says
 
 TOOLS = (
     Tool(
@@ -137,7 +137,7 @@ TOOLS = (
 def present(
     bench: Bench, is_slow: bool, is_wanted: Callable[[Tool], bool] = lambda tool: True
 ) -> list[tuple[Tool, str]]:
-    """The tools that are here, with their programs. Versions go into the results; absent tools are listed as skipped."""
+    """The installed tools, with their programs. Versions go into the results; missing tools are listed as skipped."""
     found = []
     for tool in TOOLS:
         if tool.is_slow != is_slow or not is_wanted(tool):
@@ -152,7 +152,7 @@ def present(
 
 
 def counters(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]:
-    """Every tool that counts records, each way that it can."""
+    """Every tool that counts records, in each way that it can."""
     found = []
     for tool, program in present(bench, is_slow):
         if tool.module:
@@ -173,7 +173,7 @@ def splitters(bench: Bench, path: Path, records: int, is_slow: bool = False) -> 
 
 
 def selectors(bench: Bench, path: Path, columns: str, is_slow: bool = False) -> list[Contestant]:
-    """Every tool that selects columns, each way that it can; to nothing."""
+    """Every tool that selects columns, in each way that it can; to /dev/null."""
     return [
         Contestant(
             f"{tool.name} select{suffix}",
@@ -188,7 +188,7 @@ def selectors(bench: Bench, path: Path, columns: str, is_slow: bool = False) -> 
 
 
 def maskers(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]:
-    """Every tool that does what stage_rows.MASK says, into one file."""
+    """Every tool that can mask as stage_rows.MASK says, into one file."""
     found = []
     for tool, program in present(bench, is_slow, lambda tool: bool(tool.masks) or tool.module in MODULE_MASKS):
         if tool.module in MODULE_MASKS:
@@ -201,7 +201,7 @@ def maskers(bench: Bench, path: Path, is_slow: bool = False) -> list[Contestant]
 
 
 def partitioners(bench: Bench, path: Path, column: str) -> list[Contestant]:
-    """Every tool that writes a file for each value of a column, slow ones too."""
+    """Every tool that writes one file per value of a column, including slow ones."""
     found = []
     for is_slow in (False, True):
         for tool, program in present(bench, is_slow, lambda tool: bool(tool.partition) or tool.module in MODULE_PARTITIONS):
@@ -216,7 +216,7 @@ def partitioners(bench: Bench, path: Path, column: str) -> list[Contestant]:
 
 
 def pseudonymisers(bench: Bench, path: Path, column: str) -> list[Contestant]:
-    """Every tool that replaces values by tokens; to nothing."""
+    """Every tool that replaces values with tokens; to /dev/null."""
     return [
         Contestant(f"{tool.name} pseudo", tool.pseudo(program, str(path), column), is_peer=True, stdout=NOTHING)
         for tool, program in present(bench, False, lambda tool: tool.pseudo is not None)

@@ -1,10 +1,10 @@
-/* A memory manager of mimalloc, for the host: https://microsoft.github.io/mimalloc
+/* A memory manager based on mimalloc, for the host: https://microsoft.github.io/mimalloc
  *
- * mimalloc has no call that frees the memory of one user and nobody else's. Its heaps have one, but only the thread
- * that made a heap may allocate from it. So this manager keeps lists of what it has given out, for reset().
+ * mimalloc has no call that frees only the memory of one user. Its heaps can be freed as a whole, but only the thread
+ * that created a heap may allocate from it. This manager therefore keeps lists of what it has handed out, for reset().
  *
- * It has neither "info", which mimalloc cannot tell, nor "secret": cleave adds both. It takes no settings; those of
- * mimalloc are variables of the environment, such as MIMALLOC_LARGE_OS_PAGES=1. */
+ * It implements neither "info", which mimalloc cannot provide, nor "secret"; cleave adds both. It takes no settings.
+ * mimalloc has its own, in environment variables such as MIMALLOC_LARGE_OS_PAGES=1. */
 #include <errno.h>
 #include <mimalloc.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ typedef struct block {
 
 typedef struct list {
     pthread_mutex_t mutex; /* guards the ring */
-    block ring;            /* no memory of its own */
+    block ring;            /* not an allocated block, only the head of the ring */
 } list;
 
 typedef struct state {
@@ -29,7 +29,7 @@ typedef struct state {
     list lists[kLists];
 } state;
 
-/* Threads seldom wait for each other: each has pages of 64 KiB of its own, and so lists of its own most of the time. */
+/* Threads seldom wait for each other, because each has its own 64 KiB pages and therefore mostly its own lists. */
 static list* list_of(state* self, const block* one) { return &self->lists[((uintptr_t)one >> 16) % kLists]; }
 
 static void insert(state* self, block* one) {
@@ -52,11 +52,11 @@ static void free_block(block* one) {
 }
 
 static int initialize(void* object, int32_t device) {
-    (void)object, (void)device; /* there is nothing to do for any device */
+    (void)object, (void)device; /* nothing to initialise, whatever the device */
     return 0;
 }
 
-/* NULL if there is not enough memory. */
+/* Returns NULL if there is not enough memory. */
 static void* take(size_t size, size_t alignment, uint32_t flags) {
     const int is_zeroed = (flags & CLEAVE_MEMORY_ZEROED) != 0;
     /* Version 2.0.9 misaligns 256, 512 and 1024 bytes: https://github.com/microsoft/mimalloc/issues/700 */
@@ -77,7 +77,7 @@ static int allocate(void* object, cleave_memory_space space, size_t size, size_t
     if (size > 0) {
         made->bytes = take(size, alignment, flags);
         if (made->bytes == NULL) {
-            mi_collect(1); /* gives back what is free, and so makes room */
+            mi_collect(1); /* returns free memory to the system, to make room */
             made->bytes = take(size, alignment, flags);
         }
         if (made->bytes == NULL) {
@@ -115,7 +115,7 @@ static int reset(void* object) {
         }
         pthread_mutex_unlock(&its->mutex);
     }
-    mi_collect(1); /* or mimalloc keeps the memory for later requests */
+    mi_collect(1); /* otherwise mimalloc keeps the memory for later requests */
     return 0;
 }
 

@@ -1,12 +1,12 @@
-// Cuts a file on many machines: each process reads one range of it, and writes the records that start there.
+// Cuts a file on many machines: each process reads one range of the file, and writes the records that start there.
 //
 //   mpirun -n 4 example_mpi_cut FILE PREFIX      writes PREFIX.0.csv .. PREFIX.3.csv, each with the header
 //
 //   each process summarises its range
-//   MPI_Exscan composes the summaries of the ranges before: that gives the state in which the range is entered
-//   that state gives the first record start in the range; the piece goes from there to that of a later process
+//   MPI_Exscan composes the summaries of the preceding ranges, which gives the state on entering the range
+//   that state determines the first record start in the range; the piece goes from there to the first in a later range
 //
-// The file must be on a file system that all processes see. Commas, double quotes and LF or CRLF are assumed.
+// The file must be on a file system that all processes see. Assumes commas, double quotes and LF or CRLF.
 #include <mpi.h>
 
 #include <algorithm>
@@ -21,15 +21,15 @@
 
 namespace {
 
-// `lower` is of the ranges before those of `upper`, and the order is kept: the operation does not commute.
-void compose_all(void* lower, void* upper, int* count,  // NOLINT(readability-non-const-parameter): MPI wants this type
+// `lower` summarises the ranges before those in `upper`. The order matters, because the operation does not commute.
+void compose_all(void* lower, void* upper, int* count,  // NOLINT(readability-non-const-parameter): as MPI requires
                  MPI_Datatype* /*type*/) {
     const auto* first = static_cast<const cleave::RangeSummary*>(lower);
     auto* second = static_cast<cleave::RangeSummary*>(upper);
     for (int i = 0; i < *count; ++i) second[i] = cleave::compose(first[i], second[i]);
 }
 
-// The summary of all ranges before that of this process. Of process 0 it is empty, at the start of the input.
+// The summary of all ranges before this process's range. For process 0 it is empty, at the start of the input.
 cleave::RangeSummary compose_before(const cleave::RangeSummary& own, int rank) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(static_cast<int>(sizeof own), MPI_BYTE, &type);
@@ -65,7 +65,7 @@ void cut(const std::string& path, const std::string& prefix, int rank, int count
     const cleave::RangeRow& entered = before.row(cleave::RangeState::kStart);
     const cleave::RangeRow& row = own.row(entered.exit);
 
-    // The last process knows the whole file.
+    // The last process has the summary of the whole file.
     std::uint64_t header = blob.size();
     if (rank + 1 == count) {
         cleave::Policy policy;
@@ -80,7 +80,7 @@ void cut(const std::string& path, const std::string& prefix, int rank, int count
     std::vector<std::uint64_t> firsts(static_cast<std::size_t>(count));
     const std::uint64_t first = rank == 0 ? 0 : row.first;
     MPI_Allgather(&first, 1, MPI_UINT64_T, firsts.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
-    // Where no record starts in a range, its piece is empty.
+    // If no record starts in a range, its piece is empty.
     std::uint64_t next = blob.size();
     for (int later = count - 1; later > rank; --later) next = std::min(next, firsts[static_cast<std::size_t>(later)]);
     const std::uint64_t from = std::max(std::min(first, next), header);

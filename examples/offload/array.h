@@ -1,4 +1,4 @@
-// An annotated library: arrays of numbers, and functions of each element.
+// An annotated library: arrays of numbers, and element-wise functions.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Array {
 
     std::uint64_t bytes() const { return size * sizeof(double); }
     double* data() const { return reinterpret_cast<double*>(memory->data()) + begin; }
-    std::span<double> numbers() const { return {data(), size}; }  // of an array on the host
+    std::span<double> numbers() const { return {data(), size}; }  // only for arrays on the host
 
     static Array on_host(cleave::MemoryManager& memory, std::uint64_t size) {
         return {memory.allocate({size * sizeof(double)}), cleave::Side::kHost, size};
@@ -64,7 +64,7 @@ struct cleave::SplitType<Array> {
     }
 };
 
-// Guesses, in seconds a byte, until something was measured: a core, and a GPU.
+// Estimates, in seconds per byte, for a CPU core and for a GPU. Used until a rate has been measured.
 inline cleave::Cost element_wise_cost(double on_host) {
     return {.host = cleave::Rate{0, on_host}, .device = cleave::Rate{0, 1e-12}, .by_parts = true};
 }
@@ -104,7 +104,7 @@ inline const auto multiply = cleave::annotate<Array(Array, Array)>(
     },
     element_wise_cost(2e-10));
 
-// Every number is `value`.
+// Creates an array in which every number is `value`.
 inline const auto allocate = cleave::annotate_allocation<Array(std::uint64_t, double)>(
     "allocate",
     [](cleave::MemoryManager& memory, std::uint64_t size, double value) {

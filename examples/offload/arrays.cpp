@@ -1,9 +1,9 @@
-// Numbers on the processor and on a device, by the library in array.h.
+// Computes on the CPU or on a device, with the library in array.h.
 //
 //   example_offload_arrays cpu|gpu|/MODULE.so[:CONFIG] COUNT [BYTES]
 //
-// Prints the sum of sqrt(arcsin(x) * 0.25) for COUNT numbers x between 0 and 1, and what ran where. BYTES limits the
-// device's memory.
+// Prints the sum of sqrt(arcsin(x) * 0.25) for COUNT numbers x between 0 and 1, and where each function ran. BYTES
+// limits the device's memory.
 #include <exception>
 #include <iostream>
 #include <numeric>

@@ -1,5 +1,5 @@
-// What both examples have their devices do: a function of each element, by Thrust (element_wise.cu) or, for devices
-// that are simulated, by a plain loop (element_wise.cpp).
+// What the devices do in both examples: apply a function to each element, with Thrust (element_wise.cu) or, on
+// simulated devices, in a plain loop (element_wise.cpp).
 #pragma once
 
 #include <cmath>
@@ -17,9 +17,9 @@ BOTH inline double apply(Operation operation, double x, double y) {
     return operation == Operation::kArcsin ? std::asin(x) : operation == Operation::kSquareRoot ? std::sqrt(x) : x * y;
 }
 
-// Sets out[i] to apply(operation, x[i], y[i]), on a stream.
+// Sets out[i] to apply(operation, x[i], y[i]), as work on `stream`.
 void run_element_wise(Operation operation, const double* x, const double* y, double* out, std::size_t size,
                       void* stream);
 
-// Sets all of out to `value`.
+// Sets all numbers of `out` to `value`.
 void run_fill(double value, double* out, std::size_t size, void* stream);

@@ -2,7 +2,7 @@
 //
 //   example_offload_table cpu|gpu|/MODULE.so[:CONFIG] COUNT
 //
-// Prints the customer and the amount of the first three orders, the largest first, after tax and discount, and where
+// Prints the customer and amount, after tax and discount, of the three largest orders, in descending order, and where
 // each step ran.
 #include <algorithm>
 #include <exception>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Customers stay on the host, for no body of a device reads them; amounts go where they are needed.
+// Customers stay on the host, because no device body reads them; amounts go where they are needed.
 struct Table {
     std::shared_ptr<const std::vector<std::string>> customers;
     Array amounts;
@@ -49,7 +49,7 @@ const auto scaled = cleave::annotate<Table(Table, double)>(
         return Table{table.customers, element_wise_on_device(stream, Operation::kMultiply, table.amounts, factors)};
     });
 
-// There is no device body: the names are on the host.
+// Has no device body, because the names are on the host.
 // NOLINTNEXTLINE(readability-identifier-naming): it is called as a function
 const auto sorted = cleave::annotate<Table(Table)>(
     "sorted",

@@ -1,15 +1,15 @@
-// A request to stop early, made from a signal handler or another thread.
+// A request to stop early, which a signal handler or another thread can make.
 #pragma once
 
 #include <atomic>
 
 namespace cleave {
 
-// Long operations check it between blocks and throw Cancelled. A wait for input ends at once.
+// Long operations check it between blocks and throw Cancelled. A request also ends any wait for input at once.
 class Cancellation {
 public:
-    // If `outer` is not null, a request for `outer` requests this one too, but not the other way round. `outer` must
-    // outlive this one, and its own outer() must be null.
+    // If `outer` is not null, requesting `outer` requests this one too, but not vice versa. `outer` must outlive this
+    // one, and its own outer() must be null.
     explicit Cancellation(const Cancellation* outer = nullptr) noexcept : outer_(outer) {}
     ~Cancellation();
     Cancellation(const Cancellation&) = delete;
@@ -22,9 +22,10 @@ public:
     }
     void throw_if_requested() const;
 
-    // An eventfd, for poll. It becomes readable when this one is requested. It is made by the first call, so what never
-    // waits needs no descriptor; throws std::system_error if none is left. Any thread. A process that inherited the
-    // descriptor may write to it: that ends waits too, but requested() does not change.
+    // An eventfd for poll(), which becomes readable when this cancellation is requested. The first call creates it, so
+    // a program that never waits needs no descriptor. Throws std::system_error if the process has no descriptors left.
+    // Any thread may call it. A process that inherits the descriptor can write to it: that also ends waits, but does
+    // not change requested().
     int descriptor() const;
     const Cancellation* outer() const noexcept { return outer_; }
 

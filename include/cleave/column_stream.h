@@ -1,6 +1,6 @@
-// The records of an input as a stream of record batches in Arrow's layout: pages of whole records are read, changed by
-// rules if there are any, and laid out as columns by several threads, and handed on in order. Memory is bounded by the
-// pages in work, not by the input.
+// The records of an input as a stream of Arrow record batches. Several threads read pages of whole records, apply the
+// rules if there are any, and lay out the columns; the batches are delivered in order. Memory use depends on the pages
+// in progress, not on the size of the input.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace cleave {
 
-// Records of a blob, without the header: from one record start to another. `record` is the number of the first one, as
-// in Place.
+// Records of a blob, without the header, from one record start to a later one. `begin.record` is the number of the
+// first one, as in Place.
 struct RecordRange {
     Place begin;
     std::uint64_t size = 0;  // in bytes
@@ -29,33 +29,34 @@ struct RecordRange {
 
 struct ColumnStreamOptions {
     bool has_header = true;
-    // The columns, from 0, in the order in which they are wanted; at least one, none twice. Nothing: all.
+    // The columns to deliver, numbered from 0, in this order; at least one, and none twice. Not set: all.
     std::optional<std::vector<std::size_t>> columns;
-    // Rules that change values; see cleave/stage.h. `select` must be empty. Columns that `default_action` drops must
-    // not be wanted. With rules, a byte at which readers may differ is an error.
+    // Rules that change values; see cleave/stage.h. `select` must be empty, and `columns` must not name a column that
+    // `default_action` drops. With rules, a byte that readers may interpret differently causes InputError.
     StageOptions rules;
     std::shared_ptr<const KeyRing> keys;
-    // With `missing_is_null` records may have any number of fields; else all have as many as the first one, but empty
-    // ones.
+    // With `missing_is_null`, records may have any number of fields. Otherwise every record that is not empty must have
+    // as many fields as the first.
     ColumnOptions layout;
-    bool is_text = true;              // the columns are Utf8 and not Binary: see ArrowColumn
-    bool accepts_open_quote = false;  // the rest of the input after a quote that is never closed is one record
-    std::size_t page_size = std::size_t{1} << 20;  // bytes of the input in a batch, about; 1 .. kMaxBlockSize
-    std::optional<RecordRange> range;              // of a blob; nothing: all records but the header
+    bool is_text = true;                           // the columns are Utf8 instead of Binary: see ArrowColumn
+    bool accepts_open_quote = false;               // all that follows a quote that is never closed belongs to the last
+                                                   // record
+    std::size_t page_size = std::size_t{1} << 20;  // bytes of the input in a batch, roughly; 1 .. kMaxBlockSize
+    std::optional<RecordRange> range;              // blobs only; not set: all records except the header
 };
 
-// For one thread at a time; any thread may destroy it. From the first next() on it has threads of its
-// own, Execution::threads of them, that work ahead until some batches wait. Without the first record of an input, as in
-// an empty one, there are no columns.
+// For use by one thread at a time; any thread may destroy it. The first call of next() starts Execution::threads
+// threads, which work ahead until a few batches are waiting. An input without a first record, such as an empty one, has
+// no columns.
 //
-// A child process that fork() made has none of the threads. There, a stream that was begun before the fork throws
-// std::logic_error from next(), and its memory is not released. Other streams can be used.
+// A child process made by fork() has none of these threads. There, calling next() on a stream that was started before
+// the fork throws std::logic_error, and the stream's memory is not released. Other streams can be used.
 class ColumnStream {
 public:
-    // Reads the head of the input, which has not been read if it is a stream. The stream of columns keeps the input. If
-    // the input is a blob, others may read it at the same time; a stream has one ColumnStream at a time. Throws
-    // std::invalid_argument for arguments with a fault, RuleError, InputError as refuse_foreign() and for a malformed
-    // first record, and what Input::peek() throws.
+    // Reads the head of the input, and keeps the input. If the input is a blob, other readers may use it at the same
+    // time. If it is a stream, it must not have been read before, and only one ColumnStream at a time may use it.
+    // Throws std::invalid_argument for invalid arguments, RuleError, InputError as refuse_foreign() does and for a
+    // malformed first record, and whatever Input::peek() throws.
     ColumnStream(std::shared_ptr<Input> input, const Dialect& dialect, const ColumnStreamOptions& options,
                  const Execution& execution);
     ColumnStream(ColumnStream&&) noexcept;
@@ -63,18 +64,18 @@ public:
     // Stops the threads.
     ~ColumnStream();
 
-    // The names of the columns: values of the header, or "column_1" and so on. Bytes that are not UTF-8 are U+FFFD.
+    // The names of the columns: the header's values, or "column_1" and so on. Bytes that are not UTF-8 become U+FFFD.
     const std::vector<std::string>& names() const noexcept;
-    // How many records are not data, as Findings::records_before_data().
+    // How many records are not data, as in Findings::records_before_data().
     std::uint64_t header_records() const noexcept;
 
-    // The type of the batches, which the caller releases.
+    // Sets `schema` to the type of the batches. The caller releases it.
     void schema(ArrowSchema* schema) const;
 
-    // Sets `array` to the next batch, of at least one record, which the caller releases. Returns false after the last
-    // one. Throws InputError, with its place, for malformed records, and for a value that is no text: its place is the
-    // record's beginning; OpenQuoteError; InputChangedError; std::system_error. After that, the stream is at its end.
-    // Throws std::logic_error in a process to which the stream's threads do not belong.
+    // Sets `array` to the next batch, which has at least one record; the caller releases it. Returns false after the
+    // last batch. Throws InputError, with its place, for a malformed record or a value that is not text (its place is
+    // the start of the record), OpenQuoteError, InputChangedError and std::system_error. After an exception the stream
+    // is at its end. Throws std::logic_error in a process that does not have the stream's threads.
     bool next(ArrowArray* array);
 
 private:
@@ -85,12 +86,13 @@ private:
     std::unique_ptr<State, Release> state_;
 };
 
-// The names that a ColumnStream of all columns has. Reads the head of the input alone, and not while a ColumnStream
-// reads an input that is a stream. Throws as the constructor of ColumnStream.
+// The names that a ColumnStream of all columns would have. Reads only the head of the input. Throws what the
+// constructor of ColumnStream throws, including std::invalid_argument while a ColumnStream is reading an input that is
+// a stream.
 std::vector<std::string> column_names(Input& input, const Dialect& dialect, bool has_header);
 
-// Hands a stream on through the Arrow C stream interface. `out` is overwritten; the caller releases it. An error has
-// the message of the exception, and the place if there is one; its code is EINVAL, or that of the system.
+// Exports a stream through the Arrow C stream interface. `out` is overwritten; the caller releases it. The text of an
+// error is the exception's message, with its place if it has one; the code is EINVAL or the system's error number.
 void export_stream(ColumnStream stream, ArrowArrayStream* out);
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
-// A column of a block of records, in memory as the type Binary of Apache Arrow: for other programs and for devices.
-// Knows no files. Values are what a reader of the file gets, without quotes and escapes; they may be any bytes.
-// cleave/arrow.h hands columns on.
+// A column of a block of records, laid out in memory as Apache Arrow's type Binary, for other programs and for devices.
+// Values are as a reader of the file sees them, without quotes and escapes, and may consist of any bytes.
+// cleave/arrow.h exports columns. Knows nothing about files.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@
 
 namespace cleave {
 
-// Memory for columns, at a multiple of 64 bytes. Its bytes are not set. It is held at least up to the next multiple of
-// 64 bytes behind the content.
+// Memory for columns, aligned to 64 bytes and not initialised. It extends at least to the next multiple of 64 bytes
+// after the content.
 template <class T>
 class ColumnMemory {
 public:
-    // `manager` is not null.
+    // `manager` must not be null.
     explicit ColumnMemory(std::shared_ptr<MemoryManager> manager) : manager_(std::move(manager)) {}
 
     std::span<T> span() const noexcept { return {data(), size_}; }
     T* data() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
     std::size_t size() const noexcept { return size_; }
     std::size_t held_size() const noexcept { return memory_.size(); }  // bytes
-    void resize(std::size_t size);                                     // loses the content; throws MemoryError
+    void resize(std::size_t size);                                     // discards the content; throws MemoryError
     void shrink(std::size_t size) noexcept { size_ = size; }           // to at most size(); keeps the content
-    // Zeroes the 64 bytes behind the content, as far as they are held.
+    // Zeroes the 64 bytes after the content, or as many of them as are held.
     void clear_slack() noexcept;
 
 private:
@@ -41,17 +41,17 @@ private:
     std::size_t size_ = 0;
 };
 
-// The values of a column, one a record. Owns its memory.
+// The values of a column, one per record. Owns its memory.
 class StringColumn {
 public:
-    // A `memory` of nullptr means a new manager "system".
+    // If `memory` is null, a new "system" manager is used.
     explicit StringColumn(std::shared_ptr<MemoryManager> memory = nullptr)
         : memory_(MemoryManager::or_default(std::move(memory))) {}
 
     std::size_t count() const noexcept { return count_; }
     std::size_t null_count() const noexcept { return null_count_; }
 
-    // Value r is bytes()[offsets()[r] .. offsets()[r + 1]); count() + 1 of them.
+    // count() + 1 offsets: value r is bytes()[offsets()[r] .. offsets()[r + 1]).
     std::span<const std::int32_t> offsets() const noexcept { return offsets_.span(); }
     std::span<const std::uint8_t> bytes() const noexcept { return bytes_.span(); }
     // Bit r % 8 of byte r / 8 is 1 if value r is not null. Empty if no value is null.
@@ -60,7 +60,7 @@ public:
     // Bytes of memory that the column holds, used or not.
     std::size_t held_size() const noexcept { return offsets_.held_size() + bytes_.held_size() + validity_.held_size(); }
 
-    // Value r, a view of this column, or nothing if it is null.
+    // Value r, as a view into this column; no value if it is null.
     std::optional<std::string_view> value(std::size_t r) const;
 
 private:
@@ -75,23 +75,24 @@ private:
 };
 
 struct ColumnOptions {
-    bool empty_is_null = false;    // an unquoted empty field is null; else it is the empty value. "" is never null
-    bool missing_is_null = false;  // a record that is too short for the column has null there; else it is an error
-    std::shared_ptr<MemoryManager> memory = nullptr;  // of the columns that are made; nullptr: a new manager "system"
+    bool empty_is_null = false;    // an unquoted empty field is null, not the empty value; "" is never null
+    bool missing_is_null = false;  // a record too short to have the column is null there; otherwise it causes
+                                   // InputError
+    std::shared_ptr<MemoryManager> memory = nullptr;  // for the columns; nullptr: a new "system" manager
 };
 
-// Immutable, any thread.
+// Immutable; any thread may use it.
 class ColumnReader {
 public:
-    // `fields` is the number of fields of each record, as FieldReader takes it; 0 if that may differ. Throws
-    // std::invalid_argument for a dialect with a fault.
+    // `fields` is the number of fields in every record, as for FieldReader; 0 if it may vary. Throws
+    // std::invalid_argument for an invalid dialect.
     ColumnReader(const Dialect& dialect, std::size_t fields, ColumnOptions options);
 
-    // Reads column `number`, from 0, of a block that a FieldReader of the same dialect has made. Uses the memory of
-    // `column` again. An empty record is null in every column; but if `fields` is 1, it is a record of one empty field.
-    // Throws std::invalid_argument if all records have `fields` fields and that is not above `number`; InputError for a
-    // record that is too short; and std::length_error for more than 2^31 - 1 bytes in StringColumn::bytes(). After
-    // that, the content of `column` is undefined.
+    // Reads column `number`, counted from 0, of a block from a FieldReader with the same dialect. Reuses the memory of
+    // `column`. An empty record is null in every column, unless `fields` is 1: then it is a record with one empty
+    // field. Throws std::invalid_argument if `fields` is above 0 but not above `number`, InputError for a record that
+    // is too short, and std::length_error if StringColumn::bytes() would exceed 2^31 - 1 bytes. After an exception the
+    // content of `column` is undefined.
     void read(const RecordBlock& block, std::size_t number, StringColumn& column) const;
 
     const ColumnOptions& options() const noexcept { return options_; }
@@ -104,7 +105,7 @@ private:
     ColumnOptions options_;
 };
 
-// Columns of a block by number, as ColumnReader reads them.
+// Several columns of a block, read as ColumnReader reads them.
 std::vector<StringColumn> read_columns(const RecordBlock& block, const Dialect& dialect, std::size_t fields,
                                        std::span<const std::size_t> numbers, const ColumnOptions& options = {});
 

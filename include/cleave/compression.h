@@ -11,8 +11,8 @@ namespace cleave {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
-// How to compress a piece. The level is that of the gzip or zstd command, from least_level() to most_level(). Functions
-// that compress throw std::invalid_argument for any other.
+// How to compress a piece. The level is the one that the gzip or zstd command takes, from least_level() to
+// most_level(). Functions that compress throw std::invalid_argument for any other level.
 struct CompressionOptions {
     Compression format = Compression::kNone;
     int level = 0;  // ignored for kNone
@@ -30,7 +30,7 @@ std::string_view compression_suffix(Compression format);
 // The path without the suffix of a compressed file, if it has one.
 std::string_view without_compression_suffix(std::string_view path);
 
-// The format of data that begin with `head`, of which kMagicSize bytes are enough; kNone for any other data.
+// The format of data that begins with `head`; kNone if it is not compressed. The first kMagicSize bytes are enough.
 constexpr std::size_t kMagicSize = 4;
 Compression compression_of(std::span<const std::uint8_t> head);
 

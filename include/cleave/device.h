@@ -1,5 +1,5 @@
-// Devices, as annotators of functions see them: where a value lies, a stream of work, and how a device is opened. A
-// device is implemented by a module, a shared library that is loaded when the device is asked for.
+// Devices, for annotators of functions: where a value is, a stream of work, and how to open a device. A device is
+// implemented by a module, a shared library that is loaded on demand.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace cleave {
 // Made by open_device().
 class Device;
 
-// Where a value lies, and where a function runs.
+// Where a value is, and where a function runs.
 enum class Side : std::uint8_t { kHost, kDevice };
 
 enum class DeviceFault : std::uint8_t {
@@ -26,7 +26,7 @@ enum class DeviceFault : std::uint8_t {
     kLost,    // no call can succeed any more
 };
 
-// A call of a device failed.
+// A call to a device failed.
 class DeviceError : public std::runtime_error {
 public:
     DeviceError(DeviceFault fault, const std::string& what) : std::runtime_error(what), fault_(fault) {}
@@ -40,7 +40,7 @@ private:
 // A device cannot be opened.
 class DeviceUnavailable : public std::runtime_error {
 public:
-    // kTrust: somebody else could have written the module; doc/devices.md says what is trusted.
+    // kTrust: another user could have written the module; doc/guide/devices.md says what is trusted.
     enum class Missing : std::uint8_t { kModule, kDriver, kCard, kTrust };
 
     DeviceUnavailable(Missing missing, const std::string& what) : std::runtime_error(what), missing_(missing) {}
@@ -51,53 +51,53 @@ private:
     Missing missing_;
 };
 
-// Opens a device. `name` is "gpu", "gpu:N" for card N, or "/PATH[:CONFIG]" of a module; a path has no colon. Throws
-// DeviceUnavailable, which says what is missing, and std::invalid_argument for
-// another name. Nothing else in the library loads a module. A module stays loaded until the process ends.
+// Opens a device. `name` is "gpu", "gpu:N" for card N, or "/PATH[:CONFIG]" for a module; the path must not contain a
+// colon. Throws DeviceUnavailable, which says what is missing, and std::invalid_argument for any other name. Nothing
+// else in the library loads a module. A module stays loaded until the process ends.
 std::shared_ptr<Device> open_device(const std::string& name);
 
-// What a body does, for messages and for devices that are simulated.
+// What a body does, for messages and for simulated devices.
 struct DeviceWork {
     const char* name = "";
-    std::uint64_t bytes = 0;  // that are read
+    std::uint64_t bytes = 0;  // read by the body
 };
 
-// Work of a device, done in the order in which it is submitted. For one thread at a time. All members except the
-// accessors throw DeviceError. What was submitted may still be running when a member returns, and so a fault of it may
-// be thrown by a later member.
+// Work for a device, done in the order in which it is submitted. For use by one thread at a time. All members except
+// the accessors throw DeviceError. Submitted work may still be running when a member returns; if that work fails, a
+// later member throws.
 class DeviceStream {
 public:
     struct State;
     explicit DeviceStream(std::unique_ptr<State> state);
     DeviceStream(DeviceStream&&) noexcept;
-    // Waits for what was submitted.
+    // Waits for all submitted work.
     ~DeviceStream();
 
-    // Memory of the device, for use on this stream.
+    // Device memory, for use on this stream.
     Memory allocate(std::size_t size, std::uint32_t flags = 0);
-    // Memory of the host that copy_out() may write to. It is pinned while pages are worked on.
+    // Host memory that copy_out() may write to. It is pinned while pages are being processed.
     Memory allocate_host(std::size_t size);
-    // The same, at least `size` bytes; while pages are worked on, a later page gets the memory when the last pointer is
-    // gone.
+    // At least `size` bytes of host memory, as if from allocate_host(). While pages are being processed, it is
+    // reused for a later page once the last pointer to it is gone.
     std::shared_ptr<Memory> borrow_host(std::size_t size);
 
-    // The source may be changed or released once copy_in() has returned only if the stream was synchronized; the
-    // runtime keeps arguments of SplitType<T>::to() that long. While pages are worked on, a source that is not pinned
-    // is copied to pinned memory first.
+    // Do not change or release the source until the stream has been synchronised; the runtime keeps arguments of
+    // SplitType<T>::to() that long. While pages are being processed, a source that is not pinned is first copied to
+    // pinned memory.
     void copy_in(void* to_device, const void* from_host, std::size_t size, bool is_pinned = false);
-    // The bytes are there once the stream was synchronized.
+    // The bytes are valid once the stream has been synchronised.
     void copy_out(void* to_host, const void* from_device, std::size_t size);
     void copy_within(void* to_device, const void* from_device, std::size_t size);
 
-    // Calls body(native()), which submits work to that stream, or, with a simulated device, does the work. It may touch
-    // memory of the device only through such work. `body` must not refer to what ends before the stream is
-    // synchronized, except memory that came from allocate().
+    // Calls body(native()), which submits work to that stream or, on a simulated device, does the work itself. The body
+    // may touch device memory only through such work. It must not refer to anything that is destroyed before the stream
+    // is synchronised, except memory from allocate().
     void run(const DeviceWork& work, std::function<void(void* stream)> body);
 
-    // Waits until all that was submitted is done.
+    // Waits for all submitted work.
     void synchronize();
 
-    void* native() const noexcept;  // a cudaStream_t, if that is what the device has
+    void* native() const noexcept;  // a cudaStream_t, if the device has such streams
     Device& device() const noexcept;
     MemoryManager& memory() const noexcept;
     State& state() noexcept { return *state_; }

@@ -1,7 +1,7 @@
-// Functions that have a body for the CPU and one for a device, and pages of values that go through them one by one.
-// cleave/offload.h has graphs of such functions. Knows no CSV.
+// Functions with two bodies, one for the CPU and one for a device, and pages of values that pass through them one by
+// one. cleave/offload.h has graphs of such functions. Knows nothing about CSV.
 //
-// Bodies have no side effects: a body may be called again, on parts of its arguments, or not at all.
+// Bodies must have no side effects: a body may be called again, on parts of its arguments, or not at all.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@
 
 namespace cleave {
 
-// What an annotator knows of a function. Sizes are bytes: those of all arguments, added up.
+// What an annotator knows about a function. Sizes are in bytes, added up over all arguments.
 struct Cost {
-    // Until something was measured in this process, or is in the machine's profile. A body of unknown rate is not
-    // placed on the device by DevicePolicy::kAuto.
+    // Used until a rate has been measured in this process or is in the machine's profile. DevicePolicy::kAuto does not
+    // place a body of unknown rate on the device.
     std::optional<Rate> host = {};
     std::optional<Rate> device = {};
-    // Bytes of the result, from the bytes of each argument. If it is absent: those of the largest argument.
+    // The size of the result, given the size of each argument. If absent, the size of the largest argument is used.
     std::function<std::uint64_t(std::span<const std::uint64_t> arguments)> result_bytes = {};
-    // Bytes of each unit that an allocation with `by_parts` makes.
+    // The size of each unit that an allocation with `by_parts` creates.
     std::uint64_t unit_bytes = 0;
-    // Whether f(a part of x) is that part of f(x), so that the function may run page by page. All arguments of types
-    // that can be split are split, and have the same number of units; those named in `whole` are not split.
+    // Whether f(a part of x) is that part of f(x), so that the function may run page by page. All arguments whose types
+    // can be split are split, and must have the same number of units; those listed in `whole` are not split.
     bool by_parts = false;
-    std::vector<std::size_t> whole = {};  // numbers of arguments, from 0
+    std::vector<std::size_t> whole = {};  // argument numbers, from 0
 };
 
 namespace offload {
@@ -66,7 +66,7 @@ class Annotated<Result(Arguments...)> {
 public:
     explicit Annotated(std::shared_ptr<const offload::Function> function) : function_(std::move(function)) {}
 
-    // A node of a graph; computes nothing. Needs cleave/offload.h.
+    // Adds a node to a graph; computes nothing yet. Requires cleave/offload.h.
     Lazy<Result> operator()(const Lazy<Arguments>&... arguments) const;
 
     const std::shared_ptr<const offload::Function>& function() const noexcept { return function_; }
@@ -82,7 +82,8 @@ struct Maker;
 
 template <class Result, class... Arguments>
 struct Maker<Result(Arguments...)> {
-    // Calls a body with the stream or the memory manager first, or without if it takes only arguments.
+    // Calls a body with the stream or the memory manager as its first argument, or without it if the body takes only
+    // the arguments.
     template <class Body, class Worker, std::size_t... index>
     static Value call(const Body& body, Worker& worker, std::span<const void* const> given,
                       std::index_sequence<index...> /*numbers*/) {
@@ -120,18 +121,18 @@ struct Maker<Result(Arguments...)> {
 
 }  // namespace offload
 
-// Makes one function of two bodies. Signature is RESULT(ARGUMENT...), all of them types of values. The host body
-// is called as host(const ARGUMENT&...) or host(MemoryManager&, const ARGUMENT&...), and gets values on the host. The
-// device body is called as device(DeviceStream&, const ARGUMENT&...), gets values on the device, and submits its work
-// to the stream; nullptr if there is none. A value of a type without SplitType<T>::to is the same at both places.
-// `name` is that in profiles and explanations.
+// Makes one function from two bodies. Signature is RESULT(ARGUMENT...), where all types are value types. The host body
+// is called as host(const ARGUMENT&...) or host(MemoryManager&, const ARGUMENT&...), with values on the host. The
+// device body is called as device(DeviceStream&, const ARGUMENT&...), with values on the device, and submits its work
+// to the stream; pass nullptr if there is none. A value whose type has no SplitType<T>::to is the same in both places.
+// `name` appears in profiles and explanations.
 template <class Signature, class Host, class OnDevice>
 Annotated<Signature> annotate(std::string name, Host host, OnDevice device, Cost cost = {}) {
     return offload::Maker<Signature>::make(std::move(name), std::move(host), std::move(device), std::move(cost), false);
 }
 
-// The same for functions that only make a value: they run where the first consumer of the value runs. One with
-// `by_parts` has the number of units as its first argument, a std::uint64_t, and makes equal units.
+// The same for functions that only create a value: they run where the first consumer of the value runs. With
+// `by_parts`, the first argument is the number of units, a std::uint64_t, and all units of the result are equal.
 template <class Signature, class Host, class OnDevice>
 Annotated<Signature> annotate_allocation(std::string name, Host host, OnDevice device, Cost cost = {}) {
     return offload::Maker<Signature>::make(std::move(name), std::move(host), std::move(device), std::move(cost), true);
@@ -139,47 +140,47 @@ Annotated<Signature> annotate_allocation(std::string name, Host host, OnDevice d
 
 enum class DevicePolicy : std::uint8_t {
     kCpu,   // the device is not touched
-    kAuto,  // the device is taken if that is predicted to be kLeastGain times as fast
-    kGpu,   // each function that has a device body runs there, or it is an error
+    kAuto,  // the device is used if it is predicted to be at least kLeastGain times as fast
+    kGpu,   // every function with a device body runs there, or the call fails
 };
 
 constexpr double kLeastGain = 1.3;
 
 struct ContextOptions {
-    std::shared_ptr<MemoryManager> memory;  // null: a new manager "system"
+    std::shared_ptr<MemoryManager> memory;  // null: a new "system" manager
     std::shared_ptr<Device> device;         // null: none; not allowed with kGpu
     DevicePolicy policy = DevicePolicy::kCpu;
-    std::uint64_t device_memory = 0;                    // bytes that may be used of it; 0: all
-    std::uint64_t page_size = std::uint64_t{32} << 20;  // bytes of input that a page has at most
-    std::optional<MachineProfile> profile;              // of this machine; without one, kAuto is kCpu
+    std::uint64_t device_memory = 0;                    // bytes of its memory that may be used; 0: all
+    std::uint64_t page_size = std::uint64_t{32} << 20;  // the most bytes of input in a page
+    std::optional<MachineProfile> profile;              // this machine's; without one, kAuto is kCpu
     std::uint32_t memory_flags = 0;                     // for all memory of the runtime: CLEAVE_MEMORY_SECRET
 };
 
-// What became of a function in a stream or an evaluation.
+// How a function ran in a stream or an evaluation.
 struct NodeReport {
     std::string name;
     Side side = Side::kHost;
-    std::optional<double> predicted;  // seconds, moves of arguments included; nothing if its rate is unknown
-    double taken = 0;                 // seconds; of a device, the time between the start and the end of its body; of
-                                      // stream(), from the first page to the last result
-    std::uint64_t bytes_in = 0;       // moved to the device, for it
-    std::uint64_t bytes_out = 0;      // moved back, for it or from it
-    std::uint64_t pages = 0;          // 0: it ran as a whole
-    std::string note;                 // "too little memory on the device", or empty
+    std::optional<double> predicted;  // seconds, including transfers of arguments; not set if the rate is unknown
+    double taken = 0;  // seconds; on a device, from the start to the end of its body; for stream(), from the first page
+                       // to the last result
+    std::uint64_t bytes_in = 0;   // transferred to the device for this function
+    std::uint64_t bytes_out = 0;  // transferred back to the host, as its arguments or its results
+    std::uint64_t pages = 0;      // 0: it ran as a whole
+    std::string note;             // "too little memory on the device", or empty
 };
 
-// A device with its memory, the rates of functions, and what was done last. Any thread may use it; streams of one
+// A device with its memory, the rates of functions, and a report on the last run. Any thread may use it; streams of one
 // context run one after another. A body must not use the context that calls it: that throws std::logic_error.
 class DeviceContext {
 public:
-    // Throws std::invalid_argument, and DeviceError if the device's memory manager cannot be made.
+    // Throws std::invalid_argument, and DeviceError if the device's memory manager cannot be created.
     explicit DeviceContext(const ContextOptions& options);
 
-    // Applies a function to a sequence of values, each of which is a page in memory of the host, and hands over the
-    // results in order, on the host. Where they run is decided with the first value. `next` returns nothing at the end.
-    // If a page does not fit it is split, and its parts are handed over one by one. Throws what bodies, `next` and
-    // `sink` throw; DeviceError if the device fails, and, with kGpu, if its memory is too small even for the smallest
-    // page; and MemoryError.
+    // Applies a function to a sequence of values, each a page in host memory, and passes the results to `sink` in
+    // order, on the host. Where the function runs is decided at the first value. `next` returns no value at the end. A
+    // page that does not fit is split, and its parts are passed on one by one. Throws what bodies, `next` and `sink`
+    // throw; DeviceError if the device fails or, with kGpu, if its memory is too small even for the smallest page; and
+    // MemoryError.
     template <class Result, class Argument>
     void stream(const Annotated<Result(Argument)>& function, const std::function<std::optional<Argument>()>& next,
                 const std::function<void(const Result&)>& sink) {
@@ -192,17 +193,17 @@ public:
             [&sink](const void* result) { sink(offload::as<Result>(result)); });
     }
 
-    // Pinned memory of the host for at least `size` bytes of a page. It is used again when the last pointer is gone.
-    // Null if there is none. Any time, also during an evaluation.
+    // Pinned host memory for at least `size` bytes of a page; null if none is available. It is reused once the last
+    // pointer to it is gone. May be called at any time, even during an evaluation.
     std::shared_ptr<Memory> borrow_pinned(std::size_t size);
 
-    // Of the last stream or evaluation, in the order in which the functions ran.
+    // How the functions of the last stream or evaluation ran, in that order.
     std::vector<NodeReport> report() const;
-    // The same in a few lines of text, each with a line feed.
+    // The same as a few lines of text, each ending in a line feed.
     std::string explain() const;
-    // The profile with the rates that were measured in this process. Nothing if the context has none.
+    // The profile with the rates measured in this process. Not set if the context has none.
     std::optional<MachineProfile> profile() const;
-    // Bytes of the device in use.
+    // Bytes of device memory in use.
     std::uint64_t device_memory_in_use() const;
 
 protected:

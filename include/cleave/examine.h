@@ -1,5 +1,5 @@
-// Examines an input: what it contains, and what is odd in it. Every byte is read by the exact rules, so this is slower
-// than scan(), which only finds record starts. Knows no pieces.
+// Examines an input: what it contains, and what is unusual in it. Every byte goes through the exact state machine, so
+// this is slower than scan(), which only finds record starts. Knows nothing about pieces.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace cleave {
 
-// A number of things, and the place of the first one.
+// A count, and the place of the first one.
 struct Tally {
     std::uint64_t count = 0;
     std::optional<Place> first;
@@ -23,8 +23,9 @@ struct Tally {
     bool operator==(const Tally&) const = default;
 };
 
-// A record that does not have as many fields as the header record. The place is the delimiter before the first field
-// too many, or where a record with too few ends: at its terminator, or at the end of the input.
+// A record that does not have as many fields as the header record. For a record with too many fields, the place is the
+// delimiter before the first surplus one; for a record with too few, it is where the record ends: its terminator, or
+// the end of the input.
 struct RaggedRecord {
     Place place;
     std::uint64_t fields = 0;
@@ -40,13 +41,13 @@ struct Ragged : Tally {
     bool operator==(const Ragged&) const = default;
 };
 
-// How records end. An unescaped CR right before the LF that ends a record counts as part of the terminator. This holds
-// under Terminator::kLf too, where a CR has no other role.
+// How records end. An unescaped CR right before the LF that ends a record counts as part of the terminator, even under
+// Terminator::kLf, where a CR has no other role.
 struct TerminatorCounts {
     std::uint64_t lf = 0;
     std::uint64_t crlf = 0;
     std::uint64_t cr = 0;
-    std::uint64_t none = 0;  // 1: the last record has none
+    std::uint64_t none = 0;  // 1 if the last record has none
 
     bool operator==(const TerminatorCounts&) const = default;
 };
@@ -58,18 +59,18 @@ struct RecordExtent {
     bool operator==(const RecordExtent&) const = default;
 };
 
-// What was counted, record by record. Offsets and record numbers are those of the input.
+// What was counted, record by record. Offsets and record numbers refer to the input.
 struct Census {
     std::uint64_t records = 0;
     TerminatorCounts terminators;
-    // CRs and LFs outside quotes that are no part of a terminator: lone CRs under Terminator::kLf, LFs under kCr, and
+    // CRs and LFs outside quotes that are not part of a terminator: lone CRs under Terminator::kLf, LFs under kCr, and
     // escaped ones.
     std::uint64_t data_breaks = 0;
-    std::uint64_t quoted_breaks = 0;  // line breaks inside quotes; CRLF is one
+    std::uint64_t quoted_breaks = 0;  // line breaks inside quotes; CRLF counts as one
     RecordExtent longest;             // the first one of that size
-    Tally empty;                      // records without a byte besides the terminator and a byte order mark
-    Tally marks;                      // UTF-8 byte order marks that do not begin the input, quoted ones included
-    // Quotes in a field that does not begin with a quote, under either quote rule; and closing quotes that are not
+    Tally empty;                      // records with nothing but the terminator and a byte order mark
+    Tally marks;  // UTF-8 byte order marks that are not at the start of the input, including quoted ones
+    // Quotes in a field that does not begin with a quote, whatever the quote mode; and closing quotes that are not
     // followed by a delimiter, a terminator or the end of the input.
     Tally stray_quotes;
     Ragged ragged;
@@ -95,10 +96,10 @@ struct Examination {
 
     Findings findings;
     Census census;
-    // The record that is the header, by the dialect's HeaderRecord, whether or not the input has one; size 0 if the
-    // input is empty.
+    // The record that is the header under the dialect's HeaderRecord, whether or not the input has a header; size 0 if
+    // the input is empty.
     RecordExtent header;
-    std::uint64_t fields = 0;        // of that record; 0 if the input is empty
+    std::uint64_t fields = 0;        // in that record; 0 if the input is empty
     std::vector<std::uint8_t> head;  // the part of that record in the first kMaxHeadSize bytes of the input
     // Excerpts around the places of the same name.
     std::optional<Excerpt> open_quote;
@@ -111,10 +112,10 @@ struct Examination {
 
 constexpr std::uint64_t kListedRagged = 10;
 
-// Examines the whole input: a blob by several threads, a stream in order. The same bytes give the same examination.
-// Lists the first `max_listed` ragged records; UINT64_MAX lists all of them. Memory: some 65 bytes for each block of a
-// blob, and up to 100 bytes for each listed record. Each of at most 4096 parts of a blob can list `max_listed` records
-// before the lists are joined. Throws as scan().
+// Examines the whole input: a blob with several threads, a stream in order. The same bytes give the same examination.
+// Lists the first `max_listed` ragged records; UINT64_MAX lists all of them. Memory: about 65 bytes per block of a
+// blob, and up to 100 bytes per listed record. A blob is examined in at most 4096 parts, each of which can list
+// `max_listed` records before the lists are joined. Throws what scan() throws.
 Examination examine(Input& input, const Dialect& dialect, const Execution& execution,
                     std::uint64_t max_listed = kListedRagged);
 

@@ -1,11 +1,11 @@
-// A row of RecordBlock. Plain data, for kernels and devices too.
+// A row of RecordBlock: plain data, which kernels and devices use too.
 #pragma once
 
 #include <cstdint>
 
 namespace cleave {
 
-// A record: where it begins, and how many fields end before it.
+// A record: where it begins, and how many fields of the block end before it.
 struct FieldRow {
     std::uint32_t begin;
     std::uint32_t first;

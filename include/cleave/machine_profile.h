@@ -1,5 +1,5 @@
-// What was measured of a machine and one of its devices: how fast bytes move and functions run. cleave/offload.h places
-// functions by it.
+// Measurements of a machine and one of its devices: how fast it transfers bytes and runs functions. cleave/offload.h
+// uses them to place functions.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct MachineIdentity {
     bool operator==(const MachineIdentity&) const = default;
 };
 
-// How fast a function runs on each side; nothing where that was not measured.
+// How fast a function runs on each side; not set if that has not been measured.
 struct FunctionRates {
     std::optional<Rate> host;
     std::optional<Rate> device;
@@ -39,51 +39,51 @@ struct FunctionRates {
 
 struct MachineProfile {
     MachineIdentity identity;
-    Rate in;            // from pinned memory of the host to the device
-    Rate out;           // back
-    Rate ordinary_in;   // from memory of the host that is not pinned
-    Rate ordinary_out;  // back to such memory, which is allocated for that
-    double open = 0;    // seconds to open the device, and to make it ready for pages
-    double stage = 0;   // seconds per byte of a stage on the device, all moves included; 0: not measured
+    Rate in;            // from pinned host memory to the device
+    Rate out;           // from the device to pinned host memory
+    Rate ordinary_in;   // from host memory that is not pinned to the device
+    Rate ordinary_out;  // back to host memory that is not pinned, which is allocated for this
+    double open = 0;    // seconds to open the device and make it ready for pages
+    double stage = 0;   // seconds per byte for a stage on the device, including all transfers; 0: not measured
     double launch = 0;  // seconds from submitting a body to its start
-    Rate host_copy;     // from host memory to host memory, one thread
-    std::map<std::string, FunctionRates> functions;  // by the name that annotate() was given
+    Rate host_copy;     // from host memory to host memory, with one thread
+    std::map<std::string, FunctionRates> functions;  // by the name given to annotate()
 
     bool operator==(const MachineProfile&) const = default;
 };
 
-// As the kernel names it, or "unknown". Throws std::bad_alloc only.
+// The CPU's model as the operating system names it, or "unknown". Throws only std::bad_alloc.
 std::string processor_model();
 
-// Of this machine's CPU and the device.
+// Identifies this machine's CPU and the device.
 MachineIdentity machine_identity(Device& device);
 
-// Measures everything but the functions, `open` and `stage`, within 2 seconds of the device's clock. Memory comes from
+// Measures everything except functions, `open` and `stage`, within 2 seconds by the device's clock. Memory comes from
 // the device's own manager and from `memory`. Throws DeviceError and MemoryError.
 MachineProfile measure_machine(Device& device, const std::shared_ptr<MemoryManager>& memory);
 
-// $XDG_CACHE_HOME/cleave, or ~/.cache/cleave. Empty if neither variable has an absolute path.
+// $XDG_CACHE_HOME/cleave, or ~/.cache/cleave. Empty if neither variable is an absolute path.
 std::string profile_folder();
 
-// What a file with a profile holds. `profile` is set if it may be used; else `reason` says in a few words why not: "not
-// measured yet", "is of another device", "is damaged".
+// What a profile file contains. `profile` is set if it may be used; otherwise `reason` says in a few words why not:
+// "not measured yet", "belongs to another device", "is damaged".
 struct ReadProfile {
     std::optional<MachineProfile> profile;
     std::string reason;
     std::string path;  // of the file, which may not exist
 };
 
-// Looks in `folder` for the profile of the machine. A file that is a link, is not of this user, or can be written by
-// others is not read. Throws std::bad_alloc only.
+// Looks in `folder` for the profile of the machine. Does not read a file that is a link, belongs to another user, or
+// can be written to by other users. Throws only std::bad_alloc.
 ReadProfile read_profile(const std::string& folder, const MachineIdentity& identity);
 
-// The profile that was written last, of a device that may be another one now: to be compared with machine_identity()
-// once the device is open. `path` is that of the folder if there is no file.
+// The profile that was written last. Its device may have been replaced since: compare it with machine_identity() once
+// the device is open. If there is no file, `path` is the folder's.
 ReadProfile read_newest_profile(const std::string& folder);
 
-// Writes the profile, in one step, readable by this user alone. Makes the last folder of the path if it does not exist,
-// and its parent. Returns the file's path. Throws std::system_error with the path, also if the folder is a link, is not
-// of this user, or can be written by others.
+// Writes the profile in one step, readable only by this user. Creates the last folder of the path, and its parent, if
+// they do not exist. Returns the file's path. Throws std::system_error with the path, including when the folder is a
+// link, belongs to another user, or can be written to by other users.
 std::string write_profile(const std::string& folder, const MachineProfile& profile);
 
 }  // namespace cleave

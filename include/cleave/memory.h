@@ -22,39 +22,39 @@ enum class MemorySpace : std::uint8_t {
     kDevice = CLEAVE_MEMORY_DEVICE,
 };
 
-// What is wanted of a manager.
+// A request to a manager.
 struct MemoryRequest {
     std::size_t size = 0;  // bytes
     MemorySpace space = MemorySpace::kHost;
     std::size_t alignment = 0;  // a power of two; 0: 64 on the host, 256 on a device
     std::uint32_t flags = 0;    // CLEAVE_MEMORY_ZEROED and so on
-    void* stream = nullptr;     // of a device
+    void* stream = nullptr;     // the device stream that will use the memory
 };
 
-// A manager cannot be had: its library cannot be loaded, or the manager cannot be started.
+// A manager is unavailable: its library cannot be loaded, or the manager cannot be started.
 class MemoryManagerError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// The name of a manager is unknown, its settings are, its path is relative, or somebody else could have written its
-// library: see doc/memory.md.
+// The manager's name or its settings are unknown, its path is relative, or another user could have written its library:
+// see doc/guide/memory.md.
 class MemoryManagerNameError : public MemoryManagerError {
 public:
     using MemoryManagerError::MemoryManagerError;
 };
 
-// A manager gave no memory, or memory that is too small or misaligned. The text names the manager.
+// A manager returned no memory, or memory that is too small or misaligned. The message names the manager.
 class MemoryError : public std::bad_alloc {
 public:
     // `error` is what the manager returned for a request of `size` bytes.
     MemoryError(const std::string& manager, int error, std::size_t size);
     const char* what() const noexcept override { return text_->c_str(); }
-    // What the manager returned. EPROTO: memory that is too small or misaligned.
+    // What the manager returned. EPROTO if it returned memory that is too small or misaligned.
     int error() const noexcept { return error_; }
 
 private:
-    std::shared_ptr<const std::string> text_;  // so that a copy throws nothing
+    std::shared_ptr<const std::string> text_;  // so that copying does not throw
     int error_;
 };
 
@@ -65,34 +65,35 @@ struct DestroyManager {
     void operator()(const cleave_memory_manager* manager) const;
 };
 
-// Statistics of a manager "pool".
+// Statistics of a "pool" manager.
 struct PoolStatistics {
-    std::uint64_t regions = 0;      // that it holds
+    std::uint64_t regions = 0;      // held
     std::uint64_t region_size = 0;  // bytes in them
-    std::uint64_t used_size = 0;    // bytes of them that are given out
+    std::uint64_t used_size = 0;    // bytes of them in use
     std::uint64_t peak_size = 0;    // the highest value of used_size
-    std::uint64_t requests = 0;     // that were served
+    std::uint64_t requests = 0;     // served
 };
 
-// A manager in use. It is destroyed with the last pointer to it and the last memory that came from it. Any thread may
+// A manager in use. It is destroyed once the last pointer to it and the last memory from it are gone. Any thread may
 // use it.
 class MemoryManager : public std::enable_shared_from_this<MemoryManager> {
 public:
-    // A new manager. `name` is NAME[:CONFIG] of one that is built in, or /PATH[:CONFIG] of a plugin; a path has no
-    // colon. What it lacks is taken from a new manager "system", member by member. Throws MemoryManagerError
-    // and MemoryManagerNameError.
+    // Creates a new manager. `name` is NAME[:CONFIG] for a built-in one, or /PATH[:CONFIG] for a plugin; the path must
+    // not contain a colon. Members that it lacks are taken from a new "system" manager, one by one. Throws
+    // MemoryManagerError and MemoryManagerNameError.
     //
-    //   system                     pages of the operating system; releases are gathered
+    //   system                     pages from the operating system; releases are batched
     //   huge[:transparent]         the same, in huge pages where the system has them
     //   huge:explicit              in pages that the administrator has reserved (vm.nr_hugepages), or no memory
-    //   pool[:SIZE]                parts of large regions of SIZE bytes [64M], K, M and G as usual
+    //   pool[:SIZE]                parts of large SIZE-byte regions [64M]; SIZE may end in K, M or G
     static std::shared_ptr<MemoryManager> open(const std::string& name);
 
-    // `manager`, or a new manager "system" if it is null.
+    // `manager`, or a new "system" manager if it is null.
     static std::shared_ptr<MemoryManager> or_default(std::shared_ptr<MemoryManager> manager);
 
-    // Takes a manager of the program that uses the library, and destroys it. Completed as above. Throws
-    // MemoryManagerError for another version.
+    // Takes over a manager that belongs to the calling program, and destroys it in the end. Members that it lacks are
+    // taken from a "system" manager, as for open(). Throws MemoryManagerError if it implements a different version of
+    // the interface.
     static std::shared_ptr<MemoryManager> adopt(const cleave_memory_manager& manager);
 
     MemoryManager(const MemoryManager&) = delete;
@@ -101,13 +102,13 @@ public:
 
     // For messages.
     std::string name() const;
-    // The completed manager, for other libraries. Valid as long as this object.
+    // The completed manager, for other libraries. Valid for as long as this object exists.
     const cleave_memory_manager& manager() const { return *manager_; }
 
-    // Throws MemoryError, and std::invalid_argument for a request with a fault.
+    // Throws MemoryError, and std::invalid_argument for an invalid request.
     Memory allocate(const MemoryRequest& request);
 
-    // Nothing if the manager is not the built-in "pool".
+    // Not set unless this is the built-in "pool" manager.
     std::optional<PoolStatistics> pool_statistics() const;
 
 private:
@@ -118,24 +119,24 @@ private:
     const PoolManager* pool_;  // nullptr, or a part of manager_
 };
 
-// Memory from a manager, owned. It is released with the object. Secret memory (CLEAVE_MEMORY_SECRET) is wiped then.
+// Memory from a manager, released with this object. Secret memory (CLEAVE_MEMORY_SECRET) is wiped on release.
 class Memory {
 public:
-    // No bytes, of no manager.
+    // No bytes, and no manager.
     Memory() = default;
     Memory(Memory&& other) noexcept;
     Memory& operator=(Memory&& other) noexcept;
     ~Memory();
 
-    // The first byte; an address of the device if the space is that.
+    // The first byte; an address on the device if the space is kDevice.
     std::uint8_t* data() const noexcept { return static_cast<std::uint8_t*>(memory_.pointer); }
-    // Bytes, at least what was asked for. 0 without a manager.
+    // Bytes, at least as many as requested. 0 without a manager.
     std::size_t size() const noexcept { return memory_.size; }
     const cleave_memory& memory() const noexcept { return memory_; }
 
-    // The stream on which the memory is used last; release() gets it.
+    // Sets the stream that uses the memory last, which is passed to the manager's release().
     void set_stream(void* stream) noexcept { stream_ = stream; }
-    // Gives the memory back.
+    // Returns the memory to its manager.
     void release() noexcept;
 
 private:

@@ -6,13 +6,14 @@
 
 namespace cleave {
 
-// Numbers only grow, but for reset(). Any thread of the operation writes them, without memory ordering.
+// The numbers only grow, except in reset(). Any thread of the operation may write to them, with relaxed memory
+// ordering.
 struct Meter {
     std::atomic<std::uint64_t> scanned{0};  // bytes of the file, before decompression
     std::atomic<std::uint64_t> written{0};  // bytes of the pieces, before compression
     std::atomic<std::uint64_t> pieces{0};   // finished pieces
 
-    // Before an operation begins: all numbers are 0 again.
+    // Sets all numbers to 0, before an operation begins.
     void reset() noexcept { scanned = written = pieces = 0; }
 };
 

@@ -12,51 +12,52 @@
 
 namespace cleave {
 
-// The value that all records of a piece have.
+// The value that all records of a piece share.
 struct PieceValue {
-    std::string_view name;    // by value_names()
-    std::uint64_t index = 1;  // from 1: which of the pieces with this value it is
+    std::string_view name;    // from value_names()
+    std::uint64_t index = 1;  // which of the pieces with this value it is, from 1
 };
 
-// A template is text with fields in braces: {stem} and {ext} of the input's name, {i} the piece's number counted from
-// `first_index`, {n} how many pieces there are, {start} the byte and {record} the record it starts at, {value} the name
-// of its value. With {value} in the template, {i} counts the pieces of each value from `first_index`. A number may
-// have a width, {i:05}; {i} has by itself the width that makes names sort in piece order. {{ and }} are braces.
+// A template is text with fields in braces: {stem} and {ext} come from the input's name, {i} is the piece's number
+// counted from `first_index`, {n} is the number of pieces, {start} and {record} are the byte and the record at which
+// the piece starts, and {value} is the name of its value. With {value} in the template, {i} counts the pieces of each
+// value from `first_index`. A number may have a width, as in {i:05}; without one, {i} is wide enough for names to sort
+// in piece order. {{ and }} stand for braces.
 class PieceNamer {
 public:
-    // `count` is the number of pieces, if known. `most_of_value` is the most pieces that one value has; set, if pieces
-    // have values. Throws std::invalid_argument on a malformed template, on {n} without a count, on {value} without
-    // values, on a NUL byte, on a template that would give several pieces the same name (without a count: one that
-    // could), and if the last index is beyond 64 bits.
+    // `count` is the number of pieces, if known. `most_of_value` is the largest number of pieces that any value has; it
+    // is set if pieces have values. Throws std::invalid_argument for a malformed template, {n} without a count, {value}
+    // without values, a NUL byte, a template that would (without a count: could) give several pieces the same name, and
+    // a last index that does not fit in 64 bits.
     PieceNamer(const std::string& name_template, const std::string& input_path, std::uint64_t first_index,
                std::optional<std::uint64_t> count, std::optional<std::uint64_t> most_of_value = {});
 
     // Whether names depend on where a piece starts, and not on its number alone.
     bool needs_place() const { return has(Field::kStart) || has(Field::kRecord); }
     bool has_value() const { return has(Field::kValue); }
-    // Whether {value} stands in the template as a whole folder: "out/{value}/{i}".
+    // Whether {value} is a whole folder in the template: "out/{value}/{i}".
     bool has_value_folder() const;
 
-    // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count, and if {value}
-    // is in the template and the index of the value is 0 or above `most_of_value`. Throws std::overflow_error if the
-    // index has outgrown its width, which can only happen without a count.
+    // The path of a piece. Throws std::invalid_argument if the piece's number is 0 or above the count, or if the
+    // template contains {value} and the index within the value is 0 or above `most_of_value`. Throws
+    // std::overflow_error if the index has outgrown its width, which can only happen without a count.
     std::string name(const Piece& piece, const PieceValue& value = {}) const;
 
     // Whether a run with this template could give a piece this path, whatever the number of pieces. False for a
-    // template with {value}, which could give nearly any.
+    // template with {value}, which could give almost any path.
     bool could_name(std::string_view path) const;
 
-    // The directory that all names begin with, up to its slash: "out/" of "out/{i}.csv". Empty if there is none.
+    // The directory that all names begin with, up to its slash: "out/" for "out/{i}.csv". Empty if they have none.
     std::string folder() const;
-    // Two runs that could create the same file in folder() return the same pattern. Used as a key only.
+    // Two runs that could create the same file in folder() return the same pattern. For comparison only.
     std::string pattern() const;
 
 private:
     enum class Field : std::uint8_t { kLiteral, kIndex, kCount, kStart, kRecord, kValue };
     struct Part {
         Field field;
-        std::string text;  // of a literal
-        unsigned width;    // of a number, 0 if the template gives none
+        std::string text;  // for a literal
+        unsigned width;    // for a number; 0 if the template gives none
     };
 
     void parse(const std::string& name_template, const std::string& input_path);

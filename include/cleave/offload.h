@@ -1,5 +1,6 @@
-// Graphs of functions that have a body for the CPU and one for a device, and a runtime that decides which one runs.
-// Knows no CSV. Programs that use this link with cleave::offload of CMake, or cleave-offload of pkg-config.
+// Graphs of functions with two bodies, one for the CPU and one for a device, and a runtime that decides which one runs.
+// Knows nothing about CSV. Programs that use this header link with cleave::offload in CMake, or with cleave-offload
+// through pkg-config.
 //
 //   const auto multiply = annotate<Array(Array, Array)>("multiply", multiply_on_cpu, multiply_on_gpu, cost);
 //   Context context(options);
@@ -7,9 +8,9 @@
 //   context.evaluate(product);
 //   use(product.get());
 //
-// A call makes a node of a graph. evaluate() places each node where the predicted time of the whole is least, moves
-// values to where they are needed, cuts into pages what does not fit into the device's memory, and frees each value
-// that was not asked for after its last use. doc/devices.md explains how.
+// A call adds a node to a graph. evaluate() places each node so that the predicted total time is least, moves values to
+// where they are needed, processes what does not fit into the device's memory in pages, and frees each value that was
+// not asked for after its last use. doc/guide/devices.md explains how.
 #pragma once
 
 #include <initializer_list>
@@ -23,15 +24,15 @@
 namespace cleave {
 namespace offload {
 
-// A call or a value. While a context evaluates it, its lock guards the members; `mutex` guards `core`.
+// A call or a value. While a context evaluates it, that context's lock guards the members; `mutex` guards `core`.
 struct Node {
     Node() = default;
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
     ~Node();
 
-    std::shared_ptr<Core> core;  // the context that it belongs to, once it was evaluated by one; it outlives the values
-    std::shared_ptr<const Function> function;  // null: a value from the start
+    std::shared_ptr<Core> core;                // the context that evaluated it, if any; it outlives the values
+    std::shared_ptr<const Function> function;  // null: the node was created as a value
     std::vector<std::shared_ptr<Node>> arguments;
     const TypeOperations* type = nullptr;
     Value host;
@@ -41,20 +42,21 @@ struct Node {
 
 std::shared_ptr<Node> make_leaf(const TypeOperations& type, Value value);
 std::shared_ptr<Node> make_call(std::shared_ptr<const Function> function, std::vector<std::shared_ptr<Node>> arguments);
-// Throws as Lazy::get().
+// Throws what Lazy::get() throws.
 const void* host_value(Node& node);
 
 }  // namespace offload
 
-// A value that may not have been computed yet. Copies name the same value.
+// A value that may not have been computed yet. Copies refer to the same value.
 template <class T>
 class Lazy {
 public:
-    Lazy(T value)  // NOLINT(google-explicit-constructor): so that functions take values and handles alike
+    Lazy(T value)  // NOLINT(google-explicit-constructor): so that functions take both values and handles
         : node_(offload::make_leaf(offload::kTypeOperations<T>, offload::make_value(std::move(value)))) {}
 
-    // The value, on the host; it is moved there if it lies on the device. Valid while a handle of it lives. Throws
-    // std::logic_error if it was not evaluated, and what Context::evaluate() throws of devices and memory.
+    // The value, on the host; it is transferred there if it is on the device. Valid for as long as a handle to it
+    // exists. Throws std::logic_error if it has not been evaluated, and DeviceError and MemoryError as
+    // Context::evaluate() does.
     const T& get() const { return offload::as<T>(offload::host_value(*node_)); }
 
     const std::shared_ptr<offload::Node>& node() const noexcept { return node_; }
@@ -73,16 +75,16 @@ Lazy<Result> Annotated<Result(Arguments...)>::operator()(const Lazy<Arguments>&.
 }
 
 // Evaluates graphs. Any thread may use it; evaluations of one context run one after another. A body must not evaluate
-// anything in the context that calls it: that throws std::logic_error. Values that were evaluated keep the context's
-// device and memory manager alive.
+// anything in the context that calls it: that throws std::logic_error. Evaluated values keep the context's device and
+// memory manager alive.
 class Context final : public DeviceContext {
 public:
     using DeviceContext::DeviceContext;
 
     // Computes the values, and keeps them where they were computed. Other values of the graph are freed after their
-    // last use, and would be computed again. If it throws, no memory stays and every value is as it was. Throws what
-    // bodies throw; DeviceError if the device fails, and, with kGpu, if its memory is too small even for the smallest
-    // page; MemoryError; std::invalid_argument for a graph that belongs to another context.
+    // last use, and would have to be computed again. If it throws, it keeps no memory and leaves every value as it was.
+    // Throws what bodies throw; DeviceError if the device fails or, with kGpu, if its memory is too small even for the
+    // smallest page; MemoryError; and std::invalid_argument for a graph that belongs to a different context.
     template <class... T>
     void evaluate(const Lazy<T>&... handles) {
         evaluate_nodes({handles.node()...});

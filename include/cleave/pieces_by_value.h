@@ -1,4 +1,4 @@
-// Pieces by value as plain data: which ranges of the input each of them consists of. Writes nothing; run_job() does.
+// Pieces by value as plain data: the ranges of the input that each of them consists of. Writes nothing; run_job() does.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,26 @@
 
 namespace cleave {
 
-// Any thread. Memory: for each different value about 70 bytes and the value for each thread while it is planned, and 16
-// bytes a range, which lie in an unlinked temporary file if they are more than 1 MiB.
+// Any thread may use it. Memory: while planning, about 70 bytes plus the value itself for each distinct value, in each
+// thread; and 16 bytes per range, which are in an unlinked temporary file if they exceed 1 MiB.
 class PiecesByValue {
 public:
-    // The policy has Policy::by, which drops no columns. Works with as many threads as the index was made with. Throws
+    // Policy::by must be set, and must not drop columns. Uses as many threads as the index was made with. Throws
     // std::invalid_argument for a bad policy, KeyLimitError, PieceCountError, HeaderSizeError, RuleError, InputError
-    // for a record without the field and for a header that is too long, InputChangedError if the bytes are not those of
-    // the index, Cancelled, std::system_error.
+    // for a record without the field or a header that is too long, InputChangedError if the bytes do not match the
+    // index, Cancelled, std::system_error.
     PiecesByValue(const RecordIndex& index, const Policy& policy);
     PiecesByValue(PiecesByValue&&) noexcept;
     PiecesByValue& operator=(PiecesByValue&&) noexcept;
     ~PiecesByValue();
 
-    // As plan_pieces() returns it.
+    // The size of the header, as plan_pieces() returns it.
     std::uint64_t header_size() const noexcept;
-    // In order of their first records; buckets in order of their numbers. Valid as long as this object.
+    // Pieces in the order of their first records, or buckets in the order of their numbers. Valid for as long as this
+    // object exists.
     const std::vector<Piece>& pieces() const noexcept;
-    // The records of piece `number`, from 1, in the order of the input, without the header. Neighbours may be one
-    // range. Valid as long as this object, also if it is moved.
+    // The records of piece `number`, from 1, in the order of the input, without the header. Neighbouring records may
+    // share a range. Valid for as long as this object exists, even if it is moved.
     std::span<const BlobRange> ranges(std::uint64_t number) const;
     // The values that the records of the piece have in the columns of the policy; none for buckets.
     std::vector<std::string> values(std::uint64_t number) const;

@@ -1,4 +1,5 @@
-// Where to cut: policies, and the pieces they make. A plan is plain data. Knows nothing about writing.
+// Decides where to cut: policies, and the pieces that follow from them. A plan is plain data. Knows nothing about
+// writing.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ enum class HeaderMode : std::uint8_t {
     kRepeat,  // into every piece
     kFirst,   // into the first piece
     kDrop,    // nowhere
-    kNone,    // there is no header: all records are alike; a preamble goes into every piece
+    kNone,    // there is no header: all records are data; a preamble goes into every piece
 };
 
 // `mode`, or HeaderMode::kNone if the dialect has no header.
@@ -32,40 +33,40 @@ HeaderMode header_mode(HeaderMode mode, const Dialect& dialect);
 // use.
 constexpr std::uint64_t kCloneAlignment = 4096;
 
-// What pieces of a number have in common.
+// What Policy::pieces divides equally.
 enum class Balance : std::uint8_t {
     kBytes,    // nearly equal bytes
-    kRecords,  // equal numbers of records, or one more in the first ones; the header is not counted
+    kRecords,  // equal numbers of records, except that the first pieces may have one more; the header does not count
 };
 
-// Cuts only where the value of a column changes from one record to the next. Values are compared as a reader gets them,
+// Cuts only where the value of a column changes from one record to the next. Values are compared as a reader sees them,
 // without quotes and escapes.
 struct Together {
-    RuleText column;                  // one column, by its name or as #N: see doc/rules.md
+    RuleText column;                  // one column, given by its name or as #N: see doc/guide/rules.md
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
-    // A record without the field has the empty value, as an empty record has. Else it is an InputError, if it is looked
-    // at to find a cut.
+    // A record without the field has the empty value, like an empty record. If false, such a record causes InputError
+    // when it is examined to find a cut.
     bool accepts_missing = false;
 
     bool operator==(const Together&) const = default;
 };
 
 // Pieces by value: one piece for each value that records have in a column, or for each combination of the values in
-// several columns. Values are compared as a reader gets them, without quotes and escapes. Records keep their order
+// several columns. Values are compared as a reader sees them, without quotes and escapes. Records keep their order
 // within a piece.
 struct ByValue {
-    RuleText columns;                 // one or several, with commas between them; each by its name or as #N
+    RuleText columns;                 // one or several, separated by commas; each is a name or #N
     bool is_delimiter_given = false;  // as in StageOptions
     bool is_header_given = false;
-    // A record without the field has the empty value, as an empty record has. Else it is an InputError.
+    // A record without the field has the empty value, like an empty record. If false, such a record causes InputError.
     bool accepts_missing = false;
-    // The number of pieces, instead of one for each value. A value belongs to piece hash % buckets + 1, where hash is
-    // XXH3-64 with the seed 0, of several columns over the size of the value as 64 bits, little-endian, and the value,
-    // for each. At least 1, at most kMostKeys.
+    // The number of pieces, instead of one for each value: at least 1, at most kMostKeys. A value belongs to piece
+    // hash % buckets + 1, where hash is XXH3-64 with seed 0: for one column, of the value; for several, of each value
+    // preceded by its length as 64 bits, little-endian.
     std::optional<std::uint64_t> buckets = std::nullopt;
-    bool drops_columns = false;       // the pieces are without the columns
-    std::uint64_t max_keys = 10'000;  // more different values are a KeyLimitError; 1 .. kMostKeys
+    bool drops_columns = false;       // leave the columns out of the pieces
+    std::uint64_t max_keys = 10'000;  // more distinct values throw KeyLimitError; 1 .. kMostKeys
 
     static constexpr std::uint64_t kMostKeys = 0xFFFF'FFFE;
 
@@ -73,7 +74,7 @@ struct ByValue {
 };
 using By [[deprecated("ByValue")]] = ByValue;  // until 0.3
 
-// There are more different values than ByValue::max_keys.
+// There are more distinct values than ByValue::max_keys.
 class KeyLimitError : public std::invalid_argument {
 public:
     explicit KeyLimitError(std::uint64_t max_keys)
@@ -87,26 +88,26 @@ private:
 };
 
 // When a piece ends. Either `pieces` is set, or at least one of `records` and `size`; the first limit reached ends the
-// piece. With `by` there may be no limit at all.
-// Functions that take a policy throw std::invalid_argument for one that breaks these rules.
+// piece. With `by`, all three may be unset. Functions that take a policy throw std::invalid_argument for one that
+// breaks these rules.
 struct Policy {
     std::optional<std::uint64_t> records;  // records in each piece, at least 1
-    std::optional<std::uint64_t> size;     // the most bytes of a piece, at least 1; a header that is written counts;
-                                           // a record that does not fit stands alone
-    std::optional<std::uint64_t> pieces;   // the number of pieces, at least 1
-    Balance balance = Balance::kBytes;     // kRecords only with `pieces`, and without an alignment
-    // A piece ends at the first change of the value at or after the place at which it would end by `pieces`, or at the
-    // last change within `records` and `size`. If there is none within them, the piece ends at the next change and is
-    // Piece::oversize. An aligned cut must be a change, too.
+    std::optional<std::uint64_t> size;  // the most bytes in a piece, at least 1, including a header written into it; a
+                                        // record that does not fit becomes a piece of its own
+    std::optional<std::uint64_t> pieces;  // the number of pieces, at least 1
+    Balance balance = Balance::kBytes;    // kRecords only with `pieces`, and without an alignment
+    // With `pieces`, a piece ends at the first change of the value at or after the place where it would otherwise end;
+    // with `records` and `size`, at the last change within them. If there is none within them, the piece ends at the
+    // next change, and Piece::oversize is set. An aligned cut must be at a change, too.
     std::optional<Together> together = std::nullopt;
-    // Pieces by value, for run_job() and PiecesByValue. `records` and `size` divide the records of one value. Not with
-    // `pieces`, `together` and an alignment, and ByValue::buckets not with `records` and `size`.
+    // Pieces by value, for run_job() and PiecesByValue. `records` and `size` divide the records of one value. Cannot be
+    // combined with `pieces`, `together` or an alignment; ByValue::buckets cannot be combined with `records` or `size`.
     std::optional<ByValue> by = std::nullopt;
     HeaderMode header = HeaderMode::kRepeat;
-    // 0, or up to kMaxGridStep, usually kCloneAlignment. Aligns cuts by size or pieces: a piece's start, less the size
-    // of the header written before it, is to be a multiple of this. Such a piece can share blocks with the input. An
-    // aligned cut lies at most 1 % of the size before the size limit, or at most 1 % of the even share after the end of
-    // that share. If no record starts there on the grid, the cut is not aligned.
+    // 0 (no alignment), or up to kMaxGridStep; usually kCloneAlignment. Aligns cuts under `size` or `pieces`: a piece's
+    // start, less the size of the header written before it, becomes a multiple of this. Such a piece can share blocks
+    // with the input. An aligned cut is at most 1 % of the size before the size limit, or at most 1 % of the even share
+    // after the end of that share. If no record starts there on the grid, the cut is not aligned.
     std::uint64_t alignment = 0;
 
     bool operator==(const Policy&) const = default;
@@ -122,22 +123,22 @@ inline bool needs_index(const Policy& policy) {
     return policy.alignment != 0 || policy.balance == Balance::kRecords || policy.together || policy.by;
 }
 
-// A range of the input between two boundaries, header not included. With Policy::by: records of one value, wherever
-// they stand; start and first_record are those of its first record.
+// A range of the input between two boundaries, without the header. With Policy::by: the records with one value,
+// wherever they are in the input; start and first_record refer to the first of them.
 struct Piece {
     std::uint64_t number = 1;  // from 1
     std::uint64_t start = 0;   // byte of the input
     std::uint64_t length = 0;
-    std::uint64_t first_record = 1;  // from 1, the header not counted
+    std::uint64_t first_record = 1;  // from 1, not counting the header
     std::uint64_t records = 0;
-    // One record that does not fit the policy's size, or under Policy::together a run of records with one value that
-    // does not fit its limits.
+    // Whether the piece is a single record that does not fit the policy's size or, under Policy::together, a run of
+    // records with one value that does not fit the policy's limits.
     bool oversize = false;
 
     bool operator==(const Piece&) const = default;
 };
 
-// The header that is to be repeated in every piece is larger than the policy's size.
+// The header, which is to be repeated in every piece, is larger than the policy's size.
 class HeaderSizeError : public std::invalid_argument {
 public:
     explicit HeaderSizeError(std::uint64_t header_size, const std::optional<Findings>& findings = std::nullopt)
@@ -147,7 +148,7 @@ public:
 
     // In bytes.
     std::uint64_t header_size() const noexcept { return header_size_; }
-    // The findings, if the input is a stream with nothing but the header. An open quote may be the cause.
+    // The findings, if the input is a stream that contains nothing but the header. An open quote may be the cause.
     const std::optional<Findings>& findings() const noexcept { return findings_; }
 
 private:
@@ -155,11 +156,11 @@ private:
     std::optional<Findings> findings_;
 };
 
-// So many pieces or buckets may be asked for of any input. Of more, there must be as many records.
+// Any input may be cut into up to this many pieces or buckets. A larger number needs at least as many records.
 constexpr std::uint64_t kMostSparePieces = 65'536;
 
-// Policy::pieces or ByValue::buckets is more than the records of the input and kMostSparePieces: nearly all of the
-// pieces would be empty, and their list would not fit into memory.
+// Policy::pieces or ByValue::buckets is larger than both kMostSparePieces and the number of records in the input:
+// nearly all of the pieces would be empty, and their list would not fit into memory.
 class PieceCountError : public std::invalid_argument {
 public:
     using std::invalid_argument::invalid_argument;
@@ -168,24 +169,24 @@ public:
 // How many bytes of header are written into the piece.
 std::uint64_t header_size_in(HeaderMode mode, std::uint64_t piece_number, std::uint64_t header_size);
 
-// Calls `take` with each piece in order and throws what it throws. Returns the size of the header: 0, or where the
-// first piece starts. Throws HeaderSizeError and PieceCountError before the first piece, InputChangedError if the bytes
-// are not those of the index, and std::invalid_argument for a bad policy or an empty `take`. For Policy::together also,
-// before the first piece, RuleError, and InputError for a header that is too long; later InputError for a record
-// without the field.
+// Calls `take` with each piece in order and throws what it throws. Returns the size of the header, which is where the
+// first piece starts, or 0 if there is none. Throws HeaderSizeError and PieceCountError before the first piece,
+// InputChangedError if the bytes do not match the index, and std::invalid_argument for a bad policy or an empty `take`.
+// For Policy::together, it also throws RuleError, and InputError for a header that is too long, both before the first
+// piece; and later InputError for a record without the field.
 std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted,
                           const std::function<void(const Piece&)>& take);
 
-// The size of the header, as plan_pieces returns it. Throws as plan_pieces.
+// The size of the header, as plan_pieces() returns it. Throws what plan_pieces() throws.
 std::uint64_t header_size(const RecordIndex& index, const Policy& policy);
 
-// Piece `number` of a policy by pieces, as plan_pieces gives it. The cost does not depend on how many pieces there are.
-// Throws InputChangedError, RuleError and InputError as plan_pieces, and std::invalid_argument for a bad policy, a
-// policy without `pieces`, and a number that is not in 1 .. pieces.
+// Piece `number` under a policy with `pieces`, as from plan_pieces(). The cost does not depend on how many pieces there
+// are. Throws InputChangedError, RuleError and InputError as plan_pieces() does, and std::invalid_argument for a bad
+// policy, a policy without `pieces`, and a number outside 1 .. `pieces`.
 Piece plan_piece(const RecordIndex& index, const Policy& policy, std::uint64_t number);
 
 // Receives the pieces of a stream in order: header() first, then for each piece begin(), body() any number of times,
-// end(). The bytes are valid during the call. An exception from a member ends the cutting.
+// and end(). The bytes are valid during the call. An exception from a member stops the cutting.
 class PieceSink {
 public:
     PieceSink() = default;
@@ -202,13 +203,13 @@ public:
     virtual void end(const Piece& piece) = 0;
 };
 
-// Reads an input once, in order, and cuts it as plan_pieces does. Policies by pieces need a blob; those for
-// which needs_index() is true need plan_pieces. Memory is bounded: of a record that may not fit the current piece, and
-// of empty records before the header, at most 1 MiB is kept in memory, and the rest in an unlinked temporary file.
-// Throws std::system_error, InputError as scan(), Cancelled and what the sink throws. Throws HeaderSizeError before the
-// sink's first begin(). Throws std::invalid_argument for a dialect with a fault, a bad execution or policy, a policy
-// that this input cannot be cut by, a snapshot (its last record may be incomplete), or a stream that was read before.
-// If others change the file meanwhile, the result is undefined: see Input::throw_if_changed().
+// Reads an input once, in order, and cuts it as plan_pieces() does. Policies with `pieces` need a blob; those for which
+// needs_index() returns true need plan_pieces(). Memory use is bounded: of a record that may not fit the current piece,
+// and of empty records before the header, at most 1 MiB is kept in memory, and the rest in an unlinked temporary file.
+// Throws std::system_error, InputError as scan() does, Cancelled and what the sink throws. Throws HeaderSizeError
+// before the sink's first begin(). Throws std::invalid_argument for an invalid dialect, a bad execution or policy, a
+// policy under which this input cannot be cut, a snapshot (its last record may be incomplete), or a stream that was
+// read before. If the file changes in the meantime, the result is undefined: see Input::throw_if_changed().
 Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execution, const Policy& wanted,
                     PieceSink& sink);
 

@@ -1,5 +1,5 @@
-// From a path to a plan, in one call: opens the input, settles its dialect, scans it and plans its pieces.
-// Writes nothing.
+// From a path to a plan, in one call: opens the input, settles its dialect, scans it and plans its pieces. Writes
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,30 +23,30 @@ struct PlanOptions {
 
 // Facts about an input, and its pieces. Plain data: it stays valid when the input is closed.
 struct Plan {
-    std::string path;       // as given, "-" included
+    std::string path;       // as given, even if it is "-"
     FileIdentity identity;  // of the opened file; its size is before decompression
     Compression compression = Compression::kNone;
     SniffedDialect sniffed;  // the dialect, and why
     Findings findings;
     HeaderMode header = HeaderMode::kRepeat;  // the policy's
     std::uint64_t header_size = 0;            // 0, or where the first piece starts
-    std::vector<Piece> pieces;                // offsets are those of the plain bytes
+    std::vector<Piece> pieces;                // offsets count decompressed bytes
 };
 
-// Plans the file at `path`, or standard input for "-": plain or compressed, a regular file or a stream. A stream that
-// the policy needs as a whole is copied to a temporary file. A regular file is mapped if there is a MappingGuard, which
-// is faster, and read otherwise: in no case does a file that becomes shorter end the process by SIGBUS. `cancellation`,
-// if any, ends the call by Cancelled. Throws
+// Plans the file at `path`, or standard input for "-": plain or compressed, a regular file or a stream. If the policy
+// needs all of a stream, the stream is copied to a temporary file. A regular file is mapped if a MappingGuard exists,
+// which is faster, and read otherwise: in neither case can a file that becomes shorter end the process with SIGBUS. If
+// `cancellation` is not null, requesting it ends the call with Cancelled. Throws
 // - std::invalid_argument for an argument that a header forbids, before anything is opened,
-// - std::system_error if the system refuses,
-// - InputError if refuse_foreign() throws it, or the compressed data are corrupt or end too early,
+// - std::system_error if a system call fails,
+// - InputError if refuse_foreign() throws it, or if compressed data is corrupt or truncated,
 // - OpenQuoteError, an InputError, for an open quote, unless options.accepts_open_quote,
-// - InputChangedError if the file was written to meanwhile, and Cancelled.
+// - InputChangedError if the file was written to in the meantime, and Cancelled.
 Plan plan(const std::string& path, const Policy& policy, const PlanOptions& options = {},
           const Cancellation* cancellation = nullptr);
 
-// The same for an open input. A stream that the policy does not need as a whole is read to its end. The Cancellation is
-// the input's.
+// The same for an open input. If the policy does not need all of a stream, the stream is read to its end. The
+// Cancellation is the input's.
 Plan plan(Input& input, const Policy& policy, const PlanOptions& options = {});
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Plans from the summaries of ranges, without the data: where each piece starts, as far as summaries tell, and what is
-// to be looked for in one range where they do not. And summaries and plans as JSON: doc/ranges.md.
+// Makes plans from the summaries of ranges, without the data: where each piece starts or, if the summaries do not say,
+// what to look for in a single range. Also converts summaries and plans to and from JSON: see doc/guide/ranges.md.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@
 
 namespace cleave {
 
-// Which version of an input was read. All ranges of a plan must be of one version.
+// Which version of an input was read. All ranges of a plan must be from the same version.
 struct InputVersion {
     std::uint64_t size = 0;  // in bytes
-    std::string name;        // such as "mtime_ns:1700000000000000000", or the ETag of an object; not empty
+    std::string name;        // such as "mtime_ns:1700000000000000000", or an object's ETag; not empty
 
     bool operator==(const InputVersion&) const = default;
 };
 
-// A boundary, or the range in which it is found. Boundaries are counted with the header.
+// A boundary, or the range in which to find it. Boundaries count the header's records.
 struct RangeCut {
     enum class Search : std::uint8_t {
         kNone,       // the boundary is known
-        kAtOrAfter,  // the first record start at `target` or after it, which lies in the range
-        kNth,        // the record start number `target` of those in the range, from 0
+        kAtOrAfter,  // the first record start at or after `target`; it is in the range
+        kNth,        // record start number `target` in the range, from 0
     };
     Search search = Search::kNone;
-    RangeState state = RangeState::kNone;  // in which the range is entered; kNone if the boundary is known
+    RangeState state = RangeState::kNone;  // on entering the range; kNone if the boundary is known
     std::uint64_t begin = 0;               // of the range
     std::uint64_t end = 0;                 // of the range
-    std::uint64_t records = 0;             // that start before the range; the record of a boundary that is known
-    std::uint64_t target = 0;              // the offset of a boundary that is known
+    std::uint64_t records = 0;             // records that start before the range; if the boundary is known, its record
+    std::uint64_t target = 0;              // see Search; if the boundary is known, its offset
 
     bool operator==(const RangeCut&) const = default;
 };
@@ -59,38 +59,37 @@ struct RangePlan {
     bool operator==(const RangePlan&) const = default;
 };
 
-// The summaries do not make up one input. `what()` says which ranges are missing or there twice, or what differs.
+// The summaries do not form one whole input. `what()` says which ranges are missing or duplicated, or what differs.
 class RangesError : public InputError {
 public:
     using InputError::InputError;
 };
 
-// Folds summaries, in any order. Keeps 48 bytes of each range that follows the ranges so far, and whole summaries of
-// the others.
+// Folds summaries, in any order. Keeps 48 bytes for each range that continues the ranges so far, and the whole summary
+// of any other range.
 class RangeFold {
 public:
     explicit RangeFold(std::uint64_t input_size) : size_(input_size) {}
 
-    // Throws RangesError if a part of the range was added before, the range ends past the input, or the dialect is
-    // another one.
+    // Throws RangesError if part of the range was added before, the range ends past the input, or the dialect differs.
     void add(const RangeSummary& summary);
 
-    // Of the whole input. Throws RangesError if a range is missing.
+    // The findings for the whole input. Throws RangesError if a range is missing.
     Findings findings() const;
 
-    // Throws as findings(), PieceCountError, and std::invalid_argument for a bad policy, and for one that needs the
-    // data: by size, with an alignment, together, and by value.
+    // Throws what findings() throws, PieceCountError, and std::invalid_argument for a bad policy and for one that needs
+    // the data: a size limit, an alignment, Policy::together or Policy::by.
     RangePlan plan(const Policy& wanted) const;
 
 private:
-    // A range, and what it is to the reader of the input.
+    // A range as the actual reader of the input passes through it.
     struct Known {
         std::uint64_t begin;
         std::uint64_t end;
         std::uint64_t records_before;
         std::uint64_t first;  // as in RangeRow
         std::uint64_t last;
-        RangeState state;  // in which it is entered; kStart: its first record is the first one behind the preamble
+        RangeState state;  // on entering it; kStart: its first record is the first one after the preamble
     };
 
     void follow(const RangeSummary& summary);
@@ -104,13 +103,13 @@ private:
 
     std::uint64_t size_;
     std::optional<Dialect> dialect_;
-    std::map<std::uint64_t, RangeSummary> waiting_;  // for ranges before them, by their begin
-    std::vector<Known> ranges_;                      // without those in which no record starts
-    // What is known at the end of the ranges that follow one another.
+    std::map<std::uint64_t, RangeSummary> waiting_;  // for ranges before them; keyed by where they begin
+    std::vector<Known> ranges_;                      // except those in which no record starts
+    // What is known at the end of the contiguous ranges so far.
     std::uint64_t end_ = 0;
     std::uint64_t records_ = 0;
     RangeState state_ = RangeState::kStart;
-    RangeState other_ = RangeState::kStart;  // by the other rule; kNone once the rules differ
+    RangeState other_ = RangeState::kStart;  // in the other quote mode; kNone once the modes differ
     std::uint64_t second_ = kNoOffset;       // the start of the second record
     Boundary header_{kNoOffset, 0};          // the end of the header
     std::uint64_t open_ = kNoOffset;
@@ -118,28 +117,28 @@ private:
     std::optional<Place> divergence_;
 };
 
-// The plan of an input whose ranges are given in any order. Throws as RangeFold.
+// The plan of an input whose ranges are given in any order. Throws what RangeFold throws.
 RangePlan plan_ranges(std::span<const RangeSummary> ranges, std::uint64_t input_size, const Policy& policy);
 
-// Finds the cuts in the input, in order. Reads at most one range for each; cuts in one range are found in one walk.
-// Throws InputChangedError if the bytes are not those of the summaries, Cancelled, what Blob::lend() throws, and
+// Finds the cuts in the input, in order. Reads at most one range for each; one walk finds all cuts in the same range.
+// Throws InputChangedError if the bytes do not match the summaries, Cancelled, what Blob::lend() throws, and
 // std::invalid_argument for a bad execution.
 std::vector<Boundary> find_cuts(const Blob& blob, const Dialect& dialect, std::span<const RangeCut> cuts,
                                 const Execution& execution, const Cancellation* cancellation = nullptr);
 
-// The summary of a range of that input on one line of JSON, without a line feed.
+// The summary of a range of this input as one line of JSON, without a line feed.
 std::string range_text(const RangeSummary& summary, const InputVersion& input);
 
 struct SummarisedRange {
     RangeSummary summary;
     InputVersion input;
 };
-// Throws InputError for a text that is no such summary.
+// Throws InputError if the text is not such a summary.
 SummarisedRange parse_range_text(std::string_view text);
 
-// The plan on one line of JSON, without a line feed.
+// The plan as one line of JSON, without a line feed.
 std::string plan_text(const RangePlan& plan);
-// Throws InputError for a text that is no such plan.
+// Throws InputError if the text is not such a plan.
 RangePlan parse_plan_text(std::string_view text);
 
 }  // namespace cleave

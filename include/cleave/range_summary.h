@@ -1,6 +1,6 @@
-// What a range of an input does to a reader that comes into it, whatever stands before the range. Summaries of
-// neighbours compose, so that each machine reads its own bytes only. range_plan.h makes plans of them, and
-// doc/ranges.md has their JSON. Knows no pieces.
+// What a range of an input does to a reader that enters it, whatever comes before the range. Summaries of adjacent
+// ranges compose, so each machine reads only its own bytes. range_plan.h makes plans from them, and doc/guide/ranges.md
+// describes their JSON. Knows nothing about pieces.
 #pragma once
 
 #include <array>
@@ -23,68 +23,71 @@ enum class RangeState : std::uint8_t {
     kFieldStart,      // just past a delimiter
     kUnquoted,        // inside a field, outside quotes
     kQuoted,          // inside quotes
-    kQuoteInQuoted,   // just past a quote that closes, or is the first of a doubled one
+    kQuoteInQuoted,   // just past a quote that closes, or is the first of a doubled quote
     kEscape,          // just past an escape that acts outside quotes
     kEscapeInQuoted,  // just past an escape that acts inside quotes
     kCarriageReturn,  // just past a CR that ended the record unless an LF follows; only under Terminator::kAny
-    // At the start of the input or within its preamble; and inside a byte order mark, if it is one.
-    kStart,  // before the first byte that is not of the preamble
+    // At the start of the input, within its preamble, or inside what may be a byte order mark.
+    kStart,  // before the first byte after the preamble
     kMark1,  // past EF
     kMark2,  // past EF BB
-    // Under HeaderRecord::kFirstNotEmpty, as long as there was nothing but CR, LF and a byte order mark.
+    // Under HeaderRecord::kFirstNotEmpty, while there has been nothing but CR, LF and a byte order mark.
     kEmptyAfterMark,       // just past the byte order mark
     kEmptyRecordStart,     // as kRecordStart
-    kEmptyUnquoted,        // past a CR or LF that is no terminator
+    kEmptyUnquoted,        // past a CR or LF that is not a terminator
     kEmptyCarriageReturn,  // as kCarriageReturn
-    kNone,                 // no reader comes here
+    kNone,                 // no reader is ever in this state
 };
-constexpr std::size_t kRangeStateCount = 15;            // without kNone
-constexpr std::size_t kExactStateCount = 8;             // the states before kStart
-constexpr std::uint64_t kNoOffset = UINT64_MAX;         // an offset that is not there
-constexpr std::uint64_t kBeforeRange = UINT64_MAX - 1;  // an offset before the range, which the summary does not know
+constexpr std::size_t kRangeStateCount = 15;  // without kNone
+constexpr std::size_t kExactStateCount = 8;   // the states before kStart
+constexpr std::uint64_t kNoOffset = UINT64_MAX;
+constexpr std::uint64_t kBeforeRange = UINT64_MAX - 1;  // an offset before the range, unknown to the summary
 
-// What a range does to a reader that comes into it in one state, by the dialect's quote rule. Offsets are bytes of the
-// input. The preamble starts no record here: RangeFold counts it.
+// What a range does to a reader that enters it in a given state, under the dialect's quote mode. Offsets are bytes of
+// the input. The preamble does not start a record here: RangeFold counts it.
 struct RangeRow {
     std::uint64_t records = 0;  // records that start in the range
-    // The first and the last of these starts. Where the reader is in kStart, the next start is never the first one.
+    // The first and the last of these starts. A record that starts while the reader is in kStart is never the first.
     std::uint64_t first = kNoOffset;
     std::uint64_t last = kNoOffset;
-    // The end of the header, if it is the first record start in the range that may be: the first one past a byte of the
-    // header record. And how many records start in the range before it. From the exact states it is `first`.
+    // `header` is the first record start in the range that can be the end of the header, that is, the first one after a
+    // byte of the header record; from the exact states it equals `first`. `header_records` is how many records start in
+    // the range before it.
     std::uint64_t header = kNoOffset;
     std::uint64_t header_records = 0;
-    // The quote of the section that is open at the end of the range, or would be if a quote followed. kNoOffset if
-    // there is none.
+    // The opening quote of the section that is open at the end of the range, or would be if a quote followed. kNoOffset
+    // if there is none.
     std::uint64_t open = kNoOffset;
     RangeState exit = RangeState::kNone;
 
     bool operator==(const RangeRow&) const = default;
 };
 
-// What becomes of a reader by the other quote rule that reads the range beside the reader by the dialect's rule. They
-// have started the same records before the range.
+// What becomes of a reader in the other quote mode that reads the range alongside the reader in the dialect's mode.
+// Both have seen the same record starts before the range.
 struct RulesRow {
-    // Where the rules came apart: before they differ, or if they are apart at the end of the range. Else kNoOffset.
+    // Where the modes parted, if they go on to differ or are still apart at the end of the range. Otherwise kNoOffset.
     std::uint64_t parted = kNoOffset;
-    std::uint64_t records = 0;            // that start in the range before the first difference; 0 without one
-    bool differ = false;                  // a record starts in the range by one rule, and not by the other
-    RangeState exit = RangeState::kNone;  // of the reader by the other rule; kNone if the rules differ
+    std::uint64_t records = 0;            // records that start in the range before the first difference; 0 if there is
+                                          // none
+    bool differ = false;                  // a record starts in the range in one mode but not in the other
+    RangeState exit = RangeState::kNone;  // of the reader in the other mode; kNone if the modes differ
 
     bool operator==(const RulesRow&) const = default;
 };
 
-// A summary of the bytes [begin, end). Plain data that can be sent as its bytes to a machine of the same byte order: a
-// reduction by compose() that keeps the order, as MPI_Exscan with an operation that does not commute, gives each range
-// the summary of all that is before it. Two summaries of the same range are equal, however they were composed.
+// A summary of the bytes [begin, end). Plain data that can be sent, byte by byte, to a machine with the same byte
+// order. A reduction with compose() that preserves the order, such as MPI_Exscan with a non-commutative operation,
+// gives each range the summary of everything before it. Two summaries of the same range are equal, however they were
+// composed.
 struct RangeSummary {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     Dialect dialect;
     std::array<RangeRow, kRangeStateCount> states;  // by RangeState
-    // By the state of the reader by the dialect's rule times kExactStateCount, plus the state of the other reader,
-    // where both are exact states. In the other states both are in the same: kExactStateCount squared, plus the state,
-    // less kExactStateCount.
+    // Indexed by index_of(): the state of the reader in the dialect's mode times kExactStateCount, plus the state of
+    // the other reader, if both states are exact. Otherwise both readers are in the same state, and the index is
+    // kExactStateCount squared, plus the state, less kExactStateCount.
     std::array<RulesRow, kExactStateCount * kExactStateCount + kRangeStateCount - kExactStateCount> rules;
 
     const RangeRow& row(RangeState state) const { return states[static_cast<std::size_t>(state)]; }
@@ -92,7 +95,7 @@ struct RangeSummary {
     const RulesRow& row(RangeState own, RangeState other) const { return rules[index_of(own, other)]; }
     RulesRow& row(RangeState own, RangeState other) { return rules[index_of(own, other)]; }
 
-    // Of `rules`. Precondition: both are exact states, or the same one.
+    // An index into `rules`. Precondition: both states are exact, or they are the same.
     static constexpr std::size_t index_of(RangeState own, RangeState other) {
         const auto a = static_cast<std::size_t>(own);
         return a < kExactStateCount ? a * kExactStateCount + static_cast<std::size_t>(other)
@@ -103,14 +106,14 @@ struct RangeSummary {
 };
 static_assert(std::is_trivially_copyable_v<RangeSummary>);
 
-// The summary of two ranges as one. Associative, and not commutative. Throws std::invalid_argument if `second` does not
-// begin where `first` ends, or their dialects are not the same.
+// The summary of two ranges as one. Associative, but not commutative. Throws std::invalid_argument if `second` does not
+// begin where `first` ends, or their dialects differ.
 RangeSummary compose(const RangeSummary& first, const RangeSummary& second);
 
-// Summarises bytes [begin, begin + blob.size()) of an input, which are all of the blob. The bytes before and after
-// the range are not looked at. Of a range that begins the input, throws InputError as refuse_foreign(). Throws
-// Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument for a dialect with a fault, a
-// bad execution, and a range that ends past the largest offset. The execution's summariser and index are not used.
+// Summarises bytes [begin, begin + blob.size()) of an input; the blob contains only these. Nothing before or after the
+// range is read. For a range at the start of the input, throws InputError as refuse_foreign() does. Throws Cancelled,
+// what Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument for an invalid dialect, a bad execution,
+// and a range that ends past the largest offset. Does not use the execution's summariser or index.
 RangeSummary summarise_range(const Blob& blob, std::uint64_t begin, const Dialect& dialect, const Execution& execution,
                              const Cancellation* cancellation = nullptr);
 RangeSummary summarise_range(std::span<const std::uint8_t> bytes, std::uint64_t begin, const Dialect& dialect,

@@ -1,4 +1,5 @@
-// Where records start: in a blob (RecordIndex and Locator, by several threads) and in a stream. Knows no pieces.
+// Finds where records start: in a blob (RecordIndex and Locator, with several threads) and in a stream. Knows nothing
+// about pieces.
 #pragma once
 
 #include <cstddef>
@@ -26,27 +27,27 @@ class MemoryManager;
 struct BlockReport;
 class Walker;
 
-// The cores that this process may use, at least 1. Any thread.
+// The number of cores that this process may use, at least 1. Any thread may call it.
 unsigned usable_cores() noexcept;
 
-// How the work is done. Results never depend on it. Every function that takes one throws std::invalid_argument if
-// a member is out of range, and what default_kernel() throws if it is needed: std::invalid_argument where the
-// environment variable CLEAVE_KERNEL names no kernel of this machine.
+// How the work is done. Results never depend on it. Every function that takes one throws std::invalid_argument if a
+// member is out of range, and, if it has to call default_kernel(), what that throws: std::invalid_argument if the
+// environment variable CLEAVE_KERNEL does not name a kernel that this machine can run.
 struct Execution {
     const Kernel* kernel = nullptr;                   // nullptr: default_kernel()
     unsigned threads = usable_cores();                // at least 1
-    std::size_t block_size = std::size_t{1} << 20;    // bytes a worker takes at a time, 1 .. kMaxBlockSize
+    std::size_t block_size = std::size_t{1} << 20;    // bytes that a worker takes at a time, 1 .. kMaxBlockSize
     Meter* meter = nullptr;                           // receives the progress; may be null
-    BlockSummariser* summariser = nullptr;            // nullptr: the kernel, over the threads
-    std::shared_ptr<MemoryManager> memory = nullptr;  // of buffers for values; nullptr: a new manager "system"
+    BlockSummariser* summariser = nullptr;            // nullptr: the kernel, with all threads
+    std::shared_ptr<MemoryManager> memory = nullptr;  // for buffers of values; nullptr: a new "system" manager
     std::shared_ptr<DeviceChoice> offload = nullptr;  // where stages may run on a device; nullptr: the CPU alone
-    const IndexFile* index = nullptr;                 // of the input, see index_file.h: index_records() and what calls
-                                                      // it read it in place of a scan; nullptr: there is none
+    const IndexFile* index = nullptr;  // the input's index, see index_file.h, which index_records() and its callers
+                                       // read instead of scanning; nullptr: there is none
 };
 constexpr std::size_t kMaxBlockSize = std::size_t{1} << 24;
 
-// Between two records: the `record`-th one (from 0) starts at `offset`. The end of the input is a boundary too, with
-// the number of records as `record`.
+// A place between two records: the `record`-th one (from 0) starts at `offset`. The end of the input is a boundary too,
+// with the number of records as `record`.
 struct Boundary {
     std::uint64_t offset = 0;
     std::uint64_t record = 0;
@@ -56,7 +57,7 @@ struct Boundary {
 
 constexpr std::uint64_t kMaxGridStep = std::uint64_t{1} << 62;
 
-// Offsets that lie `phase` bytes past a multiple of `step`.
+// Offsets that are `phase` bytes past a multiple of `step`.
 struct Grid {
     std::uint64_t step = 1;   // 1 .. kMaxGridStep
     std::uint64_t phase = 0;  // below step
@@ -65,14 +66,14 @@ struct Grid {
 // What a scan finds besides the boundaries.
 struct Findings {
     std::uint64_t size = 0;
-    std::uint64_t records = 0;  // header included
-    // How many records the header takes up, if the input has one: the header record by the dialect's HeaderRecord, and
-    // the empty records and the preamble before it. 0 if the input is empty.
+    std::uint64_t records = 0;  // including the header
+    // How many records the header takes up, if the input has one: the header record according to the dialect's
+    // HeaderRecord, and the empty records and the preamble before it. 0 if the input is empty.
     std::uint64_t header_records = 0;
-    std::uint64_t preamble_records = 0;  // 1 if the dialect has a preamble, which header_records counts too
+    std::uint64_t preamble_records = 0;  // 1 if the dialect has a preamble, which is counted in header_records, too
     std::optional<Place> open_quote;     // the quote still open at the end of the input
-    // Where the two quote rules come apart before their record starts first differ: at a quote in an unquoted field, or
-    // at an escape right after a closing quote.
+    // Where the two quote modes part before their record starts first differ: at a quote in an unquoted field, or at an
+    // escape right after a closing quote.
     std::optional<Place> divergence;
 
     // How many records are not data.
@@ -81,7 +82,7 @@ struct Findings {
     bool operator==(const Findings&) const = default;
 };
 
-// Whether a last record without a terminator, or with an open quote at its end, is kept.
+// Whether an incomplete last record is kept: one without a terminator, or with an open quote at its end.
 enum class LastRecord : std::uint8_t {
     kKept,
     kLeftOut,  // the index covers the bytes before that record
@@ -89,19 +90,19 @@ enum class LastRecord : std::uint8_t {
 
 // What an input may begin with besides records.
 enum class FirstBytes : std::uint8_t {
-    kExamined,  // its lead; a text that is no CSV in UTF-8 is refused
+    kExamined,  // its lead; refuse_foreign() is called
     kMarked,    // its lead
     kData,      // nothing
 };
 
-// The boundaries of a blob, found block by block: all threads together read the bytes once, and one entry for
-// each block is kept. Immutable after construction, usable from any thread.
+// The boundaries of a blob, found block by block: the threads together read the bytes once, and one entry per block is
+// kept. Immutable after construction; any thread may use it.
 class RecordIndex {
 public:
-    // Scans a whole input, which must outlive the index, as must the cancellation: plans by the index heed it. If its
-    // bytes change meanwhile, the result is undefined. Throws InputError as refuse_foreign(), Cancelled, what
-    // Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument for a dialect with a fault or a bad
-    // execution.
+    // Scans a whole input. The blob and the cancellation must outlive the index; plans made from the index also check
+    // the cancellation. If the bytes change in the meantime, the result is undefined. Throws InputError as
+    // refuse_foreign() does, Cancelled, what Blob::lend() and Blob::throw_if_lost() throw, and std::invalid_argument
+    // for an invalid dialect or a bad execution.
     RecordIndex(const Blob& blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation = nullptr, LastRecord last = LastRecord::kKept,
                 FirstBytes first = FirstBytes::kExamined);
@@ -116,22 +117,22 @@ public:
 
     const Findings& findings() const noexcept { return findings_; }
     // Whether the other index, with the same block size, has the same findings, and in every block the same number of
-    // records and the same state. If one of them was read from a file: the same number of records before the first
-    // record of each block, and the same start of that record. Throws what Blob::lend() throws.
+    // records and the same state. If either was read from a file: the same number of records before the first record of
+    // each block, and the same start of that record. Throws what Blob::lend() throws.
     bool has_same_records(const RecordIndex& other) const;
     Boundary end() const noexcept { return {findings_.size, findings_.records}; }
     std::size_t block_size() const noexcept { return block_size_; }
-    // What was indexed, of which only the bytes before end() are covered, and how.
+    // What was indexed, and how. The index covers only the bytes before end().
     const Blob& blob() const noexcept { return *blob_; }
     const Dialect& dialect() const noexcept { return dialect_; }
     const Kernel& kernel() const noexcept { return *kernel_; }
     const Lead& lead() const noexcept { return lead_; }
     unsigned threads() const noexcept { return threads_; }
     const Cancellation* cancellation() const noexcept { return cancellation_; }  // may be null
-    // The manager of the execution, for the buffers of plans; nullptr: a new manager "system".
+    // The execution's manager, for the buffers of plans; nullptr: a new "system" manager.
     const std::shared_ptr<MemoryManager>& memory() const noexcept { return memory_; }
-    // For each block the first boundary at its start or after it. Throws what Blob::lend() throws, Cancelled.
-    // `known` may spare the look at the bytes.
+    // For each block, the first boundary at or after its start. Throws what Blob::lend() throws, and Cancelled. If
+    // `known` is given, the bytes may not have to be read.
     std::vector<Boundary> first_boundaries(const Cancellation* cancellation = nullptr,
                                            const FirstStarts* known = nullptr) const;
 
@@ -142,8 +143,8 @@ private:
     // Where a walk of the block begins: how many records start before that place, and the state there.
     struct Entry {
         std::uint64_t records_before;
-        // In bytes from the start of the block: 0, or in an index that was read from a file the first record start. The
-        // size of the block if no record starts in it.
+        // In bytes from the start of the block: 0 or, in an index that was read from a file, the first record start;
+        // the size of the block if no record starts in it.
         std::uint32_t begin;
         std::uint8_t state;
 
@@ -152,7 +153,7 @@ private:
 
     RecordIndex(std::shared_ptr<const Blob> blob, const Dialect& dialect, const Execution& execution,
                 const Cancellation* cancellation, LastRecord last, FirstBytes first);
-    // Reads the index of the blob. Throws InputChangedError if it is not that of the blob.
+    // Reads the index of the blob. Throws InputChangedError if it belongs to a different blob.
     RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution);
 
     std::size_t block_count() const;
@@ -169,7 +170,7 @@ private:
     std::optional<Place> find_open_quote() const;
 
     std::shared_ptr<const Blob> blob_;
-    std::uint64_t size_;  // of the blob, as far as it is indexed
+    std::uint64_t size_;  // of the indexed part of the blob
     Lead lead_;
     Dialect dialect_;
     const Kernel* kernel_;
@@ -183,20 +184,20 @@ private:
 };
 
 // Indexes the records of a blob, or reads Execution::index. An incomplete last record of a snapshot is left out of the
-// index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws as RecordIndex and
-// rescan_if_touched(); with Execution::index InputChangedError if it is that of another file or dialect, and IndexError
-// if it could not be read; and std::invalid_argument for a stream.
+// index and of input.blob(): see Input::left_out(). A snapshot is always scanned. Throws what RecordIndex and
+// rescan_if_touched() throw; with Execution::index, InputChangedError if it belongs to a different file or dialect, and
+// IndexError if it could not be read; and std::invalid_argument for a stream.
 RecordIndex index_records(Input& input, const Dialect& dialect, const Execution& execution);
 
-// Throws as Input::throw_if_changed(). If only the time of the last status change is new, scans again, and throws
-// InputChangedError if the records are not those of the index.
+// Throws what Input::throw_if_changed() throws. If only the time of the last status change is new, scans again, and
+// throws InputChangedError if the records do not match the index.
 void rescan_if_touched(const Input& input, const RecordIndex& index, const Dialect& dialect,
                        const Execution& execution);
 
-// Finds records by an index. Keeps the record starts of one block, up to the last answer. So questions in ascending
-// order scan each block at most once more, and the next record costs a few instructions. Each thread needs its own
-// locator. Members throw InputChangedError if the bytes are not those of the index, and IndexError if the index was
-// read from a file and says that a record starts where no record can.
+// Finds records with an index. Keeps the record starts of one block, up to the last answer. Therefore queries in
+// ascending order scan each block at most once more, and finding the next record costs a few instructions. Each thread
+// needs its own locator. Members throw InputChangedError if the bytes do not match the index, and IndexError if the
+// index was read from a file and says that a record starts where none can.
 class Locator {
 public:
     // `index` must outlive the locator.
@@ -207,13 +208,13 @@ public:
     // The boundary before the `record`-th record, counted from 0; index.end() for any number past the last.
     Boundary start_of(std::uint64_t record);
 
-    // The first boundary at `offset` or after it, and the last one at `offset` or before it.
+    // The first boundary at or after `offset`, and the last one at or before it.
     Boundary at_or_after(std::uint64_t offset);
     Boundary at_or_before(std::uint64_t offset);
 
-    // The first and the last record start on the grid in [from, to), if there is one; the end of input does not count.
-    // Looks at grid offsets only, nearest first, and scans no block beyond the answer. Both throw std::invalid_argument
-    // if a member of the grid is out of range.
+    // The first and the last record start on the grid in [from, to), if there is one; the end of the input does not
+    // count. Looks only at grid offsets, nearest first, and scans no block beyond the answer. Both throw
+    // std::invalid_argument if a member of the grid is out of range.
     std::optional<Boundary> first_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
     std::optional<Boundary> last_on(const Grid& grid, std::uint64_t from, std::uint64_t to);
 
@@ -241,24 +242,24 @@ private:
     std::unique_ptr<Walker> walker_;
     std::size_t block_;                  // the current block, or SIZE_MAX
     std::uint64_t origin_ = 0;           // where its walk began
-    std::uint64_t records_ = 0;          // that start before origin_
-    bool is_whole_ = false;              // no record of the block starts before origin_, and none is to be skipped
+    std::uint64_t records_ = 0;          // records that start before origin_
+    bool is_whole_ = false;              // no record of the block starts before origin_, and none must be skipped
     std::vector<std::uint8_t> buffer_;   // for Blob::lend()
-    std::vector<std::uint64_t> starts_;  // the record starts of the walked bytes, a bit a byte, from origin_ on
+    std::vector<std::uint64_t> starts_;  // the record starts of the walked bytes, one bit per byte, from origin_ on
     std::vector<std::uint32_t> ranks_;   // how many bits are set before every 64th word
     Cursor cursor_;
 };
 
 // Sniffs what `wanted` leaves open, and finds the preamble, from the first bytes of the input and its name without the
-// suffix of a compressed file: "in.tsv.gz" means TAB. A snapshot of at most kSniffSize bytes is judged without its
-// incomplete last record, which is left out as by index_records(). Throws as Input::peek() and, for such a snapshot, as
-// index_records(); InputError if the preamble is longer than kMaxPreambleSize; and std::invalid_argument if what
-// `wanted` gives has a fault.
+// suffix of a compressed file: "in.tsv.gz" means TAB. For a snapshot of at most kSniffSize bytes, an incomplete last
+// record is not used, and is left out of the input as index_records() does. Throws what Input::peek() throws and, for
+// such a snapshot, what index_records() throws; InputError if the preamble is longer than kMaxPreambleSize; and
+// std::invalid_argument if what `wanted` gives is invalid.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input);
 
-// Scans the whole input: a blob by several threads, a stream in order. Leaves out an incomplete last record of a
-// snapshot. Throws std::system_error, InputError as Input::read() and refuse_foreign(), InputChangedError, Cancelled,
-// and std::invalid_argument for a dialect with a fault, a bad execution, or a stream that was read before.
+// Scans the whole input: a blob with several threads, a stream in order. Leaves out an incomplete last record of a
+// snapshot. Throws std::system_error, InputError as Input::read() and refuse_foreign() do, InputChangedError,
+// Cancelled, and std::invalid_argument for an invalid dialect, a bad execution, or a stream that was read before.
 Findings scan(Input& input, const Dialect& dialect, const Execution& execution);
 
 }  // namespace cleave

@@ -1,29 +1,30 @@
-// What the runtime of cleave/offload.h must know of a C++ type: where a value lies, how it is moved, and how it is cut
-// into pages and put together again.
+// What the runtime of cleave/offload.h must know about a C++ type: where a value is, how it is transferred, and how it
+// is cut into pages and reassembled.
 //
-// An annotator specializes SplitType<T>. Each member is optional, but the two of a group come together:
+// An annotator specialises SplitType<T>. Every member is optional, but device() and to() come together, and so do
+// size(), split() and merge():
 //
 //   template <> struct cleave::SplitType<Column> {
 //       // Moving. Without these a value is the same everywhere, as a number is.
 //       static Side device(const Column& value);
 //       static Column to(const Column& value, Side side, DeviceStream& stream);
-//       // The bytes that `to` moves. sizeof(Column) if it is absent.
+//       // The bytes that `to` moves; sizeof(Column) if absent.
 //       static std::uint64_t bytes(const Column& value);
-//       // Whether the value, on the host, lies in pinned memory. false if it is absent. Moves are predicted by it.
+//       // Whether the value, which is on the host, is in pinned memory; false if absent. For predicting moves.
 //       static bool is_pinned(const Column& value);
 //
-//       // Paging. A unit is what is never cut: a number, a record. Parts may be views of the value: the value outlives
-//       // its parts. Both work wherever the value lies; merge() is called for parts on the host.
+//       // Paging. A unit is what is never cut: a number, a record. Parts may be views of the value, which outlives
+//       // them. size() and split() work wherever the value is; merge() is called for parts on the host.
 //       static std::uint64_t size(const Column& value);  // units
 //       static Column split(const Column& value, std::uint64_t begin, std::uint64_t end);
 //       static Column merge(std::span<const Column* const> parts, MemoryManager& memory);
 //   };
 //
-// A device body may make a value on the host after all. `to` is called for it too, and returns it as it is.
+// A device body may return a value that is on the host. `to` is called for it too, and returns it as it is.
 //
 // `to` submits its copies to the stream and may return before they are done; the runtime waits for them, and keeps
 // `value` until then. Host memory of the result should come from stream.allocate_host(), and the runtime merges or
-// copies it. None of these functions waits for the stream, unless it needs something from the device.
+// copies it. None of these functions should wait for the stream unless it needs something from the device.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The error of a rule, a list of columns or a key that cannot be used.
+// The error thrown for a rule, a list of columns or a key that cannot be used.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace cleave {
 
-// what() is the reason alone. No member holds a value of the input, except names of columns.
+// what() is only the reason. No member contains a value from the input, except names of columns.
 class RuleError : public std::invalid_argument {
 public:
-    // `place` is a byte of `text`, or its size.
+    // `place` is the index of a byte in `text`, or the size of `text`.
     RuleError(const std::string& reason, std::string origin, std::string text, std::size_t place)
         : std::invalid_argument(reason), origin_(std::move(origin)), text_(std::move(text)), place_(place) {}
 
@@ -19,7 +19,7 @@ public:
     const std::string& origin() const noexcept { return origin_; }
     // One line: the rule or the list of columns.
     const std::string& text() const noexcept { return text_; }
-    // The byte of text() at which the fault is.
+    // The byte of text() where the fault is.
     std::size_t place() const noexcept { return place_; }
 
 private:

@@ -1,5 +1,5 @@
-// Bytes that can be read once, in order: from a pipe, a device or a decoder. For random access see blob.h. Knows no
-// CSV.
+// Bytes that can be read once, in order: from a pipe, a device or a decoder. For random access, see blob.h. Knows
+// nothing about CSV.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// For one thread at a time.
+// For use by one thread at a time.
 class Stream {
 public:
     Stream() = default;
@@ -17,11 +17,11 @@ public:
     virtual ~Stream() = default;
 
     // The first `size` bytes, or all of a shorter stream. read() returns them again. Valid until the next call. Throws
-    // std::invalid_argument after a read(), std::system_error, Cancelled, and InputError if compressed data are corrupt
-    // or end too early.
+    // std::invalid_argument after a read(), std::system_error, Cancelled, and InputError if compressed data is corrupt
+    // or truncated.
     virtual std::span<const std::uint8_t> peek(std::size_t size) = 0;
 
-    // The next bytes, none at the end. Valid until the next call. Throws as peek().
+    // The next bytes; none at the end. Valid until the next call. Throws what peek() throws.
     virtual std::span<const std::uint8_t> read() = 0;
 
     // How many bytes were read from the source, before decompression.

@@ -1,4 +1,4 @@
-// Names of pieces that are cut by value: what {value} stands for in a template.
+// Names of pieces by value: what {value} stands for in a template.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace cleave {
 
 struct ValueNameOptions {
-    // Names are folders, "column=value/column2=value2", which programs that know Hive's partitions read back.
+    // Names are folders, "column=value/column2=value2", which programs that know Hive partitions can read back.
     bool hive = false;
-    std::vector<std::string> columns;  // the names of the columns of the keys, at least one
+    std::vector<std::string> columns;  // the names of the columns of the keys; at least one
 };
 
 // The value of key `key` in column `column`, both from 0. Views stay valid until value_names() returns.
 using KeyValues = std::function<std::string_view(std::size_t key, std::size_t column)>;
 
-// Under `hive` a key has no name, because the name of a folder would be longer than file systems allow.
+// Under `hive`, a key cannot have a name, because a folder's name would be longer than file systems allow.
 class ValueNameError : public std::invalid_argument {
 public:
     ValueNameError(std::size_t key, const std::string& what) : std::invalid_argument(what), key_(key) {}
@@ -29,13 +29,14 @@ private:
     std::size_t key_;
 };
 
-// The most bytes of a name without `hive`. "@" and a number follow if another name is like it.
+// The most bytes in a name without `hive`, not counting the "@" and the number that are appended if names would differ
+// at most in case.
 constexpr std::size_t kMaxValueName = 200;
 
-// The names of `count` keys that all differ, in the order of their first records.
+// The names of `count` distinct keys, in the order of their first records.
 //
-// No two names are equal. Without `hive` they also differ where a file system does not tell upper from lower case in
-// ASCII. Under `hive` they may not, because each name depends on its key alone.
+// No two names are equal. Without `hive`, they also differ on a file system that ignores the case of ASCII letters.
+// Under `hive` they may not, because each name depends only on its key.
 //
 // A name is never empty, is valid UTF-8 without control characters, does not begin with "." or "-", and does not end
 // with "."; the same holds for each folder under `hive`. Without `hive` there is no slash. src/write/value_names.cpp

@@ -1,4 +1,4 @@
-// The version of the library. CMakeLists.txt reads it from here, so each number stands alone on its line.
+// The version of the library. CMakeLists.txt reads it from here, so each number is alone on its line.
 #pragma once
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,modernize-macro-to-enum): users compare them in #if

@@ -1,5 +1,5 @@
-// Behind the private_data of an exported array is an object that owns what the struct points at: the column, the event
-// and the list of buffers. The schema owns nothing: all of it is constant.
+// The private_data of an exported array points to an object that owns everything the struct refers to: the column, the
+// event and the list of buffers. The schema owns nothing, because all of it is constant.
 #include "cuda/arrow_device.h"
 
 #include <array>
@@ -27,8 +27,8 @@ struct ExportedStrings {
     ExportedStrings(DeviceStrings exported, int of_card) : column(std::move(exported)), card(of_card) {}
     ExportedStrings(const ExportedStrings&) = delete;
     ExportedStrings& operator=(const ExportedStrings&) = delete;
-    // The stream of the column may be gone by now. So the event is waited for, and the memory given back on the legacy
-    // default stream.
+    // The stream of the column may no longer exist, so the destructor waits for the event, and releases the memory on
+    // the legacy default stream.
     ~ExportedStrings() {
         const CurrentCard current(card);
         if (event != nullptr) {
@@ -65,7 +65,7 @@ void check_schema(const ArrowSchema& schema) {
     if (schema.dictionary != nullptr) refuse("the column has a dictionary");
 }
 
-// What can be said without a look at the device.
+// Checks everything that can be checked without the device.
 void check_array(const ArrowDeviceArray& given, int card) {
     const ArrowArray& array = given.array;
     if (array.release == nullptr) refuse("the array was released");
@@ -93,7 +93,7 @@ void check_array(const ArrowDeviceArray& given, int card) {
     }
 }
 
-// A bitmap may begin at any byte. Bits are counted from the word in which that byte lies.
+// A bitmap may begin at any byte. Bits are counted from the word that contains that byte.
 void set_validity(StringsView& view, const ArrowArray& array) {
     if (array.buffers[0] == nullptr || array.null_count == 0) return;
     const auto address = reinterpret_cast<std::uintptr_t>(array.buffers[0]);
@@ -103,7 +103,7 @@ void set_validity(StringsView& view, const ArrowArray& array) {
     view.validity_begin = static_cast<std::int32_t>(array.offset) + static_cast<std::int32_t>(8 * lead);
 }
 
-// Also waits for the stream.
+// Waits for the stream.
 std::int32_t last_offset(Device& device, const StringsView& view) {
     std::array<std::int32_t, 2> ends{};
     const auto copy = [&](std::size_t to, std::int32_t from) {
@@ -168,7 +168,7 @@ ImportedStrings& ImportedStrings::operator=(ImportedStrings&& other) noexcept {
 
 ImportedStrings::~ImportedStrings() { release(); }
 
-// The producer may use the memory again at once, so nothing of ours may still read it.
+// The producer may reuse the memory immediately, so none of our work may still be reading it.
 void ImportedStrings::release() noexcept {
     if (array_.release == nullptr) return;
     {
@@ -201,7 +201,7 @@ ImportedStrings import_strings(Device& device, const ArrowSchema& schema, ArrowD
         view.size = last_offset(device, view);
         if (view.size > 0 && view.bytes == nullptr) refuse("there are values, and no bytes");
     } else {
-        // Such an array need not have any offset.
+        // Such an array may have no offsets at all.
         made.no_offsets_ = device.allocate(sizeof(std::int32_t), CLEAVE_MEMORY_ZEROED);
         view.offsets = reinterpret_cast<const std::int32_t*>(made.no_offsets_.data());
     }

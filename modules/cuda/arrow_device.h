@@ -1,5 +1,5 @@
-// Columns handed over to other programs and taken from them without a copy, by the Arrow C device data interface
-// (https://arrow.apache.org/docs/format/CDeviceDataInterface.html). gpu_columns.h has the structs.
+// Hands columns over to other programs and takes columns from them without copying, through the Arrow C device data
+// interface (https://arrow.apache.org/docs/format/CDeviceDataInterface.html). The structs are in gpu_columns.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,29 +17,29 @@ class Device;
 // The Arrow type of a column.
 enum class StringsType : std::uint8_t {
     kBinary,  // format "z"
-    kUtf8,    // format "u"; the caller knows that all values are UTF-8
+    kUtf8,    // format "u"; the caller guarantees that all values are UTF-8
 };
 
-// Hands a column over. The current device of CUDA is that of `device`. The array owns the memory, and an event that was
-// recorded on the stream of `device`. Whoever reads the array waits for the event first, and waits for his own work
-// before he releases the array. Any thread may release it, also after `device` and its stream are gone: the release
-// waits for the event, and gives the memory back to its manager. `schema` and `array` are overwritten, and not before
-// everything has succeeded; both are to be released. Throws CudaError.
+// Hands over a column. Precondition: the card of `device` is the current CUDA device. The array owns the memory and an
+// event recorded on the stream of `device`. The recipient must wait for the event before it reads the array, and for
+// its own work on the array before it releases it. Any thread may release the array, even after `device` and its stream
+// are gone: the release waits for the event and returns the memory to its manager. `schema` and `array` are overwritten
+// only once everything has succeeded; both must be released. Throws CudaError.
 void export_strings(Device& device, DeviceStrings column, StringsType type, ArrowSchema* schema,
                     ArrowDeviceArray* array);
 
-// A column that another program handed over. Movable. The array is released with it, once.
+// A column that another program handed over. Movable. Releases the array once, when it is destroyed.
 class ImportedStrings {
 public:
-    // No column.
+    // Holds no column.
     ImportedStrings() = default;
     ImportedStrings(ImportedStrings&& other) noexcept;
     ImportedStrings& operator=(ImportedStrings&& other) noexcept;
     ~ImportedStrings();
 
-    // For work on the stream of the device that imported it. Valid as long as this object has the array.
+    // For work on the stream of the importing device. Valid for as long as this object holds the array.
     const StringsView& view() const noexcept { return view_; }
-    // Waits until that stream has done everything, and releases the array. The stream must still exist.
+    // Waits for all work on that stream, then releases the array. The stream must still exist.
     void release() noexcept;
 
 private:
@@ -47,19 +47,19 @@ private:
 
     ArrowArray array_{};
     StringsView view_;
-    Memory no_offsets_;  // in place of the offsets of an array without rows
+    Memory no_offsets_;  // stands in for the offsets of an array without rows
     cudaStream_t stream_ = nullptr;
     int card_ = 0;
 };
 
-// Takes a column over. The current device of CUDA is that of `device`. The stream of `device` waits for the event of
-// the array, and this function for the stream: it reads two offsets. The array is moved, and its release set to null;
-// the schema stays the caller's. If this throws, the array stays the caller's too.
+// Takes over a column. Precondition: the card of `device` is the current CUDA device. The stream of `device` waits for
+// the event of the array, and this function waits for the stream because it reads two offsets. The array is moved, and
+// its release is set to null; the caller keeps the schema and, if this throws, the array too.
 //
-// Taken are the formats "z" and "u" in memory of CUDA on the same card, with any offset. Throws std::invalid_argument
-// for everything else, and for members that contradict each other or the layout; ColumnTooLarge for too many rows;
-// CudaError and MemoryError. The offsets between the first and the last one are trusted, as the interface has it. The
-// words of 4 bytes in which the bitmap lies must be readable; memory of CUDA begins and ends between such words.
+// Accepts the formats "z" and "u" in CUDA memory of the same card, with any offset. Throws std::invalid_argument for
+// anything else, and for members that contradict each other or the layout; ColumnTooLarge for too many rows; CudaError
+// and MemoryError. The offsets between the first and the last are trusted, as the interface specifies. The 4-byte words
+// that contain the bitmap must be readable; CUDA memory begins and ends between such words.
 ImportedStrings import_strings(Device& device, const ArrowSchema& schema, ArrowDeviceArray& array);
 
 }  // namespace cleave::cuda

@@ -32,7 +32,7 @@ public:
         if (!make_current()) return EIO;
         return inner_->allocate(inner_->state, space, size, alignment, flags, stream, &memory);
     }
-    // Without the card, what is known of the memory on the host is freed all the same.
+    // Even if the card is lost, this frees the host-side record of the memory.
     int release(const cleave_memory& memory, void* stream) noexcept override {
         make_current();
         return inner_->release(inner_->state, &memory, stream);
@@ -53,7 +53,7 @@ private:
         return false;
     }
 
-    const std::shared_ptr<Streams> streams_;  // destroyed after the manager, which waits for streams
+    const std::shared_ptr<Streams> streams_;  // destroyed after the manager, which waits for the streams
     const Owned inner_;
 };
 
@@ -64,7 +64,7 @@ const cleave_memory_manager& make_card_manager(const std::string& name, std::sha
     managers.reserve(2);
     Owned pinned(&make_manager("pinned-pool"));
     Owned device(&make_manager(name));
-    const char* const shown = device->name;  // a literal
+    const char* const shown = device->name;  // a string literal
     managers = {pinned.get(), device.get()};
     Owned both(&(new CompletedManager(std::move(managers)))->face());
     std::ignore = pinned.release();

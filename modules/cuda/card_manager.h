@@ -1,4 +1,4 @@
-// The memory manager that a context gets from a device.
+// The memory manager that a device provides to a context.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace cleave::cuda {
 
-// Memory of the device comes from make_manager(name), pinned and mapped memory from its "pinned-pool". Each call makes
-// the card of the streams current. The streams live as long as the manager. The caller calls destroy(). Throws
-// MemoryManagerError and std::bad_alloc.
+// Device memory comes from make_manager(name), pinned and mapped memory from "pinned-pool". Each call makes the card of
+// the streams current. The manager keeps the streams alive. The caller must call destroy(). Throws MemoryManagerError
+// and std::bad_alloc.
 const cleave_memory_manager& make_card_manager(const std::string& name, std::shared_ptr<Streams> streams);
 
 }  // namespace cleave::cuda

@@ -19,7 +19,7 @@ namespace {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// 13000: "13.0".
+// 13000 gives "13.0".
 std::string version_text(int version) {
     return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
 }
@@ -69,7 +69,7 @@ const CudaDevice& CudaDevice::of(const cleave_device& face) noexcept {
 const cleave_memory_manager* CudaDevice::make_memory_manager() noexcept {
     try {
         return &make_card_manager(manager_, streams_);
-    } catch (const std::exception&) {  // the name was tried: there is no memory
+    } catch (const std::exception&) {  // the name is known to be valid, so memory has run out
         return nullptr;
     }
 }
@@ -159,7 +159,7 @@ DeviceStatus CudaDevice::create_event(void*& event) noexcept {
 
 void CudaDevice::destroy_event(void* event) noexcept {
     if (event == nullptr) return;
-    // An event of a lost card too: what it has on the host is freed.
+    // Done even if the card is lost, to free the host-side part of the event.
     cudaSetDevice(card());
     cudaEventDestroy(event_of(event));
     cudaGetLastError();

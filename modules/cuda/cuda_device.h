@@ -1,4 +1,4 @@
-// A card as a device of the runtime of cleave/offload.h.
+// A card as a device for the runtime of cleave/offload.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,10 +14,10 @@ namespace cleave::cuda {
 
 class CudaDevice final : public DeviceBase {
 public:
-    // Card number `card`, which exists. `manager` is a name for make_manager(). Throws CudaError and
+    // Card number `card`, which must exist. `manager` is a name for make_manager(). Throws CudaError and
     // MemoryManagerError.
     CudaDevice(int card, std::string manager);
-    // The device of a face that one of these has.
+    // The device behind a face, which must be the face of a CudaDevice.
     static const CudaDevice& of(const cleave_device& face) noexcept;
 
     int card() const noexcept { return streams_->card(); }
@@ -35,8 +35,7 @@ public:
     DeviceStatus copy_within(void* to_device, const void* from_device, std::size_t size,
                              void* stream) noexcept override;
 
-    // Calls the body at once. Finds launches of the body that failed and that it did not look at, if the body launches
-    // with the CUDA of this module.
+    // Calls the body immediately. Detects failed launches that the body did not check, if it uses this module's CUDA.
     DeviceStatus run(const DeviceWork& work, DeviceBody body, void* stream) noexcept override;
 
     DeviceStatus create_event(void*& event) noexcept override;
@@ -47,7 +46,7 @@ public:
     DeviceStatus elapsed(void* from, void* to, double& seconds) noexcept override;
 
 private:
-    // Makes the card current and calls `function`, unless the card is lost. `what` is the name of the call in CUDA.
+    // Makes the card current and calls `function`, unless the card is lost. `what` is the name of the CUDA call.
     template <class F>
     DeviceStatus call(const char* what, F function) noexcept;
     DeviceStatus status_of(const char* what, cudaError_t error) noexcept;

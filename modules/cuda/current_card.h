@@ -1,11 +1,11 @@
-// Makes a card the current device of CUDA for this thread, for as long as the object lives.
+// Makes a card the current CUDA device of this thread for the lifetime of the object.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace cleave::cuda {
 
-// Reports no errors: what is called next finds them.
+// Does not report errors, because the next CUDA call does.
 class CurrentCard {
 public:
     explicit CurrentCard(int card) noexcept {

@@ -7,7 +7,7 @@
 
 namespace cleave::cuda {
 
-// The report is some bytes for as long as the device is used. A pool would pin a whole region for it.
+// The report is a few bytes that live for as long as the device is in use. A pool would pin a whole region for them.
 Device::Device(std::shared_ptr<MemoryManager> manager, cudaStream_t stream)
     : manager_(std::move(manager)), stream_(stream) {
     int device = 0;
@@ -24,8 +24,8 @@ Device::Device(std::shared_ptr<MemoryManager> manager, cudaStream_t stream)
     make_words(kFewWords);
 }
 
-// A size is below kNoReport, and one word, so that nothing else has to be in order. A kernel that fails does not
-// report; the stream says so. It is asked seldom: asking takes longer than a kernel may take.
+// A size is a single word below kNoReport, so it needs no ordering with other memory. A kernel that fails does not
+// report, but the stream does. The stream is queried rarely, because a query can take longer than a kernel.
 std::uint64_t Device::wait_for_report() {
     constexpr int kReadsBetween = 4096;
     const std::atomic_ref<std::uint64_t> size(report()->size);
@@ -41,7 +41,7 @@ std::uint64_t Device::wait_for_report() {
     }
 }
 
-// The words stay for as long as the device is used, like the report.
+// Like the report, the words live for as long as the device is in use.
 void Device::make_words(std::size_t count) {
     MemoryRequest request;
     request.size = 2 * count * sizeof(std::uint64_t);

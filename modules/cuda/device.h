@@ -1,4 +1,4 @@
-// A device at work: its stream, its memory manager, what it can do, and how kernels are launched on it.
+// A device in use: its stream, its memory manager, its limits, and how kernels are launched on it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,13 +13,13 @@
 
 namespace cleave::cuda {
 
-// What a kernel tells the host without a copy: it lies in host memory that the device writes.
+// What a kernel reports to the host without a copy, in host memory that the device writes.
 struct Report {
-    std::uint64_t size;  // bytes of the column that was made
+    std::uint64_t size;  // bytes of the new column
 };
 
-// Words that the blocks of a kernel share. There are two arrays, which kernels use in turn. The kernel finds 0 in all
-// words of `now`, and sets the first `other_count` words of `other` to 0 for the next one.
+// Words that the blocks of a kernel share. There are two arrays, which kernels use in turn. All words of `now` are 0
+// when the kernel starts, and it sets the first `other_count` words of `other` to 0 for the next kernel.
 struct TileWords {
     std::uint64_t* now;
     std::uint64_t* other;
@@ -29,34 +29,34 @@ struct TileWords {
 // Used by one thread at a time.
 class Device {
 public:
-    // Works on the current device of CUDA. All memory for columns comes from `manager`. The stream is the caller's, and
+    // Works on the current CUDA device. All memory for columns comes from `manager`. The caller owns the stream, which
     // must outlive this object. Throws CudaError and MemoryError.
     explicit Device(std::shared_ptr<MemoryManager> manager, cudaStream_t stream = nullptr);
 
     cudaStream_t stream() const noexcept { return stream_; }
-    // For what follows. The stream before has nothing left to do.
+    // Sets the stream for later work. Precondition: the previous stream has no work left.
     void set_stream(cudaStream_t stream) noexcept { stream_ = stream; }
-    // The most shared memory of a block, in bytes.
+    // The maximum shared memory of a block, in bytes.
     std::size_t shared_limit() const noexcept { return shared_limit_; }
     Report* report() const noexcept { return reinterpret_cast<Report*>(report_.data()); }
-    // Called before the launch of a kernel that reports a size.
+    // Call before launching a kernel that reports a size.
     void expect_report() noexcept { report()->size = kNoReport; }
-    // Waits until the kernel has reported, and returns the size. The kernel may still run. Throws CudaError.
+    // Waits until the kernel has reported, and returns the size. The kernel may still be running. Throws CudaError.
     std::uint64_t wait_for_report();
 
-    // Words for the next kernel, at least `count` of each kind. The kernel must be launched on the stream, and
-    // keep_words() called then. Throws MemoryError and CudaError.
+    // Words for the next kernel, at least `count` of each kind. After this, launch the kernel on the stream, and then
+    // call keep_words(). Throws MemoryError and CudaError.
     TileWords tile_words(std::size_t count);
     void keep_words(std::size_t count) noexcept;
 
     // Device memory that belongs to the stream. Throws MemoryError.
     Memory allocate(std::size_t size, std::uint32_t flags = 0);
-    // Waits until the stream has done everything.
+    // Waits for all work on the stream.
     void wait() { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
-    // How many blocks of the kernel run at the same time, at least one. Called before the first launch of the kernel
-    // with more than 48 KiB of shared memory: allows it as much as the device has. Asks CUDA once for each kernel and
-    // size.
+    // How many blocks of the kernel can run at the same time, at least one. Call before the first launch of a kernel
+    // with more than 48 KiB of shared memory, because this raises the kernel's limit to the device's. Queries CUDA once
+    // per kernel and size.
     template <class... P>
     int blocks_at_once(void (*kernel)(P...), int threads, std::size_t shared) {
         const auto key = reinterpret_cast<const void*>(kernel);
@@ -66,7 +66,7 @@ public:
             if (known.shared == shared) return known.blocks;
             is_known = true;
         }
-        // Once: a launch may have any size up to what was set last.
+        // Once is enough: a launch may have any size up to the limit.
         if (!is_known) {
             check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        static_cast<int>(shared_limit_)),
@@ -106,8 +106,8 @@ private:
     cudaStream_t stream_;
     Memory report_;
     Memory words_;                // both arrays
-    std::size_t words_room_ = 0;  // words of each
-    std::size_t words_used_ = 0;  // of the second array
+    std::size_t words_room_ = 0;  // words per array
+    std::size_t words_used_ = 0;  // words of the second array in use
     bool are_words_swapped_ = false;
     int processors_ = 0;
     std::size_t shared_limit_ = 0;

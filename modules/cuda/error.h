@@ -1,4 +1,4 @@
-// How this module fails: a call of CUDA that failed, or a column that cannot be. Memory that is not there is a
+// The errors of this module: a failed CUDA call, or a column that is too large. Running out of memory is a
 // cleave::MemoryError.
 #pragma once
 
@@ -19,7 +19,7 @@ private:
     cudaError_t code_;
 };
 
-// A column would have more bytes than 32-bit offsets can count, 2^31 - 1.
+// A column would exceed 2^31 - 1 bytes, the limit of 32-bit offsets.
 class ColumnTooLarge : public std::length_error {
 public:
     using std::length_error::length_error;

@@ -46,10 +46,11 @@ cudaStream_t take_stream(Streams& streams) {
     return stream;
 }
 
-// What columns need as long as they live. The manager keeps `streams` until the last memory that came from it is back.
+// What columns need for as long as they exist. The manager keeps `streams` alive until all of its memory has been
+// returned.
 class Work {
 public:
-    // The card is current.
+    // Precondition: the card is current.
     Work(int card, const std::string& manager)
         : streams_(std::make_shared<Streams>(card)),
           stream_(take_stream(*streams_)),
@@ -73,7 +74,7 @@ void destroy(std::shared_ptr<Work>& work) {
     work.reset();
 }
 
-// Memory with a copy of host memory. Waits for the copy.
+// Copies host memory to device memory and waits for the copy.
 Memory copy_in(Device& device, const void* from, std::size_t size) {
     Memory memory = device.allocate(size);
     if (size == 0) return memory;
@@ -97,7 +98,7 @@ DeviceStrings copy_column(Device& device, const std::int32_t* offsets, const std
     column.offsets = copy_in(device, offsets, (count + 1) * sizeof(std::int32_t));
     column.bytes = copy_in(device, bytes, static_cast<std::size_t>(column.size));
     if (validity != nullptr && rows > 0) {
-        // Kernels read whole words; the bits behind the last row are 0.
+        // Kernels read whole words; the bits after the last row are 0.
         std::string words((count + 31) / 32 * sizeof(std::uint32_t), '\0');
         std::memcpy(words.data(), validity, (count + 7) / 8);
         column.validity = copy_in(device, words.data(), words.size());
@@ -116,7 +117,7 @@ struct cleave_gpu {
 
 struct cleave_gpu_column {
     std::shared_ptr<cleave::cuda::Work> work;
-    // Nothing: it was exported.
+    // std::monostate: the column was exported.
     std::variant<std::monostate, cleave::cuda::DeviceStrings, cleave::cuda::ImportedStrings> values;
 };
 // NOLINTEND(readability-identifier-naming)
@@ -133,14 +134,14 @@ int fail(cleave_gpu& gpu, int error, const char* why) noexcept {
     return error;
 }
 
-// Calls `function`, and turns what it throws into a number and a text.
+// Calls `function` and turns what it throws into an error number and a message.
 template <class F>
 int guarded(cleave_gpu& gpu, F function) noexcept {
     try {
         gpu.error.clear();
         function();
         return 0;
-    } catch (const std::bad_alloc& error) {  // a MemoryError too
+    } catch (const std::bad_alloc& error) {  // includes MemoryError
         return fail(gpu, ENOMEM, error.what());
     } catch (const NoCard& error) {
         return fail(gpu, ENODEV, error.what());
@@ -148,12 +149,12 @@ int guarded(cleave_gpu& gpu, F function) noexcept {
         return fail(gpu, EIO, error.what());
     } catch (const ColumnTooLarge& error) {
         return fail(gpu, EOVERFLOW, error.what());
-    } catch (const std::exception& error) {  // of an argument, or of a manager's name
+    } catch (const std::exception& error) {  // for a bad argument or manager name
         return fail(gpu, EINVAL, error.what());
     }
 }
 
-// The same, with the card current. `function` takes its device.
+// The same, with the card current. The device is passed to `function`.
 template <class F>
 int with_device(cleave_gpu& gpu, F function) noexcept {
     return guarded(gpu, [&] {
@@ -206,7 +207,7 @@ __attribute__((visibility("default"))) int cleave_gpu_column_from_host(cleave_gp
     });
 }
 
-// Room for the column first: once the array is taken, nothing may fail.
+// Allocates the column first: once the array is taken, nothing may fail.
 __attribute__((visibility("default"))) int cleave_gpu_column_import(cleave_gpu* gpu, const ArrowSchema* schema,
                                                                     ArrowDeviceArray* array,
                                                                     cleave_gpu_column** column) {

@@ -1,15 +1,15 @@
-/* Columns of values in the memory of a GPU, for programs in any language: cleave_cuda.so exports these functions. Other
- * programs hand columns over and take them by the Arrow C device data interface, without a copy
+/* Columns of values in GPU memory, for programs in any language: cleave_cuda.so exports these functions. Columns are
+ * exchanged with other programs through the Arrow C device data interface, without copying
  * (https://arrow.apache.org/docs/format/CDeviceDataInterface.html).
  *
  * For all functions:
- * - They return 0 or a value of <errno.h>, and throw nothing. cleave_gpu_error() has the reason in words. EINVAL: an
- *   argument; EOVERFLOW: a column of more than 2^31 - 1 bytes or rows; ENOMEM: no memory; ENODEV: no driver or no such
- *   card; EIO: a call of CUDA failed. A call that fails changes none of its arguments, but for *gpu of
+ * - They return 0 or a value of <errno.h>, and never throw. cleave_gpu_error() gives the reason in words. EINVAL: an
+ *   invalid argument; EOVERFLOW: a column of more than 2^31 - 1 bytes or rows; ENOMEM: out of memory; ENODEV: no driver
+ *   or no such card; EIO: a CUDA call failed. A call that fails changes none of its arguments, except *gpu of
  *   cleave_gpu_open().
- * - A cleave_gpu and its columns are used by one thread at a time. What was exported is free of that: any thread
- *   releases it, also after cleave_gpu_close(). The library has to stay loaded until then.
- * - The current device of CUDA is the same after a call as before it.
+ * - Only one thread at a time may use a cleave_gpu and its columns. This does not apply to exported columns: any thread
+ *   may release them, even after cleave_gpu_close(). The library must stay loaded until then.
+ * - A call leaves the current CUDA device as it was.
  */
 #ifndef CLEAVE_GPU_COLUMNS_H
 #define CLEAVE_GPU_COLUMNS_H
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-// NOLINTBEGIN(modernize-use-using,modernize-macro-to-enum,cppcoreguidelines-macro-usage): C, and names of others
+// NOLINTBEGIN(modernize-use-using,modernize-macro-to-enum,cppcoreguidelines-macro-usage): C, and Arrow's names
 // NOLINTBEGIN(readability-identifier-naming): as above
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -61,45 +61,45 @@ struct ArrowArray {
 typedef int32_t ArrowDeviceType;
 #define ARROW_DEVICE_CUDA 2
 
-/* An array whose buffers lie in memory of a device. */
+/* An array whose buffers are in device memory. */
 struct ArrowDeviceArray {
     struct ArrowArray array;
     int64_t device_id;
     ArrowDeviceType device_type;
-    void* sync_event; /* of CUDA: a cudaEvent_t*, or null if there is nothing to wait for */
+    void* sync_event; /* for CUDA a cudaEvent_t*, or null if there is nothing to wait for */
     int64_t reserved[3];
 };
 #endif
 
-/* A card at work: its stream, and a memory manager. */
+/* A card in use, with its stream and a memory manager. */
 typedef struct cleave_gpu cleave_gpu;
-/* A column of values, each of them bytes or null. */
+/* A column of values, each of which is bytes or null. */
 typedef struct cleave_gpu_column cleave_gpu_column;
 
-/* Opens card number `card`. `manager` is "cuda", "cuda-async", "cuda-pool" or "cuda-pool:SIZE". *gpu is set also if
- * this fails, for cleave_gpu_error(), except with ENOMEM: then it may be null. */
+/* Opens card number `card`. `manager` is "cuda", "cuda-async", "cuda-pool" or "cuda-pool:SIZE". *gpu is set even
+ * if this fails, for use with cleave_gpu_error(); it may be null only after ENOMEM. */
 int cleave_gpu_open(int32_t card, const char* manager, cleave_gpu** gpu);
-/* Waits for the card. `gpu` may be null. Its columns may be freed later, and not used otherwise. */
+/* Waits for the card. `gpu` may be null. After this its columns may only be freed. */
 void cleave_gpu_close(cleave_gpu* gpu);
-/* Why the last call with `gpu` failed, one line. Valid until the next call with `gpu`. */
+/* One line that says why the last call with `gpu` failed. Valid until the next call with `gpu`. */
 const char* cleave_gpu_error(const cleave_gpu* gpu);
 
 /* Copies a column from host memory. Value i has the bytes offsets[i] to offsets[i + 1] - 1; there are rows + 1 offsets,
- * ascending from 0. Bit i % 8 of validity[i / 8] is 1 if row i has a value; if `validity` is null, all rows have. */
+ * ascending from 0. Bit i % 8 of validity[i / 8] is 1 if row i has a value; if `validity` is null, all rows do. */
 int cleave_gpu_column_from_host(cleave_gpu* gpu, const int32_t* offsets, const uint8_t* bytes, const uint8_t* validity,
                                 int64_t rows, cleave_gpu_column** column);
 
-/* Takes a column over, without a copy. Its format is "z" (binary) or "u" (utf8), and its memory is CUDA's, of the same
- * card. The column waits for the event of the array. The struct is moved into the column, and marked as released; it is
- * released when the column is freed, and the card has done what uses it. The schema stays the caller's. Offsets are
- * trusted to ascend. A bitmap is read in whole words of 4 bytes. */
+/* Takes over a column without copying. Its format must be "z" (binary) or "u" (utf8), and its memory CUDA memory of the
+ * same card. The column waits for the event of the array. The struct is moved into the column and marked as released;
+ * the array itself is released when the column is freed and the card has finished all work that uses it. The caller
+ * keeps the schema. Offsets are trusted to ascend. A bitmap is read in whole 4-byte words. */
 int cleave_gpu_column_import(cleave_gpu* gpu, const struct ArrowSchema* schema, struct ArrowDeviceArray* array,
                              cleave_gpu_column** column);
 
-/* Hands a column over, without a copy. `format` is "z" or "u"; with "u" the caller knows that the values are UTF-8.
- * `schema` and `array` are overwritten, and the receiver releases both. Before the receiver reads, it waits for the
- * event of the array, and before it releases the array, it waits for its own use of it. The column has no values after
- * this, and may only be freed. EINVAL for a column that was imported: it belongs to another. */
+/* Hands over a column without copying. `format` is "z" or "u"; with "u" the caller guarantees that the values are
+ * UTF-8. `schema` and `array` are overwritten, and the recipient must release both. The recipient must wait for the
+ * event of the array before it reads, and for its own work on the array before it releases it. After this the column
+ * has no values and may only be freed. Returns EINVAL for an imported column, which belongs to another program. */
 int cleave_gpu_column_export(cleave_gpu* gpu, cleave_gpu_column* column, const char* format, struct ArrowSchema* schema,
                              struct ArrowDeviceArray* array);
 

@@ -20,7 +20,7 @@ namespace {
 
 int errno_of(cudaError_t error) {
     if (error == cudaSuccess) return 0;
-    cudaGetLastError();  // or the next launch would seem to fail
+    cudaGetLastError();  // otherwise the next launch would seem to fail
     return error == cudaErrorMemoryAllocation ? ENOMEM : error == cudaErrorNoDevice ? ENODEV : EIO;
 }
 
@@ -32,7 +32,7 @@ int zero(void* pointer, std::size_t size, void* stream) {
     return errno_of(cudaMemsetAsync(pointer, 0, size, stream_of(stream)));
 }
 
-// A memory pool of CUDA, made when it is used first. It frees memory only if told to.
+// A CUDA memory pool, created on first use. It frees memory only when told to.
 class StreamPool {
 public:
     StreamPool() = default;
@@ -53,7 +53,7 @@ public:
         return cudaMallocFromPoolAsync(pointer, size, pool, stream);
     }
 
-    // Bytes that the pool holds, and that are not given out.
+    // Bytes that the pool holds but that are not in use.
     std::uint64_t spare() {
         const MutexLock lock(mutex_);
         std::uint64_t held = 0;
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    // Sets `pool`, which stays the same from then on.
+    // Creates the pool if necessary and sets `pool` to it.
     cudaError_t make(cudaMemPool_t& pool) {
         const MutexLock lock(mutex_);
         pool = pool_;
@@ -98,14 +98,14 @@ enum class Order : std::uint8_t { kDevice, kStream };
 constexpr std::uint32_t kPinnedSpaces = CLEAVE_MEMORY_CAN_PINNED | CLEAVE_MEMORY_CAN_MAPPED;
 constexpr std::uint32_t kAllSpaces = CLEAVE_MEMORY_CAN_DEVICE | kPinnedSpaces;
 
-// Another process cannot map memory of a pool of CUDA by a handle.
+// Another process cannot use a handle to map memory from a CUDA pool.
 std::uint32_t capabilities_of(Order order, std::uint32_t spaces) {
     if (order == Order::kStream) return spaces | CLEAVE_MEMORY_CAN_INFO | CLEAVE_MEMORY_IS_STREAM_ORDERED;
     const bool has_device = (spaces & CLEAVE_MEMORY_CAN_DEVICE) != 0;
     return spaces | CLEAVE_MEMORY_CAN_INFO | (has_device ? CLEAVE_MEMORY_CAN_EXPORT : 0);
 }
 
-// What another process needs to map what cudaMalloc() gave at `base`.
+// Exports what another process needs to map the memory that cudaMalloc() returned at `base`.
 int export_base(void* base, cleave_memory_export& exported) {
     cudaIpcMemHandle_t handle;
     static_assert(sizeof handle <= sizeof exported.handle);
@@ -121,7 +121,8 @@ int export_base(void* base, cleave_memory_export& exported) {
     return 0;
 }
 
-// CUDA aligns what it gives to 256 bytes; for more, more is asked for. reset() frees nothing: CUDA keeps no list.
+// CUDA aligns memory to 256 bytes; larger alignments are met by allocating more. reset() frees nothing, because CUDA
+// keeps no list.
 class CudaManager final : public ManagerBase {
 public:
     explicit CudaManager(Order order, std::uint32_t spaces = kAllSpaces)
@@ -159,10 +160,10 @@ public:
         const bool is_of_device = given->space == CLEAVE_MEMORY_DEVICE;
         int zeroed = 0;
         if (given->is_secret) {
-            if (!is_of_device) zeroed = wait_for(stream);  // whatever uses the memory is done then
+            if (!is_of_device) zeroed = wait_for(stream);  // then no work uses the memory any more
             const int cleared = clear(given->space, memory.pointer, memory.size, stream);
             if (zeroed == 0) zeroed = cleared;
-            // cudaFree() does not say that it waits.
+            // cudaFree() is not documented to wait.
             if (is_of_device && order_ == Order::kDevice) wait_for(stream);
         }
         const int error = give_back(given->space, given->base, stream);
@@ -198,14 +199,14 @@ public:
 private:
     static constexpr std::size_t kAlignment = 256;
 
-    // What a cleave_memory::handle points to.
+    // What cleave_memory::handle points to.
     struct Given {
         cleave_memory_space space;
         bool is_secret;
-        void* base;  // as CUDA gave it
+        void* base;  // as CUDA returned it
     };
 
-    // Memory of the host is zero at once: its owner may write to it before the stream comes to anything.
+    // Host memory is zeroed immediately, because its owner may write to it before the stream gets to run.
     static int clear(cleave_memory_space space, void* pointer, std::size_t size, void* stream) {
         if (space == CLEAVE_MEMORY_DEVICE) return zero(pointer, size, stream);
         ::explicit_bzero(pointer, size);
@@ -224,7 +225,7 @@ private:
         return cudaHostAlloc(pointer, size, how);
     }
 
-    // cudaFree() waits for the device by itself, cudaFreeHost() does not.
+    // cudaFree() itself waits for the device; cudaFreeHost() does not.
     int give_back(cleave_memory_space space, void* pointer, void* stream) const {
         if (space != CLEAVE_MEMORY_DEVICE) {
             const int error = wait_for(stream);
@@ -235,7 +236,7 @@ private:
     }
 
     const Order order_;
-    StreamPool pool_;  // of kStream
+    StreamPool pool_;  // for kStream
 };
 
 struct PoolName {
@@ -247,7 +248,7 @@ struct PoolName {
 constexpr PoolName kPools[] = {{"cuda-pool", kAllSpaces, std::uint64_t{1} << 30},
                                {"pinned-pool", kPinnedSpaces, PoolManager::kDefaultRegionSize}};
 
-// The size after the name of a pool and a colon.
+// The size after the name of a pool and a colon, or the default size.
 std::uint64_t region_size_of(const std::string& name, const PoolName& pool) {
     const std::string_view config = std::string_view(name).substr(pool.name.size());
     if (config.empty()) return pool.region_size;
@@ -263,7 +264,7 @@ std::uint64_t region_size_of(const std::string& name, const PoolName& pool) {
 
 }  // namespace
 
-// A manager deletes itself by its destroy().
+// A manager deletes itself in destroy().
 const cleave_memory_manager& make_manager(const std::string& name) {
     if (name == "cuda") return (new CudaManager(Order::kDevice))->face();
     if (name == "cuda-async") return (new CudaManager(Order::kStream))->face();

@@ -1,18 +1,17 @@
-// Memory managers of a device, for cleave/memory.h. All device memory and all pinned memory of this module comes from a
+// Memory managers of a device, for cleave/memory.h. All device memory and all pinned memory of this module come from a
 // manager.
 //
-//   cuda         cudaMalloc and cudaFree. Both wait for the device, and cost 10 to 1000 times what a pool costs.
-//   cuda-async   a memory pool of CUDA, in the order of streams. It keeps what was freed until memory runs out. Pinned
-//                memory as above.
-//   cuda-pool    the pool of cleave over "cuda". cuda-pool:SIZE has regions of that size.
-//   pinned-pool  the pool of cleave over the pinned memory of "cuda": it has no memory of the device. pinned-pool:SIZE
-//   as
-//                above.
+//   cuda         cudaMalloc and cudaFree. Both wait for the device, and cost 10 to 1000 times as much as a pool.
+//   cuda-async   CUDA's stream-ordered memory pool. It keeps freed memory until memory runs out. Pinned memory
+//                comes from cudaHostAlloc, as with "cuda".
+//   cuda-pool    cleave's pool over "cuda". cuda-pool:SIZE uses regions of that size.
+//   pinned-pool  cleave's pool over the pinned memory of "cuda"; it has no device memory. pinned-pool:SIZE likewise.
 //
-// Secret memory of the device is zeroed when it is released.
+// Secret device memory is zeroed when it is released.
 //
-// cuda and cuda-pool let another process map memory of the device (export_ipc). It gets the whole allocation of CUDA:
-// with cuda-pool a region and all that lies in it, with cuda perhaps other small memory that CUDA has put beside it.
+// cuda and cuda-pool let another process map device memory (export_ipc). That process sees the whole CUDA allocation:
+// with cuda-pool, a region and everything in it; with cuda, possibly other small allocations that CUDA has placed next
+// to it.
 #pragma once
 
 #include <memory>
@@ -22,11 +21,12 @@
 
 namespace cleave::cuda {
 
-// `name` is one of those above. The device is the one that is current when memory is asked for; cuda-async stays with
-// that of the first request. The caller calls destroy(). Throws MemoryManagerError.
+// `name` is one of the names above. Memory comes from the device that is current at the time of the request, except
+// that cuda-async stays with the device of its first request. The caller must call destroy(). Throws
+// MemoryManagerError.
 const cleave_memory_manager& make_manager(const std::string& name);
 
-// The same manager, completed and owned.
+// The same manager as a MemoryManager, which owns it.
 std::shared_ptr<MemoryManager> open_manager(const std::string& name);
 
 }  // namespace cleave::cuda

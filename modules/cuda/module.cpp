@@ -1,5 +1,5 @@
-// What the module exports as a device module, see cleave/device_module.h. Its settings are "CARD[,MANAGER]", or nothing
-// for card 0: the number of a card, and a name of cuda/managers.h, which is cuda-async if it is absent.
+// What the module exports as a device module; see cleave/device_module.h. Its settings are "CARD[,MANAGER]": the number
+// of a card, and a name from cuda/managers.h, by default cuda-async. Empty settings select card 0.
 #include <cuda_runtime.h>
 
 #include <charconv>
@@ -44,7 +44,7 @@ cleave_device_opening open(const char* config, const cleave_device** device, cha
         return say(CLEAVE_DEVICE_NOT_OPENED, std::string("the settings are not CARD[,MANAGER]: ") + config, message,
                    message_size);
     }
-    // CUDA without a driver says that its version is 0.
+    // Without a driver CUDA reports version 0.
     int driver = 0;
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
         return say(CLEAVE_DEVICE_NO_DRIVER, "CUDA finds none", message, message_size);

@@ -1,9 +1,8 @@
-// Where functors of rows_kernel.h write a row: to shared memory (WordOutput) or anywhere (ByteOutput). Both have the
-// same members, so that a functor is written once. A functor may take std::uint8_t* instead; both convert to it.
+// Where functors of rows_kernel.h write a row: shared memory (WordOutput) or anywhere (ByteOutput). Both have the same
+// members, so that a functor is written only once. A functor may take std::uint8_t* instead; both convert to it.
 //
-// WordOutput writes words of four bytes. Rows lie side by side, so the first and the last word of a row also hold bytes
-// of other rows, which other lanes write at the same time. All bytes are 0 before, and such words are combined by
-// atomicOr().
+// WordOutput writes four-byte words. Rows are adjacent, so the first and last word of a row also hold bytes of other
+// rows, which other lanes write at the same time. All bytes start at 0, and such words are combined with atomicOr().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,12 +14,12 @@
 namespace cleave::cuda {
 
 struct WordOutput {
-    std::uint32_t* words;  // of shared memory
-    std::uint32_t at;      // where the next byte goes, in bytes behind `words`
+    std::uint32_t* words;  // in shared memory
+    std::uint32_t at;      // where the next byte goes, in bytes from `words`
 
     __device__ __forceinline__ operator std::uint8_t*() const { return reinterpret_cast<std::uint8_t*>(words) + at; }
 
-    // Writes the low `count` bytes of `bytes`, 1 to 4, the lowest first. The other bytes are 0.
+    // Writes the low `count` (1 to 4) bytes of `bytes`, the lowest first. The other bytes must be 0.
     __device__ __forceinline__ void put(std::uint32_t bytes, std::uint32_t count) {
         const unsigned shift = at % 4 * 8;
         std::uint32_t* const word = words + at / 4;
@@ -29,12 +28,12 @@ struct WordOutput {
         at += count;
     }
 
-    // Writes `count` bytes of the text from `from` on. Goes over words of the output; each comes from two words of the
-    // text.
+    // Writes `count` bytes of the text, starting at `from`. Iterates over words of the output, each of which comes from
+    // two words of the text.
     __device__ __forceinline__ void copy(const SharedText& text, std::uint32_t from, std::uint32_t count) {
         if (count == 0) return;
         const std::uint32_t skew = at % 4;
-        // The text's byte that would go to the begin of the first word. It may lie up to 3 bytes before the text.
+        // The byte of the text that would go to the start of the first word. It may be up to 3 bytes before the text.
         const auto place = static_cast<std::int32_t>(text.at + from) - static_cast<std::int32_t>(skew);
         const unsigned shift = static_cast<unsigned>(place & 3) * 8;
         const std::uint32_t* next = text.words + (place >> 2);

@@ -1,23 +1,21 @@
-// Finds the fields and records of a page of CSV, which begins and ends with a record: measure, scan and write in one
-// kernel that reads each byte once.
+// Finds the fields and records of a page of CSV that consists of whole records. A single kernel measures, scans and
+// writes, and reads each byte once.
 //
-// A tile is kTileSize bytes. A thread has 64 of them, and finds masks with a bit for each byte, like the kernels of the
-// CPU (src/kernels/step.h): quotes, delimiters, line ends. An exclusive or over all quotes before a byte tells whether
-// it is inside quotes. Everything else that a byte has to know of the bytes before its thread is the byte right before
-// it.
+// A tile is kTileSize bytes. Each thread has 64 of them, and like the CPU kernels (src/kernels/step.h) computes masks
+// with a bit for each byte: quotes, delimiters, line ends. An exclusive or over all quotes before a byte tells whether
+// it is inside quotes. Apart from that, a thread only needs to know the last byte before its own.
 //
 //   separators  delimiters and terminators outside quotes: each ends a field
 //   starts      the first bytes of records
-//   odd         bytes at which readers may differ. One of them makes the page odd: the CPU reads it, exactly
+//   odd         bytes on which readers may disagree. A single one makes the whole page odd, and the CPU reads it
 //
-//   measure  the tile as a function of whether it begins inside quotes: does it end in the other state, and how many
-//            fields end and how many records start in it, for both cases
-//   scan     within the tile by exchanges within warps; between tiles by parse_look_back.h. While the tiles before are
-//   at
-//            work, the positions are gathered in shared memory as if the tile began outside quotes
-//   write    the positions in order; if the tile begins inside quotes, they are gathered once more
+//   measure  treat the tile as a function of whether it begins inside quotes: does it end in the opposite
+//            state, and how many fields end and records start in it, in either case
+//   scan     within the tile through exchanges within warps; between tiles with parse_look_back.h. While earlier tiles
+//            are still being processed, gather the positions in shared memory as if the tile began outside quotes
+//   write    the positions in order; if the tile begins inside quotes, gather them again first
 //
-// Escapes are not read here: a page of a dialect that has them is for the CPU.
+// Escapes are not handled here: the CPU reads pages in dialects that have them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -33,42 +31,42 @@
 namespace cleave::cuda {
 
 constexpr int kParseThreads = 256;
-constexpr std::uint32_t kStepBytes = kTileSize / kParseThreads;  // of a thread
+constexpr std::uint32_t kStepBytes = kTileSize / kParseThreads;  // per thread
 static_assert(kStepBytes == 64);
 
 struct ParseResult {
-    std::uint32_t ends;  // how many there are, also if there was no room for all
+    std::uint32_t ends;  // the number of ends, including those for which there was no room
     std::uint32_t rows;
-    std::uint32_t odd;  // not 0: the page is odd
+    std::uint32_t odd;  // non-zero if the page is odd
 };
 
 struct ParseJob {
-    const std::uint8_t* bytes;  // at a multiple of 16; `size` rounded up to a multiple of 64 may be read
+    const std::uint8_t* bytes;  // aligned to 16 bytes; readable up to `size` rounded up to a multiple of 64
     std::uint32_t size;         // 1 .. kMaxPageSize
     std::uint32_t tiles;
     ParseMarkup markup;
-    std::uint64_t* states;  // one for each tile, 0 at first
-    std::uint32_t* ticket;  // the next tile, 0 at first
-    std::uint32_t* ends;    // as RecordBlock::ends
-    FieldRow* rows;         // as RecordBlock::rows
+    std::uint64_t* states;  // one per tile, all initially 0
+    std::uint32_t* ticket;  // the next tile, initially 0
+    std::uint32_t* ends;    // see RecordBlock::ends
+    FieldRow* rows;         // see RecordBlock::rows
     std::uint32_t end_room;
     std::uint32_t row_room;
-    ParseResult* result;  // 0 at first
+    ParseResult* result;  // initially 0
 };
 
-// 0x80 in each byte of `word` that equals `byte`, else 0.
+// 0x80 in each byte of `word` that equals `byte`, 0 in the others.
 __device__ __forceinline__ std::uint32_t equal_bytes(std::uint32_t word, std::uint32_t byte) {
     const std::uint32_t differs = word ^ byte * 0x01010101U;
-    // The highest bit of each byte becomes 1 where no bit differs.
+    // The highest bit of each byte becomes 1 if no bit of the byte differs.
     return ~(((differs & 0x7F7F7F7FU) + 0x7F7F7F7FU) | differs | 0x7F7F7F7FU);
 }
 
-// 64 bytes of a thread.
+// The 64 bytes of a thread.
 struct ThreadBytes {
     std::uint32_t words[16];
 
-    // A bit for each byte. A dot product gives the four bytes of a word their places, and adds them to those of the
-    // word before: 8 bits, times 0x80.
+    // A bit for each byte. A dot product moves the bits of a word's four bytes to their places, and adds them to the
+    // bits of the previous word: 8 bits, times 0x80.
     __device__ __forceinline__ std::uint64_t equal(std::uint8_t byte) const {
         std::uint32_t halves[2];
 #pragma unroll
@@ -98,14 +96,15 @@ __device__ __forceinline__ std::uint64_t prefix_xor(std::uint64_t bits) {
     return bits;
 }
 
-// The bytes after those of the mask. `first` says whether the first byte comes after one.
+// Marks the bytes that follow a marked byte. `first` says whether the byte before the first one is marked.
 __device__ __forceinline__ std::uint64_t after(std::uint64_t mask, bool first) { return mask << 1 | (first ? 1 : 0); }
 
-// The masks of a thread. What depends on whether it begins inside quotes is found by separators() and so on; `inside`
-// is that.
+// The masks of a thread. The results of functions such as separators() depend on whether the thread begins inside
+// quotes, which `inside` says.
 class StepMasks {
 public:
-    // `previous` is the byte before; `is_first` says that there is none. Bytes from `valid` on do not count.
+    // `previous` is the byte before, unless `is_first` says that there is none. Bytes at `valid` and beyond are
+    // ignored.
     __device__ __forceinline__ StepMasks(const ThreadBytes& bytes, const ParseMarkup& markup, std::uint8_t previous,
                                          bool is_first, std::uint32_t valid)
         : any_terminator_(markup.any_terminator), is_return_odd_(markup.terminator == '\r') {
@@ -136,7 +135,7 @@ public:
     __device__ __forceinline__ std::uint64_t starts(bool inside) const {
         return starts_ & ~(inside_mask(inside) ^ quotes_);
     }
-    // Whether a byte of the thread is odd. With `is_last` the page ends with it.
+    // Whether a byte of the thread is odd. With `is_last` the page ends with this thread.
     __device__ __forceinline__ bool is_odd(bool inside, bool is_last) const {
         const std::uint64_t mask = inside_mask(inside);
         const std::uint64_t others = others_ & ~mask;
@@ -146,7 +145,7 @@ public:
         if ((odd & valid_) != 0) return true;
         if (!is_last) return false;
         const std::uint64_t last = valid_ ^ valid_ >> 1;
-        return (mask & last) != 0 || (others & last) != 0;  // an open quote, or a CR without an LF
+        return (mask & last) != 0 || (others & last) != 0;  // an open quote or a CR without an LF
     }
     // Whether the last byte ends a record. For the last thread of a page.
     __device__ __forceinline__ bool ends_record(bool inside) const {
@@ -168,11 +167,12 @@ private:
     std::uint64_t others_;
     std::uint64_t walls_;
     std::uint64_t starts_;
-    std::uint64_t inside_;  // inside quotes just after the byte, if the thread begins outside
+    std::uint64_t inside_;  // inside quotes right after the byte, if the thread begins outside
     std::uint64_t unexplained_;
 };
 
-// Numbers of fields and records of a tile or of a part of it, each at most kTileSize: fields are the upper half.
+// Packs the numbers of fields and records of a tile, or part of one, each at most kTileSize: fields go into the upper
+// half.
 __device__ __forceinline__ std::uint32_t local_counts(int fields, int records) {
     return static_cast<std::uint32_t>(fields) << 16 | static_cast<std::uint32_t>(records);
 }
@@ -181,7 +181,7 @@ __device__ __forceinline__ std::uint64_t counts_of_local(std::uint32_t counts) {
     return counts_of(counts >> 16, counts & 0xFFFF);
 }
 
-// The positions of a tile on their way to global memory.
+// Holds the positions of a tile on their way to global memory.
 struct ParseShared {
     static constexpr std::uint32_t kEndRoom = 6144;
     static constexpr std::uint32_t kRowRoom = 1536;
@@ -189,14 +189,14 @@ struct ParseShared {
 
     std::uint32_t tile;
     unsigned warp_flips[kWarps];           // whether the warp has an odd number of quotes
-    std::uint32_t warp_counts[2][kWarps];  // of local_counts(), if the tile begins outside, inside
+    std::uint32_t warp_counts[2][kWarps];  // local_counts() if the tile begins outside and inside quotes
     TileStart start;
-    std::uint16_t ends[kEndRoom];  // in the tile
-    std::uint32_t rows[kRowRoom];  // begin and number of ends before, in the tile
+    std::uint16_t ends[kEndRoom];  // positions in the tile
+    std::uint32_t rows[kRowRoom];  // start, and number of ends before it, in the tile
 };
 
-// Calls put_row(number, bit, end) for each bit of `starts`, and put_end(number, bit) for each one of `separators`.
-// Numbers go on from `earlier`, which is a local_counts(); `end` is the number of the next end.
+// Calls put_row(number, bit, end) for each bit of `starts`, and put_end(number, bit) for each bit of `separators`.
+// Numbers continue from `earlier`, which is a local_counts(); `end` is the number of the next end.
 template <class PutRow, class PutEnd>
 __device__ __forceinline__ void for_places(std::uint64_t separators, std::uint64_t starts, std::uint32_t earlier,
                                            const PutRow& put_row, const PutEnd& put_end) {
@@ -212,7 +212,7 @@ __device__ __forceinline__ void for_places(std::uint64_t separators, std::uint64
     }
 }
 
-// One block for each tile.
+// One block per tile.
 __global__ void __launch_bounds__(kParseThreads, 5) parse_kernel(const __grid_constant__ ParseJob job) {
     ParseShared& shared = *reinterpret_cast<ParseShared*>(block_memory());
     const unsigned thread = threadIdx.x;
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(kParseThreads, 5) parse_kernel(const __grid_co
     if (lane == 0 && at > 0 && valid > 0) previous = __ldg(job.bytes + at - 1);
     const StepMasks masks(bytes, job.markup, static_cast<std::uint8_t>(previous), at == 0, valid);
 
-    // Measure: how the thread begins if the tile begins outside.
+    // Measure: how the thread begins if the tile begins outside quotes.
     const unsigned flips = __ballot_sync(~0U, masks.flips());
     bool begins_inside = (__popc(flips & ((1U << lane) - 1)) & 1) != 0;
     if (lane == 0) shared.warp_flips[warp] = static_cast<unsigned>(__popc(flips)) & 1;
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kParseThreads, 5) parse_kernel(const __grid_co
         if (w == warp) begins_inside = begins_inside != tile_flips;
         tile_flips = tile_flips != (shared.warp_flips[w] != 0);
     }
-    std::uint32_t before[2];  // local_counts() of the tile before the thread
+    std::uint32_t before[2];  // local_counts() of the part of the tile before the thread
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         const bool inside = begins_inside != (h != 0);
@@ -279,8 +279,8 @@ __global__ void __launch_bounds__(kParseThreads, 5) parse_kernel(const __grid_co
     const TileFunction function{tile_flips, {counts_of_local(all[0]), counts_of_local(all[1])}};
     if (thread == 0) publish(job.states, tile, function);
 
-    // Most tiles begin outside quotes. What they write is gathered before that is known, which gives the tiles before
-    // time to publish.
+    // Most tiles begin outside quotes. The output for that case is gathered before it is known whether this one does,
+    // which gives earlier tiles time to publish.
     const auto gather = [&](int h) {
         const bool inside = begins_inside != (h != 0);
         const bool gathers_ends = (all[h] >> 16) <= ParseShared::kEndRoom;

@@ -1,20 +1,21 @@
-// What is before a tile of a page: whether it begins inside quotes, and how many fields and records come before it.
+// Finds out how a tile of a page begins: whether inside quotes, and after how many fields and records.
 //
-// A tile is a function of whether it begins inside quotes: does it end in the other state, and how many fields end and
-// how many records start in it, for both cases. Functions of neighbours compose to one of the same kind, in any
-// grouping (doc/design.md, "Two hypotheses"). So the look-back of look_back.h does, on functions instead of sums: a
-// warp reads the words of the 128 tiles before it, composes the functions back to the nearest tile whose end is known,
-// and goes 128 tiles further back if there is none. How many tiles it reads at once decides how fast what is known
-// moves on: by so many tiles in the time of one read. With 32 tiles, nothing else decided how long the kernel took.
+// A tile is a function of whether it begins inside quotes: does it end in the opposite state, and how many fields end
+// and records start in it, in either case. Functions of adjacent tiles compose into one of the same kind, and
+// composition is associative (doc/internals/design.md, "Two hypotheses"). So the look-back of look_back.h works on
+// functions instead of sums: a warp reads the words of the 128 tiles before it, composes the functions back to the
+// nearest tile whose end is known, and goes 128 tiles further back if there is none. The number of tiles that it reads
+// at once determines how fast knowledge spreads: by that many tiles in the time that one read takes. With 32 tiles,
+// this alone determined how long the kernel took.
 //
-// The word that a tile publishes holds its kind and its value together:
+// The word that a tile publishes contains both its kind and its value:
 //
-//   bits 62-63  0 nothing yet, 1 the function of the tile, 2 the state at its end
-//   kind 1      bit 61: ends in the other state; bits 45-59, 30-44: fields if it begins outside, inside; bits 15-29,
+//   bits 62-63  0 nothing yet, 1 the function of the tile, 2 the state at the end of the tile
+//   kind 1      bit 61: ends in the opposite state; bits 45-59, 30-44: fields if it begins outside, inside; bits 15-29,
 //               0-14: records likewise
 //   kind 2      bit 61: ends inside quotes; bits 30-59: fields up to its end; bits 0-29: records
 //
-// So a page has less than 2^30 bytes.
+// Therefore a page must be smaller than 2^30 bytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,20 +26,20 @@
 
 namespace cleave::cuda {
 
-// Numbers of fields and records as two halves of a word: fields are the upper half.
+// Packs the numbers of fields and records into the halves of a word: fields go into the upper half.
 __host__ __device__ __forceinline__ std::uint64_t counts_of(std::uint64_t fields, std::uint64_t records) {
     return fields << 32 | records;
 }
 
-// A tile, or some tiles side by side, as a function of whether it begins inside quotes.
+// A tile, or several adjacent tiles, as a function of whether it begins inside quotes.
 struct TileFunction {
     bool flips;
-    std::uint64_t counts[2];  // as counts_of(), if it begins outside, inside
+    std::uint64_t counts[2];  // counts_of() if it begins outside and inside quotes
 };
 
 struct TileStart {
     bool inside;
-    std::uint64_t counts;  // before it
+    std::uint64_t counts;  // before the tile
 };
 
 constexpr std::uint64_t kTileFunction = std::uint64_t{1} << 62;
@@ -56,16 +57,15 @@ __device__ __forceinline__ std::uint64_t word_of_end(bool inside, std::uint64_t 
     return kTileEnd | (inside ? kTileFlag : 0) | (counts >> 32) << 30 | (counts & 0x3FFFFFFFU);
 }
 
-// Some tiles side by side that end right before the tile that looks back, and what is before them once that is known.
+// Adjacent tiles that end right before the tile that looks back, and how they begin once that is known.
 struct TilesBefore {
     TileFunction function{false, {0, 0}};
     TileStart start{false, 0};
-    bool is_known = false;  // whether `start` is what is before the tile that looks back
+    bool is_known = false;  // whether `start` is the start of the tile that looks back
 };
 
-// Adds the 32 tiles before those of `before`. The lane has the word of the tile that is `lane` tiles further back, and
-// reads it again from `address` while it has to wait. Tiles before the first one have the word kTileEnd, and no
-// address.
+// Prepends the next 32 tiles to `before`. The lane has the word of the tile that is `lane` tiles further back, and
+// rereads it from `address` while it has to wait. Tiles before the first one have the word kTileEnd and no address.
 __device__ __forceinline__ void look_further(TilesBefore& before, std::uint64_t word, const std::uint64_t* address) {
     const unsigned lane = threadIdx.x % 32;
     unsigned ended = 0;
@@ -78,7 +78,7 @@ __device__ __forceinline__ void look_further(TilesBefore& before, std::uint64_t 
     }
     const bool counts = (wanted >> lane & 1) != 0 && word < kTileEnd;
     const unsigned flips = __ballot_sync(~0U, counts && (word & kTileFlag) != 0);
-    // Whether my tile begins in another state than the earliest of them.
+    // Whether this lane's tile begins in a different state from the earliest of the tiles.
     const bool differs = lane < 31 && (__popc(flips >> (lane + 1)) & 1) != 0;
     std::uint64_t sums[2];
 #pragma unroll
@@ -101,15 +101,15 @@ __device__ __forceinline__ void look_further(TilesBefore& before, std::uint64_t 
     before.is_known = true;
 }
 
-// Publishes the tile, so that tiles after it need not wait for look_back(). Called by one thread.
+// Publishes the tile, so that later tiles need not wait for look_back(). Called by one thread.
 __device__ __forceinline__ void publish(std::uint64_t* states, std::uint32_t tile, const TileFunction& function) {
     store_relaxed(states + tile, tile > 0 ? word_of(function) : word_of_end(function.flips, function.counts[0]));
 }
 
-// What is before the tile, for all lanes of the warp that calls it. The tile is published.
+// Returns how the tile begins; all lanes of the calling warp get the result. The tile must have been published.
 __device__ __forceinline__ TileStart look_back(std::uint64_t* states, std::uint32_t tile,
                                                const TileFunction& function) {
-    constexpr int kEach = 4;  // words of a lane
+    constexpr int kEach = 4;  // words per lane
     const unsigned lane = threadIdx.x % 32;
     if (tile == 0) return {false, 0};
     TilesBefore before;

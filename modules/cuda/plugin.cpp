@@ -1,4 +1,4 @@
-// What the module exports: its memory managers, as a plugin of cleave/memory_manager.h.
+// Exports the memory managers of the module as a plugin of cleave/memory_manager.h.
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -7,7 +7,7 @@
 #include "cleave/memory_manager.h"
 #include "cuda/managers.h"
 
-// `config` is the name of a manager, as in managers.h; nothing is "cuda".
+// `config` is the name of a manager, as in managers.h; empty means "cuda".
 extern "C" __attribute__((visibility("default"))) int cleave_memory_manager_open(const char* config,
                                                                                  const cleave_memory_manager** manager,
                                                                                  char* message,

@@ -1,10 +1,10 @@
-// Makes a column from others by a functor; rows_kernel.h says what a functor is.
+// Creates a column from others with a functor; rows_kernel.h explains functors.
 //
-// make_in_one_pass() allocates as many bytes as the output may have at most, and writes it at once, by one kernel. The
-// results of the other two have no memory to spare. make_in_two_passes() measures, allocates exactly what is needed as
-// soon as it is known, and writes: two kernels, which both read the input. make_and_trim() reads the input once: it
-// writes into working memory of the bound, and copies the output to memory of its size. Without memory for that, it
-// goes two passes.
+// make_in_one_pass() allocates memory for the upper bound of the output's size, and writes the output directly with one
+// kernel. The other two return memory of the exact size. make_in_two_passes() measures with one kernel, allocates
+// exactly what is needed, and writes with a second kernel; both read the input. make_and_trim() reads the input once:
+// it writes to working memory that is large enough for the upper bound, then copies the output to memory of its exact
+// size. If there is not enough memory for that, it falls back to two passes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,14 +23,14 @@
 
 namespace cleave::cuda {
 
-// How many rows a warp has decides how much shared memory a block needs.
+// The number of rows per warp determines how much shared memory a block needs.
 using ShortRows = TileShape<8, 2, 3>;
-// In two passes, to measure and to write. Without columns, a warp needs fewer registers and next to no shared memory.
+// For two passes, to measure and to write. Without columns, a warp needs fewer registers and almost no shared memory.
 template <class Functor>
 using ShortRowsToMeasure = std::conditional_t<Functor::kColumns == 0, TileShape<16, 2, 2>, TileShape<8, 3, 3>>;
 using ShortRowsToWrite = TileShape<8, 2, 4>;
 using LongRows = TileShape<4, 1, 3>;
-// In one pass, where the output is usually so much shorter than its bound that there is room for more rows.
+// For one pass where the output is usually so much shorter than its bound that there is room for more rows.
 using ShortRowsToShorten = TileShape<8, 3, 3>;
 
 template <class Functor>
@@ -47,8 +47,8 @@ using OnePassShape = std::conditional_t<(usual_share<Functor>() <= 60), ShortRow
 template <class Functor>
 using Columns = std::array<StringsView, static_cast<std::size_t>(Functor::kColumns)>;
 
-// Shared memory for tiles of a shape. A chunk may be a sixth larger than the mean one, and some bytes. With
-// `is_minimal` there is no room for values.
+// The layout of shared memory for tiles of a shape. It has room for chunks a sixth larger than the mean, plus a few
+// bytes. With `is_minimal` there is no room for values.
 template <class Functor, class Shape, Pass kPass>
 TileLayout layout_of(const Columns<Functor>& columns, std::int32_t rows, std::uint64_t bound, bool is_minimal = false) {
     const auto room = [rows, is_minimal](std::uint64_t size, unsigned some_rows, unsigned part) {
@@ -76,11 +76,11 @@ TileLayout layout_of(const Columns<Functor>& columns, std::int32_t rows, std::ui
     return layout;
 }
 
-// One column in the making.
+// Creates one column.
 template <class Functor>
 class RowsMaker {
 public:
-    // The columns have the same number of rows, or there are none.
+    // Precondition: each of the columns, if any, has `rows` rows.
     RowsMaker(Device& device, const Columns<Functor>& columns, std::int32_t rows, const Functor& functor)
         : device_(device), columns_(columns), rows_(rows), functor_(functor) {
         if (rows > kMaxRows) throw ColumnTooLarge("a column of too many rows");
@@ -117,7 +117,7 @@ public:
         return std::move(result_);
     }
 
-    // In one pass into working memory, from where the output is copied.
+    // One pass into working memory, from which the output is copied.
     template <class Shape, class MeasureShape = Shape, class WriteShape = Shape>
     DeviceStrings trimmed() {
         Memory work;
@@ -153,7 +153,7 @@ private:
         RowsJob<Functor> job{};
         for (std::size_t c = 0; c < columns_.size(); ++c) job.columns[c] = columns_[c];
         job.functor = functor_;
-        // Values that are long on average do not fit into shared memory. Their chunks go the slower way.
+        // Values that are long on average do not fit in shared memory. Their chunks take the slower path.
         job.layout = layout_of<Functor, Shape, kPass>(columns_, rows_, bound_);
         if (job.layout.size > device_.shared_limit()) {
             job.layout = layout_of<Functor, Shape, kPass>(columns_, rows_, bound_, true);
@@ -192,7 +192,7 @@ private:
     DeviceStrings result_;
 };
 
-// Whether a block of the shape leaves room for two more on a multiprocessor.
+// Whether the shared memory of a multiprocessor has room for three blocks of the shape.
 template <class Shape, class Functor>
 bool is_handy(Device& device, const Columns<Functor>& columns, std::int32_t rows, const Functor& functor) {
     std::array<std::uint64_t, Functor::kColumns + 1> sizes{};
@@ -201,9 +201,8 @@ bool is_handy(Device& device, const Columns<Functor>& columns, std::int32_t rows
     return layout_of<Functor, Shape, Pass::kOnePass>(columns, rows, bound).size <= device.shared_limit() / 3;
 }
 
-// All columns have `rows` rows. The result is ordered on the stream of the device: its memory must not be used
-// elsewhere before device.wait(). Throws ColumnTooLarge if the result has more than 2^31 - 1 bytes, CudaError and
-// MemoryError.
+// All columns must have `rows` rows. The result is ordered on the stream of the device: do not use its memory elsewhere
+// before device.wait(). Throws ColumnTooLarge if the result has more than 2^31 - 1 bytes, CudaError and MemoryError.
 template <class Functor>
 DeviceStrings make_in_one_pass(Device& device, const Columns<Functor>& columns, std::int32_t rows,
                                const Functor& functor) {
@@ -222,7 +221,7 @@ DeviceStrings make_in_two_passes(Device& device, const Columns<Functor>& columns
                : maker.template in_two_passes<LongRows>();
 }
 
-// bound() has to be a bound, as for one pass.
+// As for one pass, bound() must be a true upper bound.
 template <class Functor>
 DeviceStrings make_and_trim(Device& device, const Columns<Functor>& columns, std::int32_t rows,
                             const Functor& functor) {

@@ -1,4 +1,4 @@
-// What rows_kernel.h works on: a row, how rows are divided, where things are in shared memory, and the job of a kernel.
+// The data of rows_kernel.h: a row, how rows are divided, the layout of shared memory, and the job of a kernel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@ namespace cleave::cuda {
 
 constexpr std::uint32_t kNullRow = UINT32_MAX;
 constexpr std::int32_t kLanes = 32;
-constexpr int kStrips = 2;  // of a chunk; a strip is a row for each lane
+constexpr int kStrips = 2;  // per chunk; a strip is one row per lane
 constexpr std::int32_t kChunkRows = kLanes * kStrips;
 
 template <int kColumns, class Text>
@@ -34,39 +34,39 @@ __device__ __forceinline__ bool is_valid(const StringsView& column, std::int32_t
 
 enum class Pass : std::uint8_t { kOnePass, kMeasure, kWrite };
 
-// How rows are divided. Registers are limited so that kBlocks blocks fit on a multiprocessor.
+// How rows are divided. Registers are limited so that kBlocks blocks fit on one multiprocessor.
 template <int kWarpCount, int kChunkCount, int kBlocks>
 struct TileShape {
     static constexpr int kWarps = kWarpCount;
-    // With tiles, one more warp is the steward.
+    // With tiles, one extra warp is the steward.
     template <Pass kPass>
     static constexpr int kThreads = kLanes*(kPass == Pass::kWrite ? kWarps : kWarps + 1);
-    static constexpr int kChunks = kChunkCount;  // of a warp
+    static constexpr int kChunks = kChunkCount;  // per warp
     static constexpr int kWarpRows = kChunkRows * kChunks;
     static constexpr int kRows = kWarpRows * kWarps;
     static constexpr int kBlocksAtOnce = kBlocks;
     static_assert(kWarps >= 1 && kWarps <= 31 && kChunks >= 1 && kRows <= 4096);
 };
 
-// Of a block. With tiles, one more warp is the steward.
+// Threads per block. With tiles, one extra warp is the steward.
 template <class Shape, Pass kPass>
 constexpr int kBlockThreads = kLanes*(kPass == Pass::kWrite ? Shape::kWarps : Shape::kWarps + 1);
 
-// Where things are in shared memory, in bytes. The header is first, then an area for each warp. In the area are two
-// stages, one for the chunk at work and one for the next, then the output and where rows begin in it. With tiles there
-// are two outputs, for the tile at work and the one before.
+// The layout of shared memory, in bytes. The header comes first, then an area for each warp. An area contains two
+// stages, one for the current chunk and one for the next, then the output and where rows begin in it. With tiles there
+// are two outputs, for the current tile and the previous one.
 struct TileLayout {
     static constexpr int kMaxColumns = 3;
     std::uint32_t text_room[kMaxColumns] = {};  // bytes of a chunk that fit
-    std::uint32_t text_at[kMaxColumns] = {};    // in a stage
+    std::uint32_t text_at[kMaxColumns] = {};    // position in a stage
     std::uint32_t stage_size = 0;
-    std::uint32_t output_at = 0;    // in an area
+    std::uint32_t output_at = 0;    // position in an area
     std::uint32_t output_room = 0;  // bytes of output that fit
-    std::uint32_t places_at = 0;    // behind the output
-    std::uint32_t output_size = 0;  // of the output and the places of a tile
+    std::uint32_t places_at = 0;    // position after the output
+    std::uint32_t output_size = 0;  // bytes of the output and the places of a tile
     std::uint32_t areas_at = 0;
     std::uint32_t area_size = 0;
-    std::uint32_t size = 0;  // of all
+    std::uint32_t size = 0;  // total
 };
 
 template <class Functor>
@@ -78,19 +78,19 @@ struct RowsJob {
     std::int32_t rows;
     std::int32_t tiles;
     std::int32_t* offsets;    // of the result
-    std::uint32_t* validity;  // of the result; null: it has none
+    std::uint32_t* validity;  // of the result; null if it has none
     std::uint8_t* bytes;      // of the result
-    TileWords words;          // the first one is the next tile, then one for each tile
-    bool has_nulls;           // whether a column may have some
+    TileWords words;          // first the number of the next tile, then one word per tile
+    bool has_nulls;           // whether a column may have nulls
     Report* report;
 };
 
-// Of tile n of the block: slot n % 2, or n % 4 of the numbers, which are known earlier.
+// Tile n of the block uses slot n % 2, or n % 4 for the numbers, which are known earlier.
 template <class Shape>
 struct TileHeader {
-    std::uint64_t sums[2][Shape::kWarps];  // of the rows of each warp
+    std::uint64_t sums[2][Shape::kWarps];  // over the rows of each warp
     std::uint64_t base[2];                 // where the output of the tile begins
-    std::int32_t tile[4];                  // its number
+    std::int32_t tile[4];                  // the number of the tile
 };
 
 }  // namespace cleave::cuda

@@ -1,59 +1,59 @@
-// The kernel that makes one column of values from others, row by row. A functor says what becomes of a row.
+// The kernel that creates a column of values from others, row by row. A functor defines what a row becomes.
 //
 //   struct Functor {
-//       static constexpr int kColumns;       columns that a row has, 0 to 3
+//       static constexpr int kColumns;       columns of a row, 0 to 3
 //       static constexpr bool kMakesNulls;   whether measure() may return a size of kNullRow
 //       static constexpr bool kMakesNewNulls;   whether it may do so for a row without nulls
-//       static constexpr unsigned kUsualShare;  percent of bound() that rows become at most, as a rule; 100 if left out
-//       struct Measured { std::uint32_t size; ... };   bytes that the row becomes, and what write() wants to know again
+//       static constexpr unsigned kUsualShare;  usual maximum size of rows, as a percentage of bound(); 100 by default
+//       struct Measured { std::uint32_t size; ... };   size of the result in bytes, and whatever write() needs again
 //       template <class Text> Measured measure(const Row<kColumns, Text>& row) const;
 //       template <class Text, class Output>
 //       void write(const Row<kColumns, Text>& row, Measured measured, Output out) const;
 //       std::uint64_t bound(const std::uint64_t* sizes, std::uint64_t rows) const;   on the host
 //   };
 //
-// measure() is quick and reads only the row. write() writes exactly measured.size bytes to an output of output.h; it is
-// not called for 0 bytes. It is called once for each row, measure() once or twice. bound() is the most bytes that rows
-// become whose values have sizes[c] bytes in column c. Two passes take it as a guess. Shared memory has room for
-// kUsualShare of it; what is more is slower. If Measured is a size and nothing
-// else, kWrite takes the size from the offsets and does not measure.
+// measure() must be quick and read only the row. write() writes exactly measured.size bytes to an output of output.h.
+// It is called once for each row, but not for 0 bytes; measure() is called once or twice. bound() is the most bytes
+// that rows can produce if their values have sizes[c] bytes altogether in column c. With two passes it may be an
+// estimate. Shared memory has room for kUsualShare percent of it; larger output is slower. If Measured holds only the
+// size, kWrite takes the size from the offsets and does not measure.
 //
-// A warp takes 64 rows at a time, a chunk: two strips of one row for each lane. It has shared memory of its own, and
-// while it works at a chunk, it copies the values of the next chunk into it and loads the offsets of the one after
-// that. Lanes of a warp wait for one another only. That is all of kWrite, which knows from the offsets where each row
-// goes.
+// A warp takes 64 rows at a time, called a chunk: two strips of one row per lane. It has its own part of shared memory,
+// and while it works on a chunk, it copies the values of the next chunk there and loads the offsets of the one after
+// that. Lanes wait only for the other lanes of their warp. For kWrite this is all, because the offsets say where each
+// row goes.
 //
-// The other passes have to find out where rows go. There, each warp of a block has the same number of chunks, one after
-// the other. All chunks of a block are a tile. One more warp, the steward, finds out where the output of a tile begins.
-// Meanwhile the others measure the next tile, so nobody waits for the tiles of other blocks unless they are late by the
-// time that a tile takes:
+// The other passes have to find out where rows go. In them, each warp of a block has the same number of consecutive
+// chunks, and all chunks of a block together are a tile. One extra warp, the steward, finds out where the output of a
+// tile begins. Meanwhile the others measure the next tile, so a block waits for the tiles of other blocks only if they
+// lag behind by more than the time that a tile takes:
 //
 //   each warp                                       steward
 //   for each chunk of tile n:
-//     measure the rows, sum up over the lanes       sum up the warps of tile n - 1, publish the sum,
-//     keep where each row begins in the output      take the number of tile n + 1, look back: where tile n - 1
-//     write the rows one after another into         begins
+//     measure the rows, add up over the lanes       add up the warps of tile n - 1, publish the sum,
+//     keep where each row begins in the output      take the number of tile n + 1, look back to find where
+//     write the rows one after another into         tile n - 1 begins
 //       the warp's output in shared memory
 //   ---- barrier ----
-//   of tile n - 1: copy the output to global
-//     memory in words of 16 bytes, write offsets
+//   for tile n - 1: copy the output to global
+//     memory in 16-byte words, write offsets
 //
-// The copies do not stop at the end of a tile: the first chunk of the next tile is on its way while the last one of
-// this tile is measured. So numbers of tiles are taken early: a block knows the next two.
+// Copies overlap the end of a tile: the first chunk of the next tile is being copied while the last one of this tile is
+// measured. Therefore tile numbers are taken early, and a block knows its next two.
 //
-// Tiles of a block must lie far apart, at least at first. If the second tile of a block were the very next one, each
-// block would wait for the one before it to do both. So a block takes its second number when it has measured its first
-// tile, and the next ones when all blocks have the same count of numbers.
+// The tiles of a block must be far apart, at least at first. If the second tile of a block directly followed its first,
+// each block would wait for the block before it to finish both. So a block takes its second number once it has measured
+// its first tile, and further ones once all blocks have taken the same number of tiles.
 //
-// A chunk is `staged` if the bytes of each column fit into the room in shared memory. The rows of other chunks are read
-// where they are, which is slower. If the output of a warp does not fit into its room, chunks from there on are
-// measured again and written where they belong, when that is known. A value of any size is right.
+// A chunk is `staged` if the bytes of each column fit in their room in shared memory. The rows of other chunks are read
+// in place, which is slower. If the output of a warp does not fit in its room, chunks from there on are measured again
+// and written directly to their place once it is known. Values of any size are handled correctly.
 //
-// There are three passes. kOnePass does all of it; the output has room for bound(). kMeasure writes offsets, and no
-// bytes. kWrite takes these offsets and writes the bytes.
+// There are three passes. kOnePass does everything, into an output with room for bound(). kMeasure writes only offsets.
+// kWrite takes these offsets and writes the bytes.
 //
-// Tiles are published in an array of words that is 0 at first. A kernel clears the array that the kernel before it
-// used, for the kernel after it: see Device::tile_words().
+// Tiles are published in an array of words that starts at 0. Each kernel clears the array that the previous kernel
+// used, for the next kernel: see Device::tile_words().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -77,7 +77,7 @@ public:
     static constexpr int kColumns = Functor::kColumns;
     using Header = TileHeader<Shape>;
     using Measured = typename Functor::Measured;
-    using InShared = std::conditional_t<kColumns == 0, PlainText, SharedText>;  // without columns they are the same
+    using InShared = std::conditional_t<kColumns == 0, PlainText, SharedText>;  // without columns, either would do
 
     __device__ __forceinline__ explicit TileWork(const RowsJob<Functor>& job)
         : job_(job),
@@ -125,7 +125,7 @@ public:
     }
 
 private:
-    // Where the values of a lane's row are in each column, and with kWrite in the result.
+    // Where the values of a lane's row are in each column and, with kWrite, in the result.
     static constexpr int kArrays = kColumns + (kPass == Pass::kWrite ? 1 : 0);
     struct Bounds {
         std::int32_t begin[kArrays > 0 ? kArrays : 1];
@@ -134,31 +134,32 @@ private:
 
     struct Chunk {
         Bounds bounds[kStrips];
-        std::uint32_t skew[kColumns > 0 ? kColumns : 1];  // what to add to a value's begin for its place in the stage
-        std::uint32_t is_staged;                          // or 0
+        std::uint32_t skew[kColumns > 0 ? kColumns : 1];  // added to the start of a value, gives its place in the stage
+        std::uint32_t is_staged;                          // 1 or 0
     };
 
-    // The chunk at work, which is in shared memory or on its way, and the one after it, whose bounds are known.
+    // The current chunk, which is in shared memory or being copied there, and the next one, whose bounds are known.
     struct Chunks {
         Chunk now{};
         Chunk next{};
         int stage = 0;           // of `now`
-        bool are_begun = false;  // they are those of the tile that comes next
+        bool are_begun = false;  // whether they already belong to the next tile
     };
 
-    // A tile of the warp that is measured.
+    // The warp's part of a tile after it has been measured.
     struct Done {
         std::int32_t first;            // row
-        std::uint32_t before;          // output of the tile before this warp
+        std::uint32_t before;          // bytes of the tile's output before this warp
         std::uint32_t gathered;        // bytes in shared memory
-        std::int32_t gathered_strips;  // they are of so many strips
+        std::int32_t gathered_strips;  // the strips that these bytes come from
         bool is_set;
     };
 
-    static constexpr std::uint32_t kLongRow = 1U << 27;  // 32 lanes with such rows exceed 2^32 - 1
+    static constexpr std::uint32_t kLongRow = 1U << 27;  // 32 rows of this size exceed 2^32 - 1
     static constexpr std::uint64_t kTooLarge = UINT64_MAX;
-    static constexpr std::int32_t kUnknown = -1;  // instead of a tile
-    // Whether the next tile is begun while one is measured. With one chunk, that would be two tiles ahead.
+    static constexpr std::int32_t kUnknown = -1;  // in place of a tile number
+    // Whether the next tile begins while one is measured. With one chunk per warp, this would mean looking two tiles
+    // ahead.
     static constexpr bool kLooksAhead = Shape::kChunks > 1;
 
     __device__ __forceinline__ void clear_other_words() const {
@@ -174,17 +175,17 @@ private:
         return tile < static_cast<std::uint32_t>(job_.tiles) ? static_cast<std::int32_t>(tile) : job_.tiles;
     }
 
-    // Waits for a moment until all blocks have taken `count` tiles. It is given up if that takes long: nothing but time
-    // depends on it.
+    // Waits briefly until all blocks have taken `count` tiles. Gives up if that takes too long, because it only affects
+    // speed.
     __device__ __forceinline__ void wait_for_others(std::uint32_t count) const {
         for (int reads = 0; reads < 64 && load_relaxed(job_.words.now) < std::uint64_t{count} * gridDim.x; ++reads) {
             pause_briefly();
         }
     }
 
-    // A worker reads the numbers of its next two tiles after the barrier before them.
+    // Runs in the steward. A worker reads the numbers of its next two tiles after the barrier before them.
     __device__ __forceinline__ void steer() {
-        std::int32_t tiles[3] = {0, 0, 0};  // of lane 0: the one that is measured, and the next two
+        std::int32_t tiles[3] = {0, 0, 0};  // in lane 0: the tile being measured, and the next two
         if (lane_ == 0) header_.tile[0] = tiles[0] = take_tile();
         __syncthreads();
         __syncthreads();
@@ -209,7 +210,7 @@ private:
             __syncwarp();
             const std::uint64_t base = look_back(job_.words.now + 1, tile, total);
             if (lane_ == 0) {
-                // A column that is too large is an error, whatever it has.
+                // A column that is too large fails as a whole, so its contents do not matter.
                 header_.base[slot] = base + total <= kMaxColumnSize ? base : kTooLarge;
                 if (tile + 1 == job_.tiles) {
                     job_.offsets[job_.rows] = static_cast<std::int32_t>(base + total);
@@ -246,7 +247,7 @@ private:
         wait_for_copies<0>();
     }
 
-    // Writes what was measured.
+    // Writes the tile that was measured.
     __device__ __forceinline__ void finish(const Done& done, unsigned slot) const {
         const std::uint64_t base = header_.base[slot];
         if (base == kTooLarge) return;
@@ -261,12 +262,12 @@ private:
         }
     }
 
-    // The first row of the warp in the tile, which may be none.
+    // The first row of the warp in the tile, which may be past the last row.
     __device__ __forceinline__ std::int32_t warp_row(std::int32_t tile) const {
         return tile < job_.tiles ? tile * Shape::kRows + warp_ * Shape::kWarpRows : job_.rows;
     }
 
-    // Of the chunk that begins with the row. Lanes behind the last row take that one.
+    // Loads the bounds of the chunk that begins with row `first`. Lanes past the last row use the last row.
     __device__ __forceinline__ void load_bounds(Bounds (&bounds)[kStrips], std::int32_t first) const {
 #pragma unroll
         for (int strip = 0; strip < kStrips; ++strip) {
@@ -281,7 +282,7 @@ private:
         }
     }
 
-    // The bytes of the chunk in a column.
+    // Where the bytes of the chunk begin and end in a column.
     __device__ __forceinline__ static std::int32_t begin_of(const Bounds (&bounds)[kStrips], int c) {
         return __shfl_sync(~0U, bounds[0].begin[c], 0);
     }
@@ -289,7 +290,7 @@ private:
         return __shfl_sync(~0U, bounds[kStrips - 1].end[c], kLanes - 1);
     }
 
-    // Puts the bounds of the next strip first. Strips are taken in a loop, to have the code once.
+    // Moves the bounds of the next strip to the front. Strips are processed in a loop to keep the code small.
     __device__ __forceinline__ static void go_on(Bounds (&bounds)[kStrips]) {
 #pragma unroll
         for (int strip = 0; strip + 1 < kStrips; ++strip) bounds[strip] = bounds[strip + 1];
@@ -300,7 +301,7 @@ private:
         for (int strip = 0; strip < kStrips; ++strip) to[strip] = from[strip];
     }
 
-    // One group of copies, which may be empty.
+    // Starts one group of copies, which may be empty.
     __device__ __forceinline__ void begin_stage(Chunk& chunk, int stage_number) const {
         std::int32_t from[kColumns > 0 ? kColumns : 1];
         std::uint32_t size[kColumns > 0 ? kColumns : 1];
@@ -329,7 +330,7 @@ private:
         return area_ + (number != 0 ? job_.layout.stage_size : 0);
     }
 
-    // The row of the lane in the first strip of the chunk.
+    // The lane's row in the first strip of the chunk.
     template <class Text>
     __device__ __forceinline__ Row<kColumns, Text> row_at(std::int32_t row_index, const Chunk& chunk,
                                                           int stage_number) const {
@@ -359,7 +360,7 @@ private:
         return row;
     }
 
-    // Measures the row, if there is one. Nulls become 0 bytes.
+    // Measures the row, if there is one. Nulls measure 0 bytes.
     template <class R>
     __device__ __forceinline__ Measured measure(const R& row, bool& is_null) const {
         Measured measured{};
@@ -372,7 +373,7 @@ private:
         return measured;
     }
 
-    // The chunks of the warp in a tile. Those of the tile after it are begun, if its number is known.
+    // Measures the warp's chunks of a tile, and begins the next tile's chunks if its number is known.
     __device__ __forceinline__ void measure_chunks(Chunks& chunks, std::int32_t tile, std::int32_t next_tile,
                                                    unsigned slot, Done& done) {
         const std::int32_t first = warp_row(tile);
@@ -418,7 +419,8 @@ private:
         if (lane_ == 0) header_.sums[slot][warp_] = sum;
     }
 
-    // The first strip of the chunk. It begins with row number `local` of the warp, whose first row is `warp_first`.
+    // Measures the first strip of the chunk. It begins with the warp's row `local`; the warp begins with row
+    // `warp_first`.
     template <class Text>
     __device__ __forceinline__ void measure_strip(std::int32_t warp_first, std::int32_t local, const Chunk& now,
                                                   int stage_number, std::uint32_t* places_at, std::uint32_t* output_at,
@@ -445,7 +447,7 @@ private:
         }
     }
 
-    // The sum of the lanes before this one, and of all lanes.
+    // The sum over the lanes before this one; `all` receives the sum over all lanes.
     __device__ __forceinline__ std::uint32_t sum_before(std::uint32_t size, std::uint32_t& all) const {
         std::uint32_t sum = size;
 #pragma unroll
@@ -478,7 +480,7 @@ private:
         }
     }
 
-    // Writes the rows of the warp that were not gathered.
+    // Writes the warp's rows that were not gathered.
     __device__ __forceinline__ void write_directly(const Done& done, std::uint32_t base, unsigned slot) const {
 #pragma unroll 1
         for (int strip = done.gathered_strips; strip < kStrips * Shape::kChunks; ++strip) {
@@ -493,7 +495,7 @@ private:
         }
     }
 
-    // For kWrite. The chunk begins with row `first`.
+    // Writes the chunk that begins with row `first`. For kWrite.
     template <class Text>
     __device__ __forceinline__ void write_chunk(std::int32_t first, Chunk& chunk, int stage_number) const {
         const std::int32_t begin = begin_of(chunk.bounds, kColumns);

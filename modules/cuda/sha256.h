@@ -1,5 +1,5 @@
-// HMAC-SHA-256 on the device (FIPS 180-4, RFC 2104), from states that are keyed already. There is no library for this:
-// a thread hashes a value where it is, without copying it.
+// HMAC-SHA-256 on the device (FIPS 180-4, RFC 2104), starting from states that are already keyed. No library lets a
+// single thread hash a value in place, without copying it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ __device__ __forceinline__ std::uint32_t rotated(std::uint32_t word, unsigned bi
     return __funnelshift_r(word, word, bits);
 }
 
-// Takes a block of 16 words, the first byte of each on top. Changes `words`.
+// Hashes a 16-word block. The first byte of each word is its highest. Overwrites `words`.
 __device__ inline void hash_block(std::uint32_t (&state)[8], std::uint32_t (&words)[16]) {
     std::uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
     std::uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
@@ -54,7 +54,7 @@ __device__ inline void hash_block(std::uint32_t (&state)[8], std::uint32_t (&wor
     state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
-// What operations take for a hasher, see stage/operation.h.
+// The hasher for operations; see stage/operation.h.
 struct DeviceHasher {
     const FlatMacState* states;
 
@@ -72,7 +72,7 @@ private:
         return kLowers && byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
     }
 
-    // The block that was hashed before, of the key, counts for the length.
+    // The length includes the block with the key, which was hashed before.
     template <bool kLowers>
     __device__ static void mac(const FlatMacState& keyed, Value value, std::uint8_t* digest) {
         std::uint32_t state[8];

@@ -1,8 +1,8 @@
-// Brings a range of global memory into shared memory, 16 bytes at a time and without registers in between.
+// Copies a range of global memory into shared memory, 16 bytes at a time and without going through registers.
 //
-// Words of 16 bytes begin at multiples of 16, and a range does not. The words that a range touches are copied whole, so
-// the range lies in shared memory with the same remainder modulo 16 as in global memory. Words that reach out of the
-// array are copied byte by byte: nothing outside of an array is read.
+// 16-byte words begin at multiples of 16, but a range need not. The words that a range touches are copied whole, so
+// that in shared memory the range has the same remainder modulo 16 as in global memory. Words that extend beyond the
+// array are copied byte by byte, so that nothing outside the array is read.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,19 +15,19 @@ namespace cleave::cuda {
 
 constexpr std::uint32_t kCopyWord = 16;
 
-// What a range of `size` bytes may need in shared memory: words at both ends, and room to read behind the last value.
+// How much shared memory a range of `size` bytes may need: words at both ends, and room to read past the last value.
 constexpr std::uint32_t shared_size(std::uint64_t size) {
     return static_cast<std::uint32_t>((size + 3 * kCopyWord - 1) / kCopyWord * kCopyWord);
 }
 
-// How far behind the begin of the area the first byte of the range comes to lie, 0 to 15.
+// The offset, 0 to 15, of the first byte of the range from the start of the area.
 __device__ __forceinline__ std::uint32_t shared_lead(const std::uint8_t* from) {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % kCopyWord);
 }
 
-// Begins the copy of `size` bytes, from number `from` of the array on, by one warp. `area` is at a multiple of 16. The
-// array has `count` bytes. Returns what to add to the number of a byte for its place in the area, modulo 2^32. See
-// copy_16_async() for when the bytes can be seen.
+// Starts copying `size` bytes, from index `from` of the array onwards, with one warp. `area` must be aligned to 16
+// bytes. The array has `count` bytes. Returns the number that, added to the index of a byte, gives its place in the
+// area, modulo 2^32. copy_16_async() says when the bytes are visible.
 __device__ __forceinline__ std::uint32_t copy_to_shared(std::uint8_t* area, const std::uint8_t* array,
                                                         std::uint32_t count, std::int32_t from, std::uint32_t size,
                                                         std::uint32_t lane) {

@@ -1,5 +1,6 @@
-// Output of a warp in shared memory: cleared before functors write it, and copied to global memory, 16 bytes at a time.
-// Areas begin at a multiple of 16 and have room for words of 16 bytes that reach over the end. All lanes call.
+// The output of a warp in shared memory: cleared before functors write it, then copied to global memory 16 bytes at a
+// time. Areas are aligned to 16 bytes and have room for 16-byte words that extend past the end. All lanes must call
+// these functions.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +11,7 @@
 
 namespace cleave::cuda {
 
-// Sets `size` bytes to 0, rounded up to a multiple of 16.
+// Sets `size` bytes, rounded up to a multiple of 16, to 0.
 __device__ __forceinline__ void clear_shared(std::uint8_t* area, std::uint32_t size, std::uint32_t lane) {
     auto* const words = reinterpret_cast<uint4*>(area);
 #pragma unroll 1
@@ -18,7 +19,7 @@ __device__ __forceinline__ void clear_shared(std::uint8_t* area, std::uint32_t s
     __syncwarp();
 }
 
-// Words of 16 bytes that begin 4 * kSkip + shift / 8 bytes behind the begin of `in`.
+// Stores 16-byte words that begin 4 * kSkip + shift / 8 bytes after the start of `in`.
 template <int kSkip>
 __device__ __forceinline__ void store_words(uint4* out, const uint4* in, std::uint32_t words, unsigned shift,
                                             std::uint32_t lane) {
@@ -33,8 +34,9 @@ __device__ __forceinline__ void store_words(uint4* out, const uint4* in, std::ui
     }
 }
 
-// Copies `size` bytes of the area, which begin at `lead`, to global memory: single bytes up to a multiple of 16, words
-// of 16 bytes, single bytes. With kIsAligned both begin at the same remainder modulo 16; without it `lead` is 0.
+// Copies `size` bytes of the area, starting at `lead`, to global memory: single bytes up to a multiple of 16, then
+// 16-byte words, then single bytes. With kIsAligned, source and destination have the same remainder modulo 16; without
+// it, `lead` is 0.
 template <bool kIsAligned>
 __device__ __forceinline__ void store_shared(std::uint8_t* to, const std::uint8_t* area, std::uint32_t lead,
                                              std::uint32_t size, std::uint32_t lane) {

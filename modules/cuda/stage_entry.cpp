@@ -1,4 +1,5 @@
-// Between DeviceStage, which throws and takes memory from a manager, and the plain structs of stage/device_stage.h.
+// Adapts DeviceStage, which throws exceptions and takes memory from a manager, to the plain structs of
+// stage/device_stage.h.
 #include "cuda/stage_entry.h"
 
 #include <cuda_runtime.h>
@@ -19,7 +20,7 @@
 namespace cleave::cuda {
 namespace {
 
-// Memory of the caller of the entry, as a manager. The caller releases it.
+// A manager for memory that belongs to the caller of the entry, who releases it.
 class CallersManager final : public ManagerBase {
 public:
     CallersManager() noexcept : ManagerBase("caller", CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_IS_STREAM_ORDERED) {}
@@ -46,7 +47,7 @@ cleave_device_status make_status(DeviceFault fault, const char* text) noexcept {
     return DeviceStatus(fault, text).face();
 }
 
-// The exception that is being handled.
+// The status for the exception that is being handled.
 cleave_device_status status_of_exception() noexcept {
     try {
         throw;
@@ -92,7 +93,7 @@ namespace {
 cleave_device_status open_stage(const cleave_device* device, const DeviceStageProgram* program,
                                 DeviceStageState** state) noexcept {
     try {
-        const int card = CudaDevice::of(*device).card();  // it is one: this entry comes from a CudaDevice
+        const int card = CudaDevice::of(*device).card();  // this entry comes from a CudaDevice
         check(cudaSetDevice(card), "cudaSetDevice");
         CallersManager& manager = *new CallersManager;  // adopted by the state
         *state = new DeviceStageState(card, *program, manager);
@@ -137,7 +138,7 @@ cleave_device_status run_stage(DeviceStageState* state, const DeviceStagePage* p
         return {};
     } catch (const std::exception&) {
         const cleave_device_status status = status_of_exception();
-        cudaStreamSynchronize(stream);  // what was submitted uses memory of the caller
+        cudaStreamSynchronize(stream);  // submitted work uses the caller's memory
         cudaGetLastError();
         return status;
     }

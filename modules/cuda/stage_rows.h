@@ -1,13 +1,13 @@
-// What a stage makes of a record, as a functor of rows_kernel.h: a row is a record. stage/record.h says what is written
-// and counted; this is the side of the device.
+// How a stage rewrites a record, as a functor for rows_kernel.h in which each row is a record. stage/record.h defines
+// what is written and counted; this is the device's part of it.
 //
-// The device does what is common, and leaves the rest to the CPU. A page is odd if one of its records has another
-// number of fields or is too long, if a new value needs quotes or escapes that the field did not have, or if the only
-// column of a record becomes empty where the dialect has no quotes. The CPU takes an odd page as a whole: it finds the
-// fault, or writes what the device could not.
+// The device handles the common cases and leaves the rest to the CPU. A page is odd if one of its records has a
+// different number of fields or is too long, if a new value needs quotes or escapes that the field did not have, or if
+// the only column of a record becomes empty and the dialect has no quotes. The CPU processes the whole of an odd page:
+// it finds the fault, or writes what the device could not.
 //
-// A value with quotes in it stands doubled in its field. It is undoubled into the scratch memory of the page, at the
-// field's own place: a value is no longer than its field.
+// Quotes in a value are doubled in its field. They are undoubled into the scratch memory of the page, at the position
+// of the field: a value is never longer than its field.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +23,7 @@
 
 namespace cleave::cuda {
 
-// Counts the bytes only.
+// Only counts the bytes.
 class DeviceSizer {
 public:
     static constexpr bool kWrites = false;
@@ -88,17 +88,17 @@ struct StageRows {
         make(row.index, writer);
     }
 
-    // Only a guess: the kernels run in two passes.
+    // This is an estimate, which is enough because the kernels run in two passes.
     std::uint64_t bound(const std::uint64_t*, std::uint64_t) const { return size; }
 
-    // The side of the device, see stage/record.h.
+    // The members of a Side; see stage/record.h.
     static constexpr bool kHasKeys = false;
-    using Part = const FlatPart;  // else it is read again after each write
+    using Part = const FlatPart;  // without const it would be read again after each write
     using Record = RecordView;
 
     __device__ __forceinline__ const std::uint8_t* bytes_of(const RecordView&) const { return bytes; }
 
-    // The fields of a page that is not odd are well-formed.
+    // The fields are well-formed, unless the page is odd.
     __device__ Value decode(const RecordView& record, const FieldSpan& field) const {
         std::uint32_t begin = field.begin;
         std::uint32_t end = field.end;
@@ -122,7 +122,7 @@ struct StageRows {
         return change_field(*this, record, column, sink);
     }
 
-    // Bytes that would need more than the quotes of the field are for the CPU.
+    // Bytes that would need more than the field's existing quotes are left to the CPU.
     __device__ std::uint64_t encode(const RecordView&, const FieldSpan&, std::uint8_t* out, std::uint64_t made,
                                     bool quoted) const {
         const std::uint32_t* const set = quoted ? program->special_quoted : program->special_plain;
@@ -143,24 +143,24 @@ struct StageRows {
 
     __device__ void refuse_width(const RecordView&) const { set_odd(); }
     __device__ void refuse_empty(const RecordView&) const { set_odd(); }
-    // Pages that may have such a value are not given to a device.
+    // Pages that might contain such a value are not sent to a device.
     __device__ void refuse_reserved(const RecordView&, const FieldSpan&, Value) const {}
 
     const FlatProgram* program;
     const std::uint8_t* bytes;  // of the page
-    std::uint8_t* scratch;      // as many
+    std::uint8_t* scratch;      // as many bytes as the page
     std::uint32_t size;
     const std::uint32_t* ends;
     const FieldRow* rows;
-    std::uint64_t* counters;  // kCounterCopies times those of stage.h
+    std::uint64_t* counters;  // kCounterCopies copies of the counters of stage.h
     std::uint32_t counter_count;
     std::uint32_t* odd;
 
 private:
     __device__ __forceinline__ void set_odd() const { atomicOr(odd, 1U); }
 
-    // Threads of a warp that count the same event add it up first, and blocks have counters of their own as far as they
-    // go: additions to one word are done one after another.
+    // Threads of a warp that count the same event combine their counts first, and blocks use separate copies of the
+    // counters as far as there are enough, because additions to the same word are serialised.
     __device__ __forceinline__ void count_event(std::uint32_t counter) const {
         const unsigned together = __match_any_sync(__activemask(), counter);
         if (static_cast<int>(threadIdx.x % 32) + 1 != __ffs(together)) return;
@@ -178,7 +178,7 @@ private:
         return {ends + row.first, row.begin, content, next.begin, next.first - row.first};
     }
 
-    // Records are measured in both passes, and counted once.
+    // Records are measured in both passes, but counted only once.
     template <class Sink>
     __device__ void make(std::int32_t r, Sink& sink) const {
         const RecordView record = record_at(r);

@@ -1,4 +1,4 @@
-// What an error of CUDA means to the runtime of cleave/offload.h.
+// What a CUDA error means to the runtime of cleave/offload.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,10 +7,10 @@
 
 namespace cleave::cuda {
 
-// Clears the error, as far as that is possible: no later call of this thread returns it. The card is current.
+// Clears the error if possible, so that no later call of this thread returns it. Precondition: the card is current.
 //
-// kLost: the error stays. CUDA has no list of such errors, so this tries two calls that cannot fail otherwise, and
-// waits for the card. The idea is that of cudf/utilities/error.hpp of libcudf.
+// kLost means that the error persists. CUDA does not list such errors, so this tries two calls that cannot fail
+// otherwise, and waits for the card. The idea comes from cudf/utilities/error.hpp in libcudf.
 DeviceFault fault_of(cudaError_t error) noexcept;
 
 }  // namespace cleave::cuda

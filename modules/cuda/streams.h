@@ -1,5 +1,5 @@
-// Streams of a card. They are destroyed with this object, not before: memory says on which stream it was used last, and
-// may live longer than the user of the stream. A stream that nobody uses is given to the next one who wants one.
+// The streams of a card. They are destroyed with this object and not earlier, because memory records the stream on
+// which it was last used and may outlive the user of the stream. An idle stream is reused for the next request.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 
 namespace cleave::cuda {
 
-// Any thread may use it.
+// Thread-safe.
 class Streams {
 public:
     explicit Streams(int card) noexcept : card_(card) {}
@@ -20,16 +20,16 @@ public:
 
     int card() const noexcept { return card_; }
 
-    // A stream that does not wait for the legacy default stream. The card is current.
+    // A stream that does not wait for the legacy default stream. Precondition: the card is current.
     cudaError_t take(cudaStream_t& stream) noexcept;
-    // All work of the stream is done.
+    // Precondition: all work on the stream is done.
     void put_back(cudaStream_t stream) noexcept;
 
 private:
     const int card_;
     Mutex mutex_;
     std::vector<cudaStream_t> all_ CLEAVE_GUARDED_BY(mutex_);
-    std::vector<cudaStream_t> idle_ CLEAVE_GUARDED_BY(mutex_);  // has room for all
+    std::vector<cudaStream_t> idle_ CLEAVE_GUARDED_BY(mutex_);  // has capacity for all
 };
 
 }  // namespace cleave::cuda

@@ -1,5 +1,5 @@
-// Columns of values in device memory, in the layout of Apache Arrow: 32-bit offsets, the bytes of all values, and a bit
-// for each row that says whether it has a value.
+// Columns of values in device memory, in the layout of Apache Arrow: 32-bit offsets, the bytes of all values, and one
+// bit per row that says whether it has a value.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,24 +11,24 @@
 namespace cleave::cuda {
 
 constexpr std::uint64_t kMaxColumnSize = INT32_MAX;  // bytes
-constexpr std::int64_t kMaxRows = INT32_MAX - 4096;  // some room, so that numbers of tiles and rows do not overflow
+constexpr std::int64_t kMaxRows = INT32_MAX - 4096;  // leaves a margin so that tile and row numbers do not overflow
 
-// A column that somebody else owns. Plain data, that kernels take. Row i has the bytes offsets[i] to offsets[i + 1]
-// - 1.
+// A column owned by someone else: plain data that can be passed to kernels. Row i has the bytes from offsets[i] up to,
+// but not including, offsets[i + 1].
 struct StringsView {
-    const std::int32_t* offsets = nullptr;  // rows + 1 of them, at a multiple of 4 bytes
+    const std::int32_t* offsets = nullptr;  // rows + 1 of them, aligned to 4 bytes
     const std::uint8_t* bytes = nullptr;
-    const std::uint32_t* validity = nullptr;  // bit validity_begin + i is 1 if row i has a value; null: all rows have
+    const std::uint32_t* validity = nullptr;  // bit validity_begin + i is 1 if row i has a value; null if all rows do
     std::int32_t validity_begin = 0;
     std::int32_t rows = 0;
-    std::int32_t size = 0;  // offsets[rows]: how many bytes of `bytes` may be read
+    std::int32_t size = 0;  // offsets[rows], the readable size of `bytes`
 };
 
-// A column that is owned. Movable. Its memory goes back to its manager with it.
+// An owned column. Movable. Its memory returns to its manager when it is destroyed.
 struct DeviceStrings {
     Memory offsets;
     Memory bytes;
-    Memory validity;  // empty if all rows have a value
+    Memory validity;  // empty if every row has a value
     std::int32_t rows = 0;
     std::int32_t size = 0;  // bytes of all values
 

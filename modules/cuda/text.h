@@ -1,8 +1,8 @@
 // One value on the device, for the functors of rows_kernel.h: in shared memory (SharedText) or anywhere (PlainText).
-// Both have the same members, so that a functor is written once.
+// Both have the same members, so that a functor is written only once.
 //
-// SharedText reads aligned words of four bytes, up to 3 bytes before the value and 11 behind it; what is staged has
-// that room around it. PlainText reads single bytes of the value and nothing else.
+// SharedText reads aligned four-byte words, up to 3 bytes before the value and 11 after it; staged values have that
+// much room around them. PlainText reads single bytes of the value and nothing more.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,8 +19,8 @@ struct WordPair {
 };
 
 struct SharedText {
-    const std::uint32_t* words;  // of shared memory
-    std::uint32_t at;            // where the value begins, in bytes behind `words`
+    const std::uint32_t* words;  // in shared memory
+    std::uint32_t at;            // where the value begins, in bytes from `words`
     std::uint32_t size;
 
     __device__ __forceinline__ const std::uint8_t* data() const {
@@ -28,7 +28,7 @@ struct SharedText {
     }
     __device__ __forceinline__ std::uint8_t byte(std::uint32_t i) const { return data()[i]; }
 
-    // The bytes i to i + 3, the first one lowest. `i` is at most the size. Bytes behind the value are anything.
+    // The bytes i to i + 3, little-endian. `i` is at most the size. Bytes past the value are arbitrary.
     __device__ __forceinline__ std::uint32_t word(std::uint32_t i) const {
         const std::uint32_t place = at + i;
         return __funnelshift_r(words[place / 4], words[place / 4 + 1], place % 4 * 8);
@@ -42,9 +42,10 @@ struct SharedText {
         return {__funnelshift_r(begin[0], middle, shift), __funnelshift_r(middle, begin[2], shift)};
     }
 
-    // Where the byte is first; the size if it is nowhere. Goes over pairs of aligned words. In the first word, bytes
-    // before the value are made different from the byte. The lowest top bit of `zeros` that is set is that of the first
-    // byte that is found. Lanes leave the loop at different times, so as much as possible is done behind it.
+    // The position of the first such byte, or the size if there is none. Iterates over pairs of aligned words. In the
+    // first word, bytes before the value are changed so that they do not match. The lowest set top bit in `zeros`
+    // belongs to the first match. Lanes leave the loop at different times, so as much work as possible is done after
+    // it.
     __device__ __forceinline__ std::uint32_t find(std::uint8_t byte) const {
         const std::uint32_t pattern = byte * 0x01010101U;
         std::uint32_t before = (1U << at % 4 * 8) - 1;

@@ -1,10 +1,9 @@
-"""The recipe for Conan 2, of the library; `-o command=True` adds the command.
+"""The Conan 2 recipe for the library; `-o command=True` adds the command.
 
   conan create packaging/conan --build=missing
 
-It packs the tree that it lies in. Left for a person to do, if it goes to a public server: fetch the published source
-archive in source(), instead of export_sources(), and put the version where that server keeps it. The home page does not
-exist.
+It packs the tree that contains it. To publish it on a public server, fetch the published source archive in source()
+instead of using export_sources(), and put the version where that server keeps it. The home page does not exist.
 """
 import os
 import re
@@ -47,7 +46,7 @@ class Cleave(ConanFile):
         self.requires("utf8proc/[>=2.8 <3]")
         self.requires("zlib/[>=1.2.13 <2]")
         self.requires("zstd/[>=1.5.4 <2]")
-        # Headers, which programs that use the library do not need.
+        # Header-only libraries, which programs that use the library do not need.
         self.requires("nlohmann_json/[>=3.11 <4]", visible=False)
         self.requires("xxhash/[>=0.8.1 <1]", visible=False)
         if self.options.command:
@@ -71,7 +70,7 @@ class Cleave(ConanFile):
         toolchain.generate()
 
     def has_shared(self, name):
-        """Whether that library is a shared one. Where the system provides it, Conan does not know."""
+        """Whether that library is shared. If the system provides it, Conan cannot tell."""
         return any(dependency.ref.name == name and dependency.options.get_safe("shared")
                    for dependency in self.dependencies.host.values())
 
@@ -83,7 +82,7 @@ class Cleave(ConanFile):
     def package(self):
         CMake(self).install()
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
-        for folder in ("lib/cmake", "lib/pkgconfig", "share/doc"):  # Conan makes its own
+        for folder in ("lib/cmake", "lib/pkgconfig", "share/doc"):  # Conan generates its own versions
             rmdir(self, os.path.join(self.package_folder, folder))
 
     def package_info(self):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The command for any Linux: an archive in build/dist for each target.
+"""Builds the command for any Linux: an archive in build/dist for each target.
 
-  archives.py [--test] [TARGET...]     all targets unless some are named
+  archives.py [--test] [TARGET...]     all targets by default
 
-With musl the command is one static file, which needs nothing and loads nothing. With glibc, of 2.28 or later, it loads
-memory managers and devices. The same tree gives the same bytes.
+With musl, the command is a single static file, which needs nothing and loads nothing. With glibc, from 2.28 on, it can
+load memory managers and devices. The same tree gives the same bytes.
 
---test also runs the cases of the command (tests/cases), under qemu for a processor other than this machine's. Exit
-status: 1 if one fails.
+--test also runs the command's test cases (tests/cases), under qemu for any processor other than this machine's. Exit
+status: 1 if a case fails.
 """
 import argparse
 import gzip
@@ -21,7 +21,7 @@ from target import OUT, ROOT, TARGETS, Target, commit_time, version
 
 
 def archive(installed, name, when):
-    """One archive of what was installed; its bytes depend on nothing else."""
+    """An archive of the installed files. Its bytes depend on nothing else."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path in sorted(installed.rglob("*")):

@@ -1,13 +1,14 @@
-// memcpy(), memmove(), memset(), memchr(), memcmp() and bcmp() for the portable command, by vectors of 16 bytes, which
-// every x86-64 and arm64 has. Those of musl go by words, and bcmp() of compiler-rt by bytes: with them a selection of
-// columns takes twice as long.
+// memcpy(), memmove(), memset(), memchr(), memcmp() and bcmp() for the portable command, with 16-byte vectors, which
+// every x86-64 and arm64 processor has. musl's versions work in words, and compiler-rt's bcmp() in bytes: with them,
+// selecting columns takes twice as long.
 //
-// Short runs have no loop: a run of 16 to 32 bytes is its first vector and its last, which may overlap, a run up to 64
-// its first two and last two, and so on. All of a run that short is loaded before anything is stored, so the same code
-// does for runs that overlap. Longer ones go by 64 bytes, from the end that no store has reached yet.
+// Short runs need no loop: a run of 16 to 32 bytes consists of its first vector and its last, which may overlap, a run
+// up to 64 of its first two and last two, and so on. All of such a run is loaded before anything is stored, so the same
+// code also handles overlapping source and destination. Longer runs are moved in steps of 64 bytes, starting from the
+// end at which no store overwrites bytes that have yet to be read.
 //
-// The functions are declared as the C library has them. Compile with -fno-builtin, or a loop here becomes a call of the
-// function that it is the body of.
+// The functions are declared as in the C library. Compile with -fno-builtin; otherwise the compiler may turn a loop
+// here into a call to the very function that contains it.
 #include <cstddef>
 #include <cstdint>
 
@@ -36,7 +37,7 @@ inline Vector filled(std::uint8_t byte) { return _mm_set1_epi8(static_cast<char>
 inline Vector equal(Vector a, Vector b) { return _mm_cmpeq_epi8(a, b); }
 inline Vector either(Vector a, Vector b) { return _mm_or_si128(a, b); }
 inline Vector both(Vector a, Vector b) { return _mm_and_si128(a, b); }
-// kBits bits for each byte of what equal() returned, starting with the first byte's in the lowest bits.
+// kBits bits for each byte of the result of equal(), with the first byte in the lowest bits.
 constexpr unsigned kBits = 1;
 inline std::uint64_t mask_of(Vector found) { return static_cast<unsigned>(_mm_movemask_epi8(found)); }
 constexpr std::uint64_t kFull = 0xFFFF;
@@ -72,7 +73,7 @@ inline void move_ends(std::uint8_t* to, const std::uint8_t* from, std::size_t si
     __builtin_memcpy(to + size - sizeof last, &last, sizeof last);
 }
 
-// The first kCount vectors and the last ones.
+// Moves the first kCount vectors and the last kCount.
 template <std::size_t kCount>
 inline void move_vectors(std::uint8_t* to, const std::uint8_t* from, std::size_t size) {
     Vector first[kCount];
@@ -108,7 +109,7 @@ inline void move(std::uint8_t* to, const std::uint8_t* from, std::size_t size) {
     if (size <= 2 * kVector) return move_vectors<1>(to, from, size);
     if (size <= 4 * kVector) return move_vectors<2>(to, from, size);
     if (size <= 8 * kVector) return move_vectors<4>(to, from, size);
-    // Whole steps, and what is left at the other end, which is loaded before any step is stored.
+    // Whole steps, and the rest at the other end, which is loaded before any step is stored.
     if (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) >= size) {
         const Step last = load_step(from + size - kStep);
         for (std::size_t done = 0; done < size - kStep; done += kStep) store_step(to + done, load_step(from + done));
@@ -122,7 +123,7 @@ inline void move(std::uint8_t* to, const std::uint8_t* from, std::size_t size) {
     }
 }
 
-// The first byte that differs; `size` if none does.
+// The index of the first byte that differs; `size` if none does.
 inline std::size_t first_difference(const std::uint8_t* a, const std::uint8_t* b, std::size_t size) {
     std::size_t at = 0;
     for (; at + kStep <= size; at += kStep) {

@@ -1,8 +1,8 @@
 """A target of the portable builds: a processor and a C library, with the compiler and the libraries for it.
 
-The compiler is clang as the Python package `ziglang` has it, which brings the C libraries and libc++. The other libraries
-are built from Debian's sources, as sources.tsv pins them, with the same compiler. All of it is kept in
-$XDG_CACHE_HOME/cleave, in folders that are named by what they are made of.
+The compiler is clang from the Python package `ziglang`, which includes the C libraries and libc++. The other libraries
+are built with the same compiler from Debian's sources, as pinned in sources.tsv. Everything is cached in
+$XDG_CACHE_HOME/cleave, in folders named after their inputs.
 """
 import hashlib
 import os
@@ -18,16 +18,16 @@ ROOT = HERE.parents[1]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cleave"
 OUT = ROOT / "build/dist"
 ZIG_VERSION = "0.17.1"
-GLIBC = "2.28"   # the oldest that programs run with
-# Of an archive: the target of the compiler.
+GLIBC = "2.28"   # the oldest version with which programs run
+# The compiler's target for each archive.
 TARGETS = {"x86_64-musl": "x86_64-linux-musl", "aarch64-musl": "aarch64-linux-musl",
            "x86_64": "x86_64-linux-gnu." + GLIBC, "aarch64": "aarch64-linux-gnu." + GLIBC}
-# What musl got after 1.2.0, which musllinux_1_2 is for: its WHATSNEW.
+# Functions that musl gained after 1.2.0, the version of musllinux_1_2; source: its WHATSNEW.
 NEWER_MUSL = {"_Fork", "gettid", "reallocarray", "pthread_getname_np", "qsort_r", "preadv2", "pwritev2", "statx"}
 
 
 def run(*words, log=None, **more):
-    """Throws SystemExit with the end of what was said."""
+    """Runs a command and returns its output. Raises SystemExit with the end of the output if it fails."""
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", **more)
     if log:
@@ -38,7 +38,7 @@ def run(*words, log=None, **more):
 
 
 def in_folder(folder, make):
-    """The folder, made as a whole by make(another folder) if it is not there."""
+    """The folder. If it does not exist, make() fills a temporary folder, which is then renamed."""
     if not folder.is_dir():
         part = folder.with_name(folder.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
@@ -62,7 +62,7 @@ def version():
 
 
 def commit_time():
-    """Seconds since 1970: the time of everything that is packed."""
+    """The commit's time in seconds since 1970, which all packed files get."""
     return int(run("git", "-C", ROOT, "log", "-1", "--format=%ct"))
 
 
@@ -72,12 +72,12 @@ def rows():
 
 
 def sources():
-    """The folder with the unpacked sources, one folder for each name of sources.tsv."""
+    """The folder with the unpacked sources, one folder per name in sources.tsv."""
     return in_folder(CACHE / ("sources-" + digest_of(HERE / "sources.tsv")), unpack_sources)
 
 
 def unpack_sources(folder):
-    """By apt, from where this machine has its packages from."""
+    """Downloads with apt, from the sources of this machine's packages."""
     lists = folder / "apt"
     (lists / "lists/partial").mkdir(parents=True)
     for file in [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]:
@@ -106,7 +106,7 @@ def digest_of(*files, more=""):
 
 
 class Target:
-    """What to build for: its libraries are there once it is made."""
+    """A target to build for. Its libraries exist once it is constructed."""
 
     def __init__(self, archive):
         self.archive = archive
@@ -144,7 +144,7 @@ class Target:
             env=self.environment)
         run("cmake", "--build", folder / "work/libraries", env=self.environment)
         run("cmake", "--install", folder / "work/libraries")
-        # Its stamps say that what is made by m4 is there.
+        # Nettle's stamps would claim that the files made by m4 exist.
         nettle = folder / "work/nettle"
         shutil.copytree(tree / "nettle", nettle, ignore=shutil.ignore_patterns("*.stamp"))
         run("./configure", "--host=" + self.name.removesuffix("." + GLIBC), "--enable-fat", "--disable-shared",
@@ -158,8 +158,9 @@ class Target:
         shutil.rmtree(folder / "work")
 
     def build(self, kind="build", **options):
-        """The folder of the build, which is of that kind. The options are CMake's, None for one to forget; what is not said stays as it was."""
-        # CMake remembers where it has found the libraries: other libraries, another folder.
+        """Builds, and returns the folder, whose name contains the kind. The options are CMake's; None unsets one, and
+        options that are not given keep their values."""
+        # CMake remembers where it found the libraries, so different libraries need a different folder.
         folder = OUT / self.libraries.name.replace("libraries-", kind + "-")
         options = {"CMAKE_BUILD_TYPE": "Release", "BUILD_TESTING": "OFF", "CMAKE_COMPILE_WARNING_AS_ERROR": "ON",
                    "CLEAVE_PORTABLE": "static" if self.is_static else "dynamic", **options}
@@ -171,14 +172,14 @@ class Target:
         return folder
 
     def install(self, folder, component):
-        """The folder with what the component of a build installs."""
+        """The folder with the files that the component of a build installs."""
         installed = OUT / ("%s-%s" % (self.name, component))
         shutil.rmtree(installed, ignore_errors=True)
         run("cmake", "--install", folder, "--component", component, "--prefix", installed, env=self.environment)
         return installed
 
     def check_needs(self, program):
-        """A program or library runs with the C library that it is for. From glibc it has its memory functions, too."""
+        """Checks that a program or library runs with its C library, and uses the memory functions of glibc."""
         if self.is_static:
             newer = set(run("nm", "-D", "--undefined-only", program).split()) & NEWER_MUSL
             if newer:
@@ -192,7 +193,7 @@ class Target:
             sys.exit("%s has a memcpy() of its own: see wide_division.cpp" % program)
 
     def test(self, program):
-        """The exit status of the cases."""
+        """Runs the test cases and returns their exit status."""
         if self.processor != os.uname().machine:
             folder = OUT / (self.name + "-emulated")
             folder.mkdir(exist_ok=True)

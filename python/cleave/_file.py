@@ -1,4 +1,4 @@
-"""Files and columns, over the classes of _native."""
+"""Files and columns, built on the classes of _native."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PAGE_SIZE = 1 << 20
 
 
 class Columns:
-    """Columns of a file, for anything that takes an Arrow stream: ``pyarrow.table(columns)``, ``polars.DataFrame``...
+    """Columns of a file, for anything that accepts an Arrow stream, such as ``pyarrow.table`` or ``polars.DataFrame``.
 
-    One row a record, all columns strings. An empty record is null in every column. Batches are of about ``page_size``
-    bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file anew; a pipe
-    or a compressed file that was not copied can be used once.
+    One row per record, and all columns are strings. An empty record is null in every column. A batch holds about
+    ``page_size`` bytes of the file, and threads work only a few batches ahead of the consumer. Each use reads the file
+    again; a pipe or a compressed file that has not been copied can be used only once.
     """
 
     def __init__(self, file: File, arguments: tuple[Any, ...]) -> None:
@@ -43,7 +43,7 @@ class Columns:
         return stream if stream is not None else self._file._native.select(*self._arguments)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A capsule of the Arrow C stream interface. ``requested_schema`` is not heeded, as the protocol allows."""
+        """A capsule of the Arrow C stream interface. ``requested_schema`` is ignored, as the protocol allows."""
         return self._take().export()
 
     def __arrow_c_schema__(self) -> object:
@@ -57,9 +57,9 @@ class Columns:
 
 
 class File:
-    """A CSV file, or CSV in memory. Made by ``open``. Any thread may use it; calls take turns.
+    """A CSV file, or CSV in memory. ``open`` returns one. Any thread may use it; calls run one after another.
 
-    Long calls give up the interpreter's lock, use ``threads`` threads, and end when Ctrl-C is pressed.
+    Long calls release the GIL, use ``threads`` threads, and end when Ctrl-C is pressed.
     """
 
     def __init__(self, native: _native.File, owner: memoryview | None, has_header: bool, lenient: bool) -> None:
@@ -70,7 +70,7 @@ class File:
 
     @property
     def size(self) -> int:
-        """Bytes, decompressed."""
+        """The size in bytes, decompressed."""
         return self._native.size()
 
     @property
@@ -80,16 +80,16 @@ class File:
 
     @property
     def records(self) -> int:
-        """How many records there are, without the header. Scans the file, once."""
+        """The number of records, not counting the header. Scans the file the first time."""
         return self._native.records(self._has_header)
 
     @property
     def header(self) -> list[str] | None:
-        """The names in the header; ``None`` without a header. What is not UTF-8 is U+FFFD."""
+        """The names in the header; ``None`` without a header. Bytes that are not UTF-8 become U+FFFD."""
         return self._native.names() if self._has_header else None
 
     def check(self, max_ragged: int = 10) -> Check:
-        """Looks at every byte. ``ragged`` lists at most ``max_ragged`` records."""
+        """Examines every byte. ``ragged`` lists at most ``max_ragged`` records."""
         most = _arguments.number("max_ragged", max_ragged)
         found: dict[str, Any] = {**self._native.check(most, self._has_header)}
         found["ragged"] = [RaggedRecord(*record) for record in found["ragged"]]
@@ -139,18 +139,21 @@ class File:
 
         Give ``n``, or one or both of ``size`` and ``records``: the first limit reached ends a piece. Or give ``by``.
 
-        n: the number of pieces, of nearly equal bytes; with ``balance="records"`` of equal numbers of records. Pieces
-            can be empty. More than 65,536, and more than there are records, are a ``UsageError``.
-        size: the most bytes of a piece. Its header counts, as it is in ``with_header()``. A record that does not fit
-            stands alone.
-        records: the records of a piece.
-        together: a column. A piece ends only where its value changes from one record to the next. With
-            ``accepts_missing``, a record without the field has the empty value; else it is an ``InputError``.
+        n: the number of pieces, of nearly equal bytes or, with ``balance="records"``, of equal numbers of records.
+            Pieces can be empty. A number that exceeds both 65,536 and the number of records raises ``UsageError``.
+        size: the most bytes in a piece, including its header as in ``with_header()``. A record that does not fit is a
+            piece of its own.
+        records: the number of records in a piece.
+        together: a column. A piece ends only where the column's value changes from one record to the next. With
+            ``accepts_missing``, a record without the field counts as having the empty value; otherwise it raises
+            ``InputError``.
         by: a column, or several, by their names in the header or their numbers from 0. The result is ``ValuePieces``,
-            one for each different value. ``size`` and ``records`` divide the records of a value; ``accepts_missing`` as
-            for ``together``. A plan takes about 200 bytes a value, and 16 bytes a range in a temporary file.
-        buckets: with ``by``, the number of pieces, as ``n``. The hash of a value decides which piece has its records.
-        max_keys: with ``by``, more different values are a ``UsageError``; 10,000 by default.
+            one piece for each distinct value. ``size`` and ``records`` divide the records of a value;
+            ``accepts_missing`` is as for ``together``. A plan takes about 200 bytes per value, and 16 bytes per range
+            in a temporary file.
+        buckets: with ``by``, the number of pieces, as for ``n``. The hash of a value decides which piece has its
+            records.
+        max_keys: with ``by``, more distinct values than this raise ``UsageError``; 10,000 by default.
         """
         limits = {"size": size, "records": records}
         ends = {name: _arguments.number(name, value, True) for name, value in limits.items()}
@@ -202,20 +205,21 @@ class File:
         page_size: int = _PAGE_SIZE,
         _span: list[int] | None = None,
     ) -> Columns:
-        """Columns as an Arrow stream, in the order in which they are named.
+        """Columns as an Arrow stream, in the given order.
 
-        columns: names in the header, or numbers from 0; at least one. ``"*"`` alone stands for all columns. None is a
-            ``UsageError``, so that a list that is empty by mistake does not hand on every column.
-        redact: an operation for each column that is to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. A
-            byte at which readers may differ is an error then.
-        keys: the keys that operations name, of 32 bytes to 64 KiB: ``bytes``, the path of a file that is private, or a
-            source as the command takes it, such as ``"env:NAME"``.
-        empty_is_null: an empty field without quotes is null; else it is an empty string.
-        missing_is_null: a record may have any number of fields, and those that it lacks are null; else it is an error.
-        binary: the type is Binary, and values may be any bytes; else it is Utf8, and other values are an error.
-        page_size: bytes of the file in a batch, about.
+        columns: names in the header, or numbers from 0; at least one. ``"*"`` alone means all columns. Naming none
+            raises ``UsageError``, so that a list that is empty by mistake does not select every column.
+        redact: an operation for each column to be changed, in the language of rules: ``{"mail": "hmac(k)"}``. With it,
+            a byte that readers may interpret differently raises ``InputError``.
+        keys: the keys that operations name, each 32 bytes to 64 KiB long: ``bytes``, the path of a private file, or a
+            source in the command's syntax, such as ``"env:NAME"``.
+        empty_is_null: an unquoted empty field is null; otherwise it is an empty string.
+        missing_is_null: a record may have any number of fields, and those that it lacks are null; otherwise every
+            record must have as many fields as the first, or an error is raised.
+        binary: the type is Binary, and values may be any bytes; otherwise it is Utf8, and values must be UTF-8.
+        page_size: roughly how many bytes of the file a batch covers.
 
-        Errors in the data come out of the consumer, with the byte and the record in their text.
+        Errors in the data surface in the consumer, with the byte and the record in their message.
         """
         rules = redact or {}
         if not columns:
@@ -238,7 +242,7 @@ class File:
         )
 
     def _numbers_of(self, columns: Sequence[str | int]) -> list[int]:
-        """Numbers of columns, from 0."""
+        """The numbers of the columns, from 0."""
         names = self._native.names() if self._has_header and any(isinstance(c, str) for c in columns) else []
         return [_number_of(column, names, self._has_header) for column in columns]
 
@@ -277,14 +281,14 @@ def _key_ring(keys: Mapping[str, bytes | str | os.PathLike[str]]) -> _native.Key
 
 
 def _path_of(source: Any) -> bytes | None:
-    """A path by which the file behind a file object can be opened from its start, if there is one."""
+    """A path that opens the file behind a file object, if the object is a plain file at its start."""
     try:
         descriptor = source.fileno()
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) or source.tell() != 0:
             return None
     except (AttributeError, OSError, ValueError):
         return None
-    # A file object that decompresses has the descriptor of the compressed file, and cannot say so.
+    # A file object that decompresses has the descriptor of the compressed file, and there is no way to tell.
     return f"/proc/self/fd/{descriptor}".encode() if isinstance(source, (io.FileIO, io.BufferedReader)) else None
 
 
@@ -337,11 +341,11 @@ def open(  # noqa: A001
 ) -> File:
     """Opens CSV, and finds its dialect from the first 64 KiB.
 
-    source: a path; or an object with contiguous bytes: ``bytes``, ``memoryview``, ``mmap``, an array; or a binary file
-        object, which is read from where it stands. ``bytes`` are never a path. A file is read as it is needed,
-        so that one that becomes shorter raises. Files compressed by gzip or zstd, pipes, and file objects that are not
-        plain files are copied to a temporary file, decompressed, once more than one pass is needed. Of an ``mmap``
-        pages are read: if its file becomes shorter meanwhile, that ends the process, as everywhere in Python.
+    source: a path; an object with contiguous bytes, such as ``bytes``, ``memoryview``, ``mmap`` or an array; or a
+        binary file object, which is read from its current position. ``bytes`` are never a path. A file is read as
+        needed; if it becomes shorter, an error is raised. Files compressed with gzip or zstd, pipes, and file objects
+        that are not plain files are copied, decompressed, to a temporary file if more than one pass is needed. An
+        ``mmap`` is read in place: if its file becomes shorter in the meantime, the process dies, as always in Python.
     dialect: a preset: rfc4180, excel, python, pandas, polars, arrow, duckdb, postgres, mysql, clickhouse, miller, tsv,
         jsonl. The other options change parts of it.
     delimiter: one byte, or ``"auto"``, the default.
@@ -349,12 +353,12 @@ def open(  # noqa: A001
     escape_scope: ``"everywhere"`` or ``"quoted"``.
     quoting: ``"field-start"``, the default, or ``"anywhere"``.
     terminator: ``"lf"``, ``"cr"``, ``"any"`` or ``"auto"``, the default.
-    skip_lines: how many lines stand before the header, whatever is in them. A first line ``sep=;`` is passed over in
-        any case and names the delimiter, except in JSON Lines and where another delimiter is given.
+    skip_lines: how many lines come before the header, whatever they contain. A first line ``sep=;`` is always skipped
+        and sets the delimiter, except in JSON Lines and where a different delimiter is given.
     comment: lines before the header that begin with this text are not records.
     header: whether the first record is a header; JSON Lines never have one.
-    lenient: a quote that is never closed is no error: what follows it is one record.
-    threads: how many threads work; the cores that the process may use by default. Results do not depend on it.
+    lenient: accept a quote that is never closed; everything after it belongs to the same record.
+    threads: the number of threads; by default, one for each core that the process may use. Results do not depend on it.
     """
     options: dict[str, str | bytes | None] = {
         "delimiter": delimiter,
@@ -379,7 +383,7 @@ def open(  # noqa: A001
     path = _path_of(source)
     if path is not None:
         return File(_native.File.of_path(path, settings), None, header, lenient)
-    import shutil  # rarely needed, and slow to import
+    import shutil  # rarely needed and slow to import
     import tempfile
 
     with tempfile.TemporaryFile() as copy:

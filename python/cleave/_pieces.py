@@ -1,4 +1,4 @@
-"""Pieces of a file: ranges of it, or the records of one value wherever they stand."""
+"""Pieces of a file: ranges of it, or the records with one value, wherever they are in the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Native = TypeVar("_Native", bound=_native.Pieces)
 
 
 class _AnyPiece:
-    """What pieces of both kinds have."""
+    """What both kinds of pieces have in common."""
 
     __slots__ = ("_first_record", "_header_size", "_length", "_number", "_records", "_start")
 
@@ -30,27 +30,27 @@ class _AnyPiece:
 
     @property
     def number(self) -> int:
-        """Number of the piece, from 1."""
+        """The number of the piece, from 1."""
         return self._number
 
     @property
     def start(self) -> int:
-        """Offset in the file of the first byte."""
+        """The offset of the first byte in the file."""
         return self._start
 
     @property
     def length(self) -> int:
-        """Bytes of the piece."""
+        """The size of the piece in bytes."""
         return self._length
 
     @property
     def first_record(self) -> int:
-        """Number of the first record, from 1 behind the header."""
+        """The number of the first record, from 1 after the header."""
         return self._first_record
 
     @property
     def records(self) -> int:
-        """How many records are in the piece."""
+        """The number of records in the piece."""
         return self._records
 
     def __len__(self) -> int:
@@ -70,18 +70,18 @@ class Piece(_AnyPiece):
     def bytes(self) -> memoryview:
         """The bytes, ``length`` of them.
 
-        Of an object in memory a view without a copy, which keeps the object alive. Of a file a copy that is read now; a
-        file that has changed raises ``InputChangedError``.
+        For an object in memory this is a view, without a copy, that keeps the object alive. For a file it is a copy,
+        read at this moment; if the file has changed, this raises ``InputChangedError``.
         """
         return self._file._view(self._start, self._length)
 
     def with_header(self) -> io.BytesIO:
         """A file object of the header and the bytes, for readers of CSV such as pandas and Polars. One copy."""
-        # A BytesIO shares the bytes that it is made of.
+        # A BytesIO shares the bytes that it is created from.
         return io.BytesIO(self._file._native.read(self._start, self._length, self._header_size))
 
     def select(self, *columns: str | int, **options: Any) -> Columns:
-        """As ``File.select``, of the records of this piece."""
+        """Like ``File.select``, for the records of this piece."""
         return self._file.select(*columns, **options, _span=[self._start, self._length, self._first_record - 1])
 
     def __repr__(self) -> str:
@@ -90,7 +90,8 @@ class Piece(_AnyPiece):
 
 
 class ValuePiece(_AnyPiece):
-    """The records of one value, or of a part of the values, in the order of the file, without the header."""
+    """The records with one value or, with ``buckets``, with some of the values, in the order of the file, without the
+    header."""
 
     __slots__ = ("_pieces",)
 
@@ -102,24 +103,24 @@ class ValuePiece(_AnyPiece):
     def key(self) -> tuple[str, ...] | None:
         """The values of the records, one for each column of ``by``; ``None`` with ``buckets``.
 
-        What is not UTF-8 is in surrogates, as ``os.fsdecode`` makes them, so that different values stay different.
+        Bytes that are not UTF-8 become surrogates, as with ``os.fsdecode``, so different values stay different.
         """
         values = self._pieces._native.key(self._number - 1)
         return None if values is None else tuple(value.decode("utf-8", "surrogateescape") for value in values)
 
     @property
     def ranges(self) -> memoryview:
-        """Where the records stand in the file: ``uint64`` of the shape (ranges, 2), an offset and a size in each row.
+        """Where the records are in the file: ``uint64`` of shape (ranges, 2), an offset and a size in each row.
 
-        ``numpy.asarray`` takes it without a copy. Records side by side may be one range.
+        ``numpy.asarray`` takes it without a copy. Adjacent records may share a range.
         """
         return self._pieces._native.ranges(self._number - 1)
 
     @property
     def bytes(self) -> memoryview:
-        """The records, one after the other: ``length`` bytes. A copy that is made now.
+        """The records, one after the other: ``length`` bytes, copied at this moment.
 
-        A file that has changed raises ``InputChangedError``.
+        If the file has changed, this raises ``InputChangedError``.
         """
         return memoryview(self._pieces._file._native.gather(self._pieces._native, self._number - 1))
 
@@ -143,7 +144,7 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
 
     @property
     def starts(self) -> memoryview:
-        """Offsets in the file of the pieces' first bytes: one ``uint64`` a piece.
+        """The offset of each piece's first byte in the file: one ``uint64`` per piece.
 
         ``numpy.asarray`` takes it without a copy.
         """
@@ -151,22 +152,22 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
 
     @property
     def lengths(self) -> memoryview:
-        """Bytes of the pieces: one ``uint64`` a piece."""
+        """The size of each piece in bytes: one ``uint64`` per piece."""
         return self._native.lengths
 
     @property
     def first_records(self) -> memoryview:
-        """Numbers of the pieces' first records, from 1 behind the header: one ``uint64`` a piece."""
+        """The number of each piece's first record, from 1 after the header: one ``uint64`` per piece."""
         return self._native.first_records
 
     @property
     def records(self) -> memoryview:
-        """How many records are in each piece: one ``uint64`` a piece."""
+        """The number of records in each piece: one ``uint64`` per piece."""
         return self._native.records
 
     @property
     def header_size(self) -> int:
-        """Bytes of the header, with what stands before it; 0 without one."""
+        """The size of the header in bytes, including what comes before it; 0 without a header."""
         return self._native.header_size
 
     def __len__(self) -> int:
@@ -192,19 +193,19 @@ class _AnyPieces(Sequence[_Piece], Generic[_Piece, _Native]):
 
 
 class Pieces(_AnyPieces[Piece, _native.Pieces]):
-    """The pieces of a file, in order. Together they are all records, each in one piece."""
+    """The pieces of a file, in order. Together they hold all records, each in one piece."""
 
     def _piece(self, index: int) -> Piece:
         return Piece(self, index)
 
 
 class ValuePieces(_AnyPieces[ValuePiece, _native.PiecesByValue]):
-    """The pieces of a file by value, in the order of their first records. Together they are all records, each in one
+    """The pieces of a file by value, in the order of their first records. Together they hold all records, each in one
     piece.
 
-    Records of a piece need not stand side by side: ``starts`` and ``first_records`` are those of its first record, and
-    ``ValuePiece.ranges`` has all of them. With ``buckets``, pieces are in the order of the buckets, and an empty one
-    starts behind the header.
+    The records of a piece need not be adjacent: ``starts`` and ``first_records`` refer to its first record, and
+    ``ValuePiece.ranges`` has all of them. With ``buckets``, the pieces are in the order of the buckets, and an empty
+    piece starts right after the header.
     """
 
     def _piece(self, index: int) -> ValuePiece:

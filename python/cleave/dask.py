@@ -1,13 +1,14 @@
-"""Reads CSV with line breaks in quotes by the workers of Dask.
+"""Reads CSV that may have line breaks in quotes, with Dask's workers.
 
     import cleave.dask
     frame = cleave.dask.read_csv("s3://bucket/big-*.csv", blocksize="64MiB")
 
-The rows are those of ``pandas.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], index_col=False)``: all
-columns are strings, empty lines and lines of blanks are dropped, empty fields and what a short record lacks are missing
-values. A record that is too long is an error, as are a column without a name or with that of another one, a line of
-blanks in place of the header, bytes that are not UTF-8, and an open quote at the end. Where lines end in CR, pandas
-loses a row that begins with a comma behind an empty line; this reader does not.
+The rows are the same as from ``pandas.read_csv(path, dtype=str, keep_default_na=False, na_values=[""],
+index_col=False)``: all columns are strings, empty lines and lines of blanks are dropped, and empty fields and fields
+that a short record lacks are missing values. The following raise an error: a record that is too long, a column without
+a name or with the same name as another column, a line of blanks in place of the header, bytes that are not UTF-8, and
+an open quote at the end. Where lines end in CR, pandas loses a row that begins with a comma after an empty line; this
+reader does not.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ def read_csv(
     storage_options: Mapping[str, Any] | None = None,
     page_size: int = ranges.PAGE_SIZE,
 ) -> dask.dataframe.DataFrame:
-    """A frame with a partition for each ``blocksize`` bytes, about.
+    """A frame with one partition for roughly every ``blocksize`` bytes.
 
-    The workers read the files once now, a task for each ``blocksize`` bytes, to find where the partitions start; and
-    once more when the frame is computed. A file that has changed in between is an error.
+    The workers read the files twice: once in this call, with one task for every ``blocksize`` bytes, to find where the
+    partitions start, and again when the frame is computed. If a file has changed in between, this raises an error.
 
-    urlpath: a path, a pattern with ``*``, ``?`` or ``[...]``, or a list of them, local or of fsspec. A pattern that no
-        file matches may be the name of a file itself. All files have the same columns.
+    urlpath: a path, a pattern with ``*``, ``?`` or ``[...]``, or a list of them, local or for fsspec. A pattern that
+        matches no file can also be the literal name of a file. All files must have the same columns.
     blocksize: in bytes, or text such as ``"64MiB"``.
-    dialect, delimiter: as cleave.open takes them.
-    header: whether the first record has the names of the columns. Without one they are ``_c0``, ``_c1`` and so on, as
-        many as the first record has fields.
-    page_size: how many bytes of a file a task reads at a time, about; at least 1.
+    dialect, delimiter: as for ``cleave.open``.
+    header: whether the first record contains the names of the columns. Otherwise they are named ``_c0``, ``_c1`` and so
+        on, and there are as many as the first record has fields.
+    page_size: roughly how many bytes of a file a task reads at a time; at least 1.
     """
     if page_size < 1:
         raise UsageError("page_size: at least 1")
@@ -100,12 +101,12 @@ def _expand(urlpath: Any, storage_options: Mapping[str, Any] | None) -> list[str
 
 
 def _is_pattern(path: str) -> bool:
-    # In a URL of the web, "?" begins a query.
+    # In a web URL, "?" begins a query.
     return any(letter in path for letter in ("*[" if path.startswith(("http://", "https://")) else "*?["))
 
 
 def _map_by_tasks(function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> Sequence[Any]:
-    """A task of Dask for each range."""
+    """Applies the function to each range in a Dask task of its own."""
     return dask.compute(*[dask.delayed(function, pure=False)(part) for part in parts])  # type: ignore[no-any-return]
 
 
@@ -118,12 +119,12 @@ def _read(piece: ranges.Piece, page_size: int) -> pandas.DataFrame:
 
 
 def _frame(table: pyarrow.Table) -> pandas.DataFrame:
-    # The type to which Dask converts strings, if it does (dataframe.convert-string).
+    # The type to which Dask converts strings if dataframe.convert-string is set.
     return table.to_pandas(types_mapper=lambda type: pandas.StringDtype("pyarrow"))
 
 
 def _as_pandas_reads(page: ranges.Page) -> pyarrow.Table:
-    """The rows of a page. Raises InputError where pandas raises an error."""
+    """The rows of a page. Raises InputError where pandas would raise an error."""
     found = page.open().check(max_ragged=len(page.data))
     for record in found.ragged:
         if record.fields > found.fields:

@@ -1,26 +1,26 @@
-"""A data source for Spark: CSV files with line breaks in quotes, read by as many tasks as there are pieces.
+"""A data source for Spark, for CSV files with line breaks in quotes. As many tasks read a file as it has pieces.
 
     from cleave.spark import CleaveDataSource
     spark.dataSource.register(CleaveDataSource)
     frame = spark.read.format("cleave").load("big.csv")
 
-The rows are those of ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or there is an error: all
-columns are strings, empty lines are dropped, what a short record lacks is null, what a long record has too much is left
-out, and empty fields are null. Where readers of CSV differ, there is an error that says where: quotes inside unquoted
-fields or text behind a closing quote, records with different line ends, bytes that are not UTF-8, an open quote at the
-end.
+The rows are the same as from ``spark.read.csv(path, header=True, multiLine=True, escape='"')``, or there is an error:
+all columns are strings, empty lines are dropped, fields that a short record lacks are null, surplus fields of a long
+record are left out, and empty fields are null. Input that CSV readers interpret differently causes an error that says
+where it is: quotes inside unquoted fields or text after a closing quote, records with different line ends, bytes that
+are not UTF-8, or an open quote at the end.
 
-Options: ``pieces``, how many tasks read; or ``blocksize``, bytes that a task reads, 64 MiB by default. ``header``:
-false, if the input has no header. ``pageSize``: about how many bytes a task holds at a time. ``delimiter`` or ``sep``:
-a byte, ``,`` by default as in Spark, or ``auto``, to find it in the first 64 KiB. ``quote``: a byte.
-``storage.NAME``: an option of fsspec; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` are what they are in
-JSON, and all else is text.
+Options: ``pieces``: how many tasks read the file; or ``blocksize``: how many bytes each task reads, 64 MiB by default.
+``header``: false if the input has no header. ``pageSize``: roughly how many bytes a task holds at once. ``delimiter``
+or ``sep``: a byte, ``,`` by default as in Spark, or ``auto`` to find it from the first 64 KiB. ``quote``: a byte.
+``storage.NAME``: an fsspec option; ``true``, ``false``, ``null``, and JSON in ``{}`` or ``[]`` mean what they mean in
+JSON, and anything else is text.
 
-The path is that of one file, not of a folder, and no pattern: ``*``, ``?`` and ``[`` are letters of its name. It may be
-``file:/PATH``, as Hadoop writes URLs. Python opens it, whatever letters Java's locale knows.
+The path names one file, not a folder or a pattern: ``*``, ``?`` and ``[`` are part of its name. It may be
+``file:/PATH``, as Hadoop writes URLs. Python opens it, so it does not matter which characters Java's locale supports.
 
-The driver scans the file for the plan, with all its cores. ``read_csv`` lets the executors do so, by a first job. Needs
-cleave and pyarrow on every executor, and the file under the same path.
+To make the plan, the driver scans the file with all its cores. With ``read_csv``, the executors do so instead, in a
+preliminary job. Every executor needs cleave and pyarrow, and must see the file at the same path.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _KNOWN = {"path", "pieces", "blocksize", "header", "pagesize", "plan", *_DIALECT
 
 
 class CleaveDataSource(DataSource):
-    """The data source ``cleave``. Spark makes it."""
+    """The data source ``cleave``. Spark creates it."""
 
     @classmethod
     def name(cls) -> str:
@@ -63,7 +63,7 @@ class CleaveDataSource(DataSource):
         self._plan: ranges.Plan | None = None
 
     def plan(self, map: ranges.Map = ranges.scan_by_threads) -> ranges.Plan:  # noqa: A002
-        """The plan of the input, which is made once."""
+        """The plan of the input. The first call makes it."""
         if self._plan is None and "plan" in self._options:
             self._plan = ranges.Plan.of_text(self._options["plan"], self._storage)
             if any(piece.source.path != self._options.get("path") for piece in self._plan.pieces[:1]):
@@ -119,13 +119,13 @@ class _CleaveReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         return list(self._partitions)
 
-    def __getstate__(self) -> dict[str, Any]:  # a task gets its own partition only
+    def __getstate__(self) -> dict[str, Any]:  # a task receives only its own partition
         return {**self.__dict__, "_partitions": []}
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-        if not isinstance(partition, _Partition):  # of an empty input
+        if not isinstance(partition, _Partition):  # for an empty input
             return
-        # The names of a table can be there twice; those of a schema cannot.
+        # A table may contain the same name twice; a Spark schema may not.
         schema = pyarrow.schema([(name, pyarrow.string()) for name in self._names])
         for page in partition.piece.pages(self._page_size):
             table = _as_spark(page, self._line_break)
@@ -133,7 +133,8 @@ class _CleaveReader(DataSourceReader):
 
 
 def _check_header(plan: ranges.Plan) -> None:
-    """Spark takes the first line break, in quotes or not, for the line ends of the file."""
+    """Raises InputError where Spark reads the start of the file differently. It takes the first line break,
+    quoted or not, as the line end."""
     if not plan.pieces:
         return
     form, header = plan.pieces[0].format, plan.pieces[0].header
@@ -146,7 +147,7 @@ def _check_header(plan: ranges.Plan) -> None:
 
 
 def _check(page: ranges.Page, line_break: bytes) -> None:
-    """Raises InputError where Spark reads otherwise than cleave."""
+    """Raises InputError where Spark reads the page differently from cleave."""
     found = page.open().check(max_ragged=0)
     if found.stray_quotes is not None:
         raise page.error("a quote that readers of CSV take differently", found.stray_quotes.byte)
@@ -160,18 +161,18 @@ def _check(page: ranges.Page, line_break: bytes) -> None:
 
 
 def _as_spark(page: ranges.Page, line_break: bytes) -> pyarrow.Table:
-    """The rows of a page, or InputError."""
+    """The rows of a page. Raises InputError where Spark reads it differently."""
     _check(page, line_break)
     table = table_of(page)
     if line_break == b"\n":
         return table
-    # Inside quotes, Spark makes LF of the line ends of the file.
+    # Inside quotes, Spark replaces the file's line ends with LF.
     columns = [pyarrow.compute.replace_substring(column, line_break.decode(), "\n") for column in table.columns]
     return pyarrow.Table.from_arrays(columns, names=table.column_names)
 
 
 def _names(plan: ranges.Plan) -> list[str]:
-    """The names of columns that Spark makes of those in a header, if it does not heed upper and lower case."""
+    """The column names that Spark derives from the header, if it ignores case."""
     names = [name.replace(plan.line_break.decode(), "\n") for name in plan.names]
     lower = [name.lower() for name in names]
     return [
@@ -196,7 +197,7 @@ def _truth(options: Mapping[str, str], name: str, default: bool) -> bool:
 
 
 def _value(text: str) -> Any:
-    """An option of fsspec. A key of digits stays text."""
+    """The value of an fsspec option. A key that consists of digits stays text."""
     if text not in ("true", "false", "null") and not text.startswith(("{", "[")):
         return text
     try:
@@ -206,9 +207,9 @@ def _value(text: str) -> Any:
 
 
 def read_csv(spark: SparkSession, path: str, **options: Any) -> DataFrame:
-    """The frame of ``spark.read.format("cleave").options(...).load(path)``, for which the executors scan the file.
+    """The frame that ``spark.read.format("cleave").options(...).load(path)`` returns, but the executors scan the file.
 
-    What is no text becomes JSON: ``**{"storage.client_kwargs": {"region_name": "eu-central-1"}}``.
+    Values that are not text are converted to JSON: ``**{"storage.client_kwargs": {"region_name": "eu-central-1"}}``.
     """
     spark.dataSource.register(CleaveDataSource)
     words = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
@@ -219,7 +220,7 @@ def read_csv(spark: SparkSession, path: str, **options: Any) -> DataFrame:
 
 
 def _map_by_tasks(spark: SparkSession, function: Callable[[ranges.Range], Any], parts: ranges.Ranges) -> list[Any]:
-    """A task of Spark for each range."""
+    """Applies the function to each range in a Spark task of its own."""
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for batch in batches:

@@ -1,4 +1,4 @@
-// A buffer of a Python object, owned.
+// Owns a buffer of a Python object.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,10 +8,10 @@
 
 namespace cleave::python {
 
-// Contiguous bytes. The object keeps them in place as long as this exists. Any thread may destroy it.
+// Contiguous bytes, which the object keeps in place for as long as this buffer exists. Any thread may destroy it.
 class Buffer {
 public:
-    // Needs the interpreter's lock. Throws python_error for an object without such a buffer.
+    // Requires the GIL. Throws python_error for an object without such a buffer.
     explicit Buffer(nanobind::handle object) {
         if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nanobind::python_error();
     }

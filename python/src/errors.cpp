@@ -19,7 +19,7 @@ namespace {
 
 nb::object error_class(const char* name) { return nb::module_::import_("cleave._errors").attr(name); }
 
-// Text that need not be UTF-8.
+// A str from text that may not be UTF-8.
 nb::object text(const std::string& bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
@@ -31,7 +31,7 @@ void raise(const char* name, const Arguments&... arguments) {
     PyErr_SetObject(type.ptr(), error.ptr());
 }
 
-// `header_records`: records of the header, if they are known. Records count from 1 behind it, and 0 is in it.
+// `header_records`: how many records the header has, if known. Records count from 1 after it, and 0 is in it.
 void raise_input(const InputError& error, bool is_open_quote, std::optional<std::uint64_t> header_records) {
     nb::object byte = nb::none();
     nb::object record = nb::none();

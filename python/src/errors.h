@@ -1,4 +1,4 @@
-// Exceptions of the library as those of Python.
+// Translates the library's exceptions to Python's.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cleave::python {
 
-// An InputError, and how many records the header takes up, if that is known.
+// An InputError, and how many records the header takes up, if known.
 struct PlacedError {
     InputError error;
     bool is_open_quote = false;

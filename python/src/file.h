@@ -1,4 +1,4 @@
-// An input, as cleave.File of Python uses it.
+// An input, for use by Python's cleave.File.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,7 +26,7 @@ struct Settings {
     unsigned threads = 1;
 };
 
-// The pieces of an input, member by member: Piece::start of all of them, and so on.
+// The pieces of an input, as one vector per member of Piece: Piece::start of all pieces, and so on.
 struct Pieces {
     std::vector<std::uint64_t> starts;
     std::vector<std::uint64_t> lengths;
@@ -35,7 +35,7 @@ struct Pieces {
     std::uint64_t header_size = 0;
 };
 
-// Pieces by value. Their records are ranges of the input; `starts` are those of their first records.
+// Pieces by value. Their records are ranges of the input; `starts` contains the starts of their first records.
 struct PiecesByValue : Pieces {
     explicit PiecesByValue(cleave::PiecesByValue&& made) : plan(std::move(made)) {}
 
@@ -51,34 +51,35 @@ struct Selection {
     bool empty_is_null = false;
     bool missing_is_null = false;
     std::size_t page_size = 0;
-    std::optional<RecordRange> range;  // of a piece; records count from 0 behind the header
+    std::optional<RecordRange> range;  // the range of a piece; records count from 0 after the header
 };
 
-// Members are called with the interpreter's lock, by any thread, and give it up. Ctrl-C ends long ones. They throw
-// InputChangedError if the input is not what it was when it was opened.
+// Members may be called by any thread that holds the GIL, and release it while they work. Ctrl-C ends long calls. They
+// throw InputChangedError if the input has changed since it was opened.
 class File {
 public:
-    // A file is scanned in a mapping, under a guard, so that it cannot end the process when it becomes shorter; columns
-    // are read by pread(). A compressed file, a pipe and a device are streams until all of their bytes are needed: then
+    // A file is scanned through a mapping, under a guard, so the process survives if the file becomes shorter; columns
+    // are read with pread(). A compressed file, a pipe or a device is a stream until all of its bytes are needed; then
     // they are copied to a temporary file.
     static std::unique_ptr<File> of_path(const std::string& path, const Settings& settings);
-    // The object's bytes.
+    // Opens the object's bytes.
     static std::unique_ptr<File> of_buffer(nanobind::handle object, const std::string& name, const Settings& settings);
 
     const SniffedDialect& sniffed() const { return sniffed_; }
     std::uint64_t size();
-    // Of all records.
+    // The findings for all records.
     const Findings& findings();
-    // Bytes before the first record: the header, if there is one.
+    // How many bytes come before the first data record, including the header if there is one.
     std::uint64_t header_size();
     Examination examine(std::uint64_t max_listed);
     Pieces split(const Policy& policy);
     std::unique_ptr<PiecesByValue> split_by_value(const Policy& policy);
-    // In one copy: the first `header_size` bytes of the input, and then the range, or the ranges one after the other.
+    // Return, in one copy, the first `header_size` bytes of the input, followed by the range, or by the ranges one
+    // after the other.
     nanobind::bytes read(std::uint64_t start, std::uint64_t length, std::uint64_t header_size);
     nanobind::bytes gather(std::span<const BlobRange> ranges, std::uint64_t header_size);
     ColumnStream select(const Selection& selection);
-    // The values in the header; nothing without one.
+    // The values in the header, or "column_1" and so on if there is none.
     std::vector<std::string> names();
 
 private:
@@ -96,7 +97,7 @@ private:
     std::shared_ptr<Input> input_;
     Settings settings_;
     SniffedDialect sniffed_;
-    std::mutex mutex_;  // guards what follows, and the input; taken without the interpreter's lock
+    std::mutex mutex_;  // guards the members below, and the input; locked only without the GIL
     std::unique_ptr<Cancellation> cancellation_ = std::make_unique<Cancellation>();
     std::optional<RecordIndex> index_;
     bool is_read_ = false;  // the input is a stream that a ColumnStream reads

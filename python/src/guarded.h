@@ -1,4 +1,4 @@
-// The guard of mapped inputs, for as long as somebody reads them.
+// Guards mapped inputs while any thread reads them.
 #pragma once
 
 #include <mutex>
@@ -8,8 +8,8 @@
 
 namespace cleave::python {
 
-// While one of these exists there is a MappingGuard, so SIGBUS from a mapped input does not end the process. Between
-// calls of the module the signal is the process's own.
+// While any of these exists, so does a MappingGuard, so SIGBUS from a mapped input does not end the process. Between
+// calls to the module, the process has the signal to itself.
 class Guarded {
 public:
     Guarded() {
@@ -30,7 +30,7 @@ private:
         std::optional<MappingGuard> guard;
     };
 
-    // A signal belongs to the whole process.
+    // Shared, because a signal belongs to the whole process.
     static Shared& shared() {
         static Shared shared;
         return shared;

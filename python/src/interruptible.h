@@ -1,4 +1,4 @@
-// Long work of the library, called from Python: without the interpreter's lock, and so that Ctrl-C ends it.
+// Runs long library work for Python: without the GIL, and interruptible with Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,12 +13,12 @@
 
 namespace cleave::python {
 
-// How often the interpreter is asked for signals.
+// How often the interpreter is asked whether there are signals.
 constexpr std::chrono::milliseconds kPatience{50};
 
-// Calls work() in a thread of its own, without the interpreter's lock, and waits for it. If a signal handler of Python
-// raises meanwhile, `cancellation` is requested, and the handler's exception is thrown after the work has ended. Throws
-// what the work throws. Python runs signal handlers in the main thread only.
+// Calls work() in its own thread, without the GIL, and waits for it. If a Python signal handler raises an exception in
+// the meantime, requests `cancellation`, and throws that exception after the work has ended. Throws what the work
+// throws. Python runs signal handlers only in the main thread.
 template <class Work>
 void run_interruptible(Cancellation& cancellation, const Work& work) {
     std::mutex mutex;

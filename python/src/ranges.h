@@ -1,4 +1,4 @@
-// Summaries of ranges and plans of them, for Python.
+// Summaries of ranges, and plans made from them, for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Letters, whatever the locale says.
+// ASCII letters, whatever the locale.
 #pragma once
 
 namespace cleave {

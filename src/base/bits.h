@@ -1,4 +1,4 @@
-// Counts and finds bits in code for any machine. Without an instruction for the count, std::popcount is a call of a
+// Counts and finds bits in code that must run on any CPU. On CPUs without a popcount instruction, std::popcount calls a
 // library function that looks bytes up in a table.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-// Sums of two, four and eight bits side by side, gathered by a product.
+// Sums the bits in groups of two, four and eight; a multiplication then sums the bytes.
 constexpr std::uint32_t count_bits(std::uint64_t bits) {
     bits -= (bits >> 1) & 0x5555555555555555;
     bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
@@ -15,7 +15,7 @@ constexpr std::uint32_t count_bits(std::uint64_t bits) {
     return static_cast<std::uint32_t>(bits * 0x0101010101010101 >> 56);
 }
 
-// The number of the lowest bit that is set. `bits` must not be 0.
+// The index of the lowest set bit. `bits` must not be 0.
 constexpr unsigned first_bit(std::uint64_t bits) { return static_cast<unsigned>(std::countr_zero(bits)); }
 
 }  // namespace cleave

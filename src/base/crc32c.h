@@ -1,8 +1,8 @@
-// The CRC of Castagnoli, as in iSCSI (RFC 3720, appendix B.4): the CRC of "123456789" is E3069283.
+// Castagnoli's CRC-32C, as used by iSCSI (RFC 3720, appendix B.4): the CRC of "123456789" is E3069283.
 //
-// Eight bytes a step ("slicing by eight": Kounavis and Berry, A Systematic Approach to Building High Performance
-// Software-based CRC Generators, 2005). The remainder of
-// eight bytes is the XOR of eight remainders, one for each byte with the zeros that stand for the bytes after it.
+// Takes eight bytes per step ("slicing by eight": Kounavis and Berry, A Systematic Approach to Building High
+// Performance Software-based CRC Generators, 2005). The remainder of eight bytes is the XOR of eight remainders, one
+// for each byte followed by as many zero bytes as there are bytes after it.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// Row k holds the remainder of each byte that k zero bytes follow.
+// Row k holds the remainder of each byte value followed by k zero bytes.
 using Crc32cTable = std::array<std::array<std::uint32_t, 256>, 8>;
 
 constexpr Crc32cTable make_crc32c_table() {
@@ -36,7 +36,7 @@ inline constexpr Crc32cTable kCrc32cTable = make_crc32c_table();
 
 class Crc32c {
 public:
-    // The next bytes. The value does not depend on how the bytes are divided into calls.
+    // Adds the next bytes. It makes no difference how the input is divided into calls.
     void add(std::span<const std::uint8_t> bytes) noexcept {
         for (; bytes.size() >= kStep; bytes = bytes.subspan(kStep)) {
             std::uint32_t next = 0;
@@ -50,7 +50,7 @@ public:
             remainder_ = remainder_ >> 8U ^ kCrc32cTable[0][(remainder_ ^ byte) & 0xFFU];
     }
 
-    // Of all bytes so far.
+    // The CRC of all bytes so far.
     std::uint32_t value() const noexcept { return ~remainder_; }
 
 private:

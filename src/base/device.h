@@ -1,7 +1,7 @@
-// Marks functions that compile for a GPU too: plain data, no standard containers, no exceptions, no allocation.
+// Marks functions that also compile for a GPU: plain data, no standard containers, no exceptions, no allocation.
 #pragma once
 
-// CLEAVE_DEVICE_INLINE: one that is to be inlined wherever it is called.
+// CLEAVE_DEVICE_INLINE marks a function that is inlined at every call.
 #ifdef __CUDACC__
 #define CLEAVE_DEVICE __host__ __device__
 #define CLEAVE_DEVICE_INLINE __host__ __device__ __forceinline__

@@ -1,6 +1,6 @@
 #include "base/equal_names.h"
 
-#define XXH_INLINE_ALL  // the code of the hash, not a library
+#define XXH_INLINE_ALL  // includes the code of the hash instead of linking a library
 #include <xxhash.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Finds names that are equal. A hash table with open addressing that holds nothing but places of names: 16 to 32 bytes
-// a name. A set of the standard library would take three times as much, and there may be a million names.
+// Finds equal names. Uses an open-addressing hash table that stores only the places of names: 16 to 32 bytes per name.
+// A set from the standard library would take three times as much, and there may be a million names.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,17 @@
 
 namespace cleave {
 
-// For one thread at a time.
+// For use by one thread at a time.
 class EqualNames {
 public:
-    enum class Case : std::uint8_t { kCounts, kIsIgnored };  // of ASCII letters
+    enum class Case : std::uint8_t { kCounts, kIsIgnored };  // whether the case of ASCII letters matters
 
-    // At most `count` names are added.
+    // At most `count` names may be added.
     EqualNames(std::size_t count, Case letters);
 
-    // Adds the name at that place, unless one that is equal is there already. Returns the place of the one that is
-    // there now. name_at(place) is the name at a place: the same in all calls, for names that were added.
+    // Adds the name at `place`, unless an equal one was added before. Returns the place of whichever of the two names
+    // is in the table. name_at(place) must return the name at a place, and always the same one for names that were
+    // added.
     std::size_t add(std::size_t place, const std::function<std::string_view(std::size_t place)>& name_at);
 
 private:
@@ -28,7 +29,7 @@ private:
 
     Case letters_;
     std::uint64_t seed_;
-    std::vector<std::size_t> slots_;  // places + 1; 0: free
+    std::vector<std::size_t> slots_;  // place of a name + 1; 0: free
     std::string wanted_;              // folded
     std::string other_;
 };

@@ -31,9 +31,9 @@ bool Helpers::try_run(std::function<void()> task) {
     try {
         tasks_.reserve(busy_ + 1);
         if (busy_ == helpers_.size()) helpers_.emplace_back([this] { work(); });  // none is idle
-    } catch (const std::system_error&) {  // a limit on threads or address space is no reason to fail
+    } catch (const std::system_error&) {  // reaching a limit on threads or address space is not a failure
         return false;
-    } catch (const std::bad_alloc&) {  // nor is too little memory for one more
+    } catch (const std::bad_alloc&) {  // nor is a lack of memory for a further thread
         return false;
     }
     tasks_.push_back(std::move(task));

@@ -1,8 +1,8 @@
-// Threads that take tasks from working threads, as long as there are cores for them.
+// Threads that take tasks off working threads while cores are free.
 //
-// A task that must wait for a thread is better done by the one that has it. So nothing is queued: try_run() either
-// finds a helper at once or refuses. A worker counts itself, so that with as many workers as cores no helper runs
-// beside them.
+// If a task would have to wait for a helper, the thread that has the task had better run it itself. Nothing is
+// therefore queued: try_run() either finds a helper at once or refuses. Workers are counted, too, so if there are as
+// many workers as cores, no helper runs alongside them.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,21 @@
 
 namespace cleave {
 
-// For any number of threads at a time.
+// Any number of threads may use it at once.
 class Helpers {
 public:
-    // At most `threads` threads work at a time, workers and helpers together. No thread is started before a task needs
+    // At most `threads` threads, workers and helpers together, work at once. A thread is started only when a task needs
     // it.
     explicit Helpers(unsigned threads) : threads_(threads) {}
     Helpers(const Helpers&) = delete;
     Helpers& operator=(const Helpers&) = delete;
-    // Waits for the tasks that run.
+    // Waits for the running tasks.
     ~Helpers();
 
     unsigned threads() const noexcept { return threads_; }
 
-    // Counts a thread as a worker. One that comes while helpers run makes the number too large until a task ends.
+    // Counts a thread as a worker. If it joins while helpers are running, there may be too many threads until a task
+    // ends.
     class Worker {
     public:
         explicit Worker(Helpers& helpers);
@@ -38,14 +39,14 @@ public:
         Helpers& helpers_;
     };
 
-    // Whether a helper may run now. Another worker may be faster to take it.
+    // Whether a helper may run now. A different worker may take the helper first.
     bool has_room() {
         const MutexLock lock(mutex_);
         return workers_ + busy_ < threads_;
     }
 
-    // Runs the task on another thread, or returns false if enough threads work, the system refuses one or memory lacks.
-    // The task must not throw.
+    // Runs the task on another thread. Returns false if enough threads are already working, a thread cannot be started,
+    // or memory runs out. The task must not throw.
     bool try_run(std::function<void()> task);
 
 private:
@@ -55,9 +56,9 @@ private:
     Mutex mutex_;
     ConditionVariable changed_;
     unsigned workers_ CLEAVE_GUARDED_BY(mutex_) = 0;
-    // Helpers that have a task, or for which one waits in tasks_.
+    // Helpers that are running a task or have one waiting for them in tasks_.
     unsigned busy_ CLEAVE_GUARDED_BY(mutex_) = 0;
-    std::vector<std::function<void()>> tasks_ CLEAVE_GUARDED_BY(mutex_);  // each for a helper that is idle
+    std::vector<std::function<void()>> tasks_ CLEAVE_GUARDED_BY(mutex_);  // each for an idle helper
     bool is_ended_ CLEAVE_GUARDED_BY(mutex_) = false;
     std::vector<std::jthread> helpers_ CLEAVE_GUARDED_BY(mutex_);
 };

@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::size_t kMostDepth = 64;
 
-// A scalar as nlohmann writes it. Its destructor asks for no memory: only that of an array or object does.
+// A scalar as nlohmann writes it. Its destructor allocates no memory, unlike the destructor of an array or object.
 std::string scalar_text(const nlohmann::json& scalar) {
     return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Of members with the same name the last value stays, in the place of the first one. The names are sorted, because to
-// look for each among those before it would take hours in an object that somebody has made for that.
+// If members have the same name, keeps the last value, in the place of the first. The names are sorted, because
+// searching the earlier members for each name could take hours on an object that was crafted for that purpose.
 void merge_equal_names(Json::Object& members) {
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), 0);
@@ -41,8 +41,8 @@ void merge_equal_names(Json::Object& members) {
     });
 }
 
-// Builds the value from the events of nlohmann's parser, which builds nothing itself. A member that returns false ends
-// the parse.
+// Builds the value from the events that nlohmann's parser reports; the parser itself builds nothing. A function that
+// returns false ends the parse.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
     Json take() { return std::move(root_); }
@@ -53,7 +53,7 @@ public:
     bool number_unsigned(std::uint64_t value) override { return put(value); }
     bool number_float(double value, const std::string& /*text*/) override { return put(value); }
     bool string(std::string& value) override { return put(std::move(value)); }
-    bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }  // not in texts
+    bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }  // occurs only in binary formats
     bool start_object(std::size_t /*size*/) override { return open(true); }
     bool end_object() override { return close(); }
     bool start_array(std::size_t /*size*/) override { return open(false); }
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    // An array or an object that is not complete.
+    // An unfinished array or object.
     struct Open {
         bool is_object;
         std::string key;  // of the next member
@@ -102,7 +102,7 @@ private:
     }
 
     Json root_;
-    std::vector<Open> open_;  // the outermost first
+    std::vector<Open> open_;  // outermost first
 };
 
 }  // namespace

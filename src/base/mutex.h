@@ -1,5 +1,5 @@
 // Locks that the compiler checks. CLEAVE_GUARDED_BY says which mutex guards a member, CLEAVE_REQUIRES which mutex the
-// caller of a function holds. Clang's -Wthread-safety reports every access without the lock:
+// caller of a function must hold. Clang's -Wthread-safety reports every access without the lock:
 //
 //   class Queue {
 //       void put(int value) {
@@ -10,9 +10,10 @@
 //       std::vector<int> values_ CLEAVE_GUARDED_BY(mutex_);
 //   };
 //
-// It does not look into constructors, destructors and catch blocks, and it looks at each function alone. A lambda is a
-// function of its own, which does not know what its caller holds: so waits are loops without lambdas, and other lambdas
-// call Mutex::assert_held(). GCC checks nothing. See https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
+// Clang does not check constructors, destructors and catch blocks, and it looks at each function in isolation. A lambda
+// counts as a separate function, in which Clang does not know which locks the caller holds. Waits are therefore loops
+// without lambdas, and other lambdas call Mutex::assert_held(). GCC checks nothing. See
+// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
 #pragma once
 
 #include <chrono>
@@ -21,22 +22,23 @@
 #include <stop_token>
 #include <utility>
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): nothing else makes an attribute
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): only a macro can expand to an attribute
 #ifdef __clang__
 #define CLEAVE_LOCK_ATTRIBUTE(attribute) __attribute__((attribute))
 #else
 #define CLEAVE_LOCK_ATTRIBUTE(attribute)
 #endif
 
-// Of a member: it is read and written only while the mutex is held.
+// For a member: it may be read or written only while the mutex is held.
 #define CLEAVE_GUARDED_BY(mutex) CLEAVE_LOCK_ATTRIBUTE(guarded_by(mutex))
-// Of a member that is a pointer: so is what it points to.
+// For a member that is a pointer: the object that it points to may be read or written only while the mutex is held.
 #define CLEAVE_POINTEE_GUARDED_BY(mutex) CLEAVE_LOCK_ATTRIBUTE(pt_guarded_by(mutex))
-// Of a function: its caller holds the mutex.
+// For a function: the caller must hold the mutex.
 #define CLEAVE_REQUIRES(mutex) CLEAVE_LOCK_ATTRIBUTE(requires_capability(mutex))
-// Of a function: its caller does not hold the mutex, which the function locks.
+// For a function: the caller must not hold the mutex, because the function locks it.
 #define CLEAVE_EXCLUDES(mutex) CLEAVE_LOCK_ATTRIBUTE(locks_excluded(mutex))
-// Of classes such as MutexLock, and of their members. Without a mutex, they lock and unlock the one of the constructor.
+// For classes such as MutexLock and for their members. Without an argument, they lock and unlock the mutex that was
+// passed to the constructor.
 #define CLEAVE_SCOPED_LOCK CLEAVE_LOCK_ATTRIBUTE(scoped_lockable)
 #define CLEAVE_ACQUIRE(...) CLEAVE_LOCK_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define CLEAVE_RELEASE() CLEAVE_LOCK_ATTRIBUTE(release_capability())
@@ -46,7 +48,7 @@ namespace cleave {
 
 class CLEAVE_LOCK_ATTRIBUTE(capability("mutex")) Mutex {
 public:
-    // Tells the compiler that this thread holds the mutex. Does nothing when it runs.
+    // Tells the compiler that this thread holds the mutex. Does nothing at run time.
     void assert_held() const CLEAVE_LOCK_ATTRIBUTE(assert_capability(this)) {}
 
 private:
@@ -55,7 +57,7 @@ private:
     std::mutex mutex_;
 };
 
-// Holds a mutex until it is destroyed or unlocked. One that is const is held to the end of its block.
+// Holds a mutex until it is destroyed or unlocked. A const lock holds it to the end of its block.
 class CLEAVE_SCOPED_LOCK MutexLock {
 public:
     explicit MutexLock(Mutex& mutex) CLEAVE_ACQUIRE(mutex) : lock_(mutex.mutex_) {}
@@ -73,7 +75,7 @@ private:
     std::unique_lock<std::mutex> lock_;
 };
 
-// A change that threads wait for. A wait may also end without a change, so it stands in a loop:
+// A change that threads wait for. A wait may also end without a change, so put it in a loop:
 //
 //   while (values_.empty()) changed_.wait(lock);
 class ConditionVariable {
@@ -86,18 +88,18 @@ private:
     std::condition_variable changed_;
 };
 
-// The same for threads that can be asked to stop. It costs a second mutex.
+// The same for threads that can be asked to stop, at the cost of a second mutex.
 class StoppableConditionVariable {
 public:
     void wait(MutexLock& lock) { changed_.wait(lock.lock_); }
-    // Ends also when the thread is asked to stop, and at once if it has been:
+    // Also ends when the thread is asked to stop, and at once if it already has been:
     //
     //   while (values_.empty() && !stop.stop_requested()) changed_.wait(lock, stop);
     void wait(MutexLock& lock, const std::stop_token& stop) {
         bool is_awake = false;
         changed_.wait(lock.lock_, stop, [&] { return std::exchange(is_awake, true); });
     }
-    // Ends after that time, or when the thread is asked to stop; not when it is notified.
+    // Ends after `time` or when the thread is asked to stop, but not when it is notified.
     void sleep_for(MutexLock& lock, std::chrono::milliseconds time, const std::stop_token& stop) {
         changed_.wait_for(lock.lock_, stop, time, [] { return false; });
     }

@@ -1,4 +1,5 @@
-// Many names that begin alike, in little memory: the bytes of a name and eight more.
+// A compact list of names that begin the same way. A name takes its own bytes, less the common beginning, plus eight
+// more.
 #pragma once
 
 #include <cassert>
@@ -11,7 +12,7 @@
 
 namespace cleave {
 
-// One thread while names are appended; any thread then.
+// Only one thread may use it while names are appended; after that, any thread may.
 class NameList {
 public:
     // All names begin with `start`.
@@ -26,7 +27,8 @@ public:
     bool empty() const { return ends_.empty(); }
     std::size_t size() const { return ends_.size(); }
     std::string operator[](std::size_t i) const { return start_ + std::string(rest(i)); }
-    // What follows the start. Two names are equal if their rests are. Valid until the next change.
+    // The part of name `i` that follows the start. Two names are equal if these parts are equal. Valid until the next
+    // append.
     std::string_view rest(std::size_t i) const {
         const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
         return std::string_view(rests_).substr(begin, ends_[i] - begin);
@@ -34,7 +36,7 @@ public:
 
 private:
     std::string start_;
-    std::string rests_;  // one after the other
+    std::string rests_;  // what follows the start in each name, one after another
     std::vector<std::size_t> ends_;
 };
 

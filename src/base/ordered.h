@@ -1,4 +1,4 @@
-// Work on numbered parts by several threads, whose results are passed on in order.
+// Lets several threads work on numbered parts, and passes their results on in order.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 
 namespace cleave {
 
-// The state that the threads of run_in_order() share.
+// The state shared by the threads of run_in_order(). Each of them repeats:
 //
 //   take a free slot; pull the next part into it; do its work; put it down
-//   whoever puts a part down while nobody emits: emits the parts that are next in order, and frees their slots
+//   if no other thread is emitting: emit the parts that are next in order, and free their slots
 //
-// A thread does not wait for its part's turn: waking a thread costs as much as a part takes. There are more slots than
-// threads, so a thread waits only when the others are far behind.
+// A thread does not wait for its part's turn, because waking a thread costs as much as a part takes. There are more
+// slots than threads, so a thread waits only when the other threads are far behind.
 template <class Slot>
 class PartOrder {
 public:
@@ -31,7 +31,7 @@ public:
         for (Slot& slot : slots) free_.push_back(&slot);
     }
 
-    // Does the work of one thread, until there are no more parts. Needs no memory but what the slots need.
+    // Does the work of one thread until there are no more parts. Uses no memory beyond what the slots need.
     void run() {
         while (Slot* slot = take_slot()) {
             std::exception_ptr thrown;
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // When all threads have ended.
+    // Call this when all threads have ended.
     void rethrow_failure() {
         const MutexLock lock(mutex_);
         if (failure_) std::rethrow_exception(failure_);
@@ -57,7 +57,7 @@ private:
         std::exception_ptr thrown;
     };
 
-    // Keeps what the call throws. Does nothing if something was thrown before.
+    // Makes the call and keeps what it throws. Does nothing if something was thrown before.
     template <class Call>
     static void attempt(std::exception_ptr& thrown, const Call& call) {
         if (thrown) return;
@@ -68,7 +68,7 @@ private:
         }
     }
 
-    // nullptr once a part has failed.
+    // Returns nullptr once a part has failed.
     Slot* take_slot() {
         MutexLock lock(mutex_);
         while (!failure_ && is_full()) has_room_.wait(lock);
@@ -91,7 +91,7 @@ private:
         has_room_.notify_one();
     }
 
-    // Nothing if there is no more part. An exception counts as the last part.
+    // Returns nothing if there are no more parts. A pull that throws counts as the last part.
     std::optional<std::uint64_t> pull_next(Slot& slot, std::exception_ptr& thrown) {
         const MutexLock lock(pulling_);
         if (is_done_) return std::nullopt;
@@ -126,7 +126,7 @@ private:
         is_emitting_ = false;
     }
 
-    // The parts in slots are numbered without a gap, so each has a place of its own.
+    // The parts in slots are numbered without gaps, so each has a place of its own.
     Done& place_of(std::uint64_t part) CLEAVE_REQUIRES(mutex_) { return done_[part % done_.size()]; }
 
     const std::size_t threads_;
@@ -138,22 +138,23 @@ private:
     Mutex mutex_;
     ConditionVariable has_room_;
     std::vector<Slot*> free_ CLEAVE_GUARDED_BY(mutex_);
-    std::size_t large_ CLEAVE_GUARDED_BY(mutex_) = 0;   // parts in slots that are large
-    std::vector<Done> done_ CLEAVE_GUARDED_BY(mutex_);  // parts that are not emitted yet; a place for each slot
-    std::uint64_t turn_ CLEAVE_GUARDED_BY(mutex_) = 0;  // the number of the part that is emitted next
+    std::size_t large_ CLEAVE_GUARDED_BY(mutex_) = 0;   // large parts in slots
+    std::vector<Done> done_ CLEAVE_GUARDED_BY(mutex_);  // parts put down but not yet emitted; one place per slot
+    std::uint64_t turn_ CLEAVE_GUARDED_BY(mutex_) = 0;  // the number of the part to emit next
     bool is_emitting_ CLEAVE_GUARDED_BY(mutex_) = false;
     std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // of the part that was emitted last
 };
 
-// Runs `threads` threads, this one among them, on the slots, of which there are at least as many:
+// Runs `threads` threads, including this one, on the slots. There must be at least as many slots as threads. Each
+// thread:
 //
 //   while slot.pull():   one at a time; takes the next part; returns false after the last one
 //       slot.work()      side by side
 //       slot.emit()      one at a time, in the order in which the parts were pulled
 //
-// While a part for which slot.is_large() is in a slot, no more slots than threads are used. Where the system refuses a
-// thread, the others do its work. When a call throws, the parts before it are emitted, nothing after it, and the
-// exception is rethrown: the same one for any number of threads.
+// While a slot holds a part for which slot.is_large() returns true, at most as many slots are used as there are
+// threads. If a thread cannot be started, the other threads do its work. If a call throws, the parts before it are
+// emitted but nothing after it, and the exception is rethrown. It is the same exception for any number of threads.
 template <class Slot>
 void run_in_order(std::span<Slot> slots, unsigned threads) {
     PartOrder<Slot> order(slots, threads);
@@ -162,8 +163,8 @@ void run_in_order(std::span<Slot> slots, unsigned threads) {
         helpers.reserve(threads);
         try {
             for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([&order] { order.run(); });
-        } catch (const std::system_error&) {  // a limit on address space or threads is no reason to fail
-        } catch (const std::bad_alloc&) {     // nor is too little memory for one more
+        } catch (const std::system_error&) {  // reaching a limit on address space or threads is not a failure
+        } catch (const std::bad_alloc&) {     // nor is a lack of memory for another thread
         }
         order.run();
     }

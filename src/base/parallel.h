@@ -1,4 +1,4 @@
-// Calls a function once for each number of a range, on several threads.
+// Calls a function once for each number in a range, on several threads.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace cleave {
 
-// The exception that was thrown first on any thread.
+// Holds the first exception that was thrown on any thread.
 class FirstException {
 public:
-    // Keeps the exception that is being handled, unless there is one already.
+    // Keeps the exception that is being handled, unless it already holds one.
     void keep() noexcept {
         const MutexLock lock(mutex_);
         if (!first_) first_ = std::current_exception();
@@ -32,10 +32,10 @@ private:
     std::exception_ptr first_ CLEAVE_GUARDED_BY(mutex_);
 };
 
-// Calls work(i) once for every i in [0, count), in ascending order of start, on at most `threads` threads, this one
-// among them; returns when all are done. Where the system refuses a thread, the others do its share. Each thread has a
-// copy of `work`, which may keep something from call to call. When a call has thrown, no further call starts, and the
-// exception is rethrown.
+// Calls work(i) once for every i in [0, count), starting in ascending order, on at most `threads` threads including
+// this one. Returns when all calls are done. If a thread cannot be started, the other threads do its share. Each thread
+// has its own copy of `work`, which may keep state between calls. Once a call has thrown, no further call starts, and
+// the exception is rethrown.
 template <class Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
     std::atomic<std::size_t> next{0};
@@ -44,7 +44,7 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
         try {
             Work own = work;
             for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) own(i);
-        } catch (...) {  // carried to the calling thread
+        } catch (...) {  // passed on to the calling thread
             next.store(count);
             failure.keep();
         }
@@ -54,8 +54,8 @@ void parallel_for(std::size_t count, unsigned threads, const Work& work) {
         helpers.reserve(std::min<std::size_t>(threads, count));
         try {
             for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) helpers.emplace_back(run);
-        } catch (const std::system_error&) {  // a limit on address space or threads is no reason to fail
-        } catch (const std::bad_alloc&) {     // nor is too little memory for one more
+        } catch (const std::system_error&) {  // reaching a limit on address space or threads is not a failure
+        } catch (const std::bad_alloc&) {     // nor is a lack of memory for another thread
         }
         run();
     }

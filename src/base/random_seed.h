@@ -1,4 +1,4 @@
-// Random bytes of the system.
+// Random bytes from the system.
 #pragma once
 
 #include <sys/random.h>
@@ -21,8 +21,9 @@ inline void fill_randomly(std::span<std::uint8_t> bytes) {
     }
 }
 
-// The seed of a hash table whose keys come from the input. Another number each time: whoever wrote the input cannot
-// have chosen keys that all lie in one slot. std::random_device would need a C library that has arc4random().
+// The seed of a hash table whose keys come from the input. It is different each time, so nobody can prepare an input
+// whose keys all fall into one slot. std::random_device is not used, because it would require a C library that has
+// arc4random().
 inline std::uint64_t random_seed() {
     std::array<std::uint8_t, sizeof(std::uint64_t)> bytes;
     fill_randomly(bytes);

@@ -1,4 +1,4 @@
-// Loads shared libraries whose code runs in this process: only those that nobody else can have written.
+// Loads shared libraries into this process, but only those that no other user could have written.
 #pragma once
 
 #include <stdexcept>
@@ -6,18 +6,18 @@
 
 namespace cleave {
 
-// Somebody else could have written the library. `what()` says why: "others can write to '/tmp'".
+// Another user could have written the library. `what()` says why, such as "other users can write to '/tmp'".
 class UntrustedLibrary : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// Loads the library at `path`, which is absolute. It stays loaded until the process ends, and holds a descriptor. The
-// library, every folder on the way from `/`, and every folder that a symbolic link on the way leads through must belong
-// to the caller (the effective user), to root, or to the owner of the running program, and neither group nor others may
-// write to it; a sticky folder such as /tmp is no exception. The library must be a regular file. Returns the handle for
-// dlsym(). Throws UntrustedLibrary, std::system_error without a path if there is no such file, and std::runtime_error
-// with the words of the loader. Any thread.
+// Loads the library at `path`, which must be absolute, and returns its handle for dlsym(). The library must be a
+// regular file. It stays loaded until the process ends, and holds a descriptor. The library, every folder on the way
+// from `/`, and every folder that a symbolic link on the way leads through must belong to the caller (the effective
+// user), to root, or to the owner of the running program, and neither the group nor other users may have write access
+// to it. Even a sticky folder such as /tmp is refused. Throws UntrustedLibrary, std::system_error without a path if the
+// file does not exist, and std::runtime_error with the loader's message. Any thread may call it.
 void* load_library(const std::string& path);
 
 }  // namespace cleave

@@ -12,7 +12,7 @@ bool is_plain(char c) {
     return is_letter || (c >= '0' && c <= '9') || std::string_view("/._+,:=@%-").find(c) != std::string_view::npos;
 }
 
-// Also the second block of control characters, whose first byte in UTF-8 is 0xC2.
+// Includes the second block of control characters, which begin with the byte 0xC2 in UTF-8.
 bool is_control(std::string_view text, std::size_t at) {
     constexpr unsigned char kDelete = 0x7F;
     constexpr unsigned char kSecondBlock = 0xC2;

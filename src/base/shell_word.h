@@ -1,4 +1,4 @@
-// Words of a shell, for messages that say what to type.
+// Quotes words for a shell, for messages that tell the user what to type.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace cleave {
 
-// `text` as one word of a shell: bare where it may stand so, in single quotes otherwise, and as $'...' if it has
-// control characters, which a message cannot show. Not for text with a NUL. Any thread.
+// `text` as one word for a shell: bare if possible, otherwise in single quotes, or as $'...' if it contains control
+// characters, which a message cannot show. `text` must not contain NUL. Any thread may call it.
 std::string shell_word(std::string_view text);
 
 }  // namespace cleave

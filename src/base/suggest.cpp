@@ -14,9 +14,9 @@ std::string lower_case(std::string_view text) {
     return lower;
 }
 
-// Optimal string alignment, the restricted form of the distance of Damerau (1964) and Levenshtein (1966). Row i of the
-// table has the distances of the first i letters of `a` to each beginning of `b`. A swap looks back two rows, so three
-// rows are kept. O(|a| |b|) time.
+// Optimal string alignment, the restricted form of the Damerau (1964) and Levenshtein (1966) distance. Row i of the
+// table holds the distances between the first i letters of `a` and every prefix of `b`. A swap looks back two rows, so
+// three rows are kept. Takes O(|a| |b|) time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before_last(b.size() + 1);
     std::vector<std::size_t> last(b.size() + 1);
@@ -36,7 +36,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-// A word without its dashes, which do not count as letters.
+// A word without its leading dashes, which do not count as letters.
 std::string_view letters(std::string_view word) {
     return word.substr(std::min(word.find_first_not_of('-'), word.size()));
 }
@@ -47,9 +47,9 @@ const std::string* nearest_name(std::string_view word, const std::vector<std::st
     const std::string wanted = lower_case(letters(word));
     constexpr std::size_t kLongestWord = 40;  // bounds the time
     constexpr std::size_t kLeastBeginning = 2;
-    constexpr std::size_t kShortWord = 3;  // one change would make another word of it
+    constexpr std::size_t kShortWord = 3;  // a single change would make it a different word
     if (wanted.size() > kLongestWord) return nullptr;
-    constexpr std::size_t kBeginning = 1;  // a beginning counts as one change
+    constexpr std::size_t kBeginning = 1;  // a match of the beginning counts as one change
     // A name must be nearer than this.
     std::size_t best = std::max(kBeginning + 1, wanted.size() / 3 + 1);
     const std::string* nearest = nullptr;

@@ -1,4 +1,4 @@
-// The error of a record that is longer than the user allows.
+// The error for a record that is longer than the user allows.
 #pragma once
 
 #include <cstdint>

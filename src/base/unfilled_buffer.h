@@ -1,4 +1,4 @@
-// Bytes that are not set to anything at first, so that room that is never used costs no time and no memory.
+// An uninitialised buffer. Space in it that is never used costs neither time nor memory.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace cleave {
 
 class UnfilledBuffer {
 public:
-    // At least `size` bytes. `kept`, which lies in the buffer or is empty, is moved to its front. Spans from before may
-    // dangle. Throws std::bad_alloc.
+    // Returns the buffer, grown to at least `size` bytes. `kept`, which must be part of the buffer or empty, is moved
+    // to its front. Earlier spans may dangle. Throws std::bad_alloc.
     std::span<std::uint8_t> grow(std::size_t size, std::span<const std::uint8_t> kept = {}) {
         std::unique_ptr<std::uint8_t[]> larger;
         if (size > size_) larger = std::make_unique_for_overwrite<std::uint8_t[]>(size);

@@ -24,7 +24,7 @@ Kind kind_by(const Dialect& dialect, std::uint8_t byte) {
     return byte == '\n' ? Kind::kFeed : Kind::kPlain;
 }
 
-// The machine's state, without the CR that the census remembers.
+// The state of the state machine, without the CR that the census remembers.
 State state_of(std::uint8_t state) {
     if (state == CensusTable::kReturnInField || state == CensusTable::kReturnAfterQuote) return State::kUnquoted;
     return state == CensusTable::kReturnInQuoted ? State::kQuoted : static_cast<State>(state);
@@ -34,7 +34,7 @@ bool is_return_outside(std::uint8_t state) {
     return state == CensusTable::kReturnInField || state == CensusTable::kReturnAfterQuote;
 }
 
-// The events of the remembered CR, once it turns out not to belong to a CRLF.
+// The events for the remembered CR, once it turns out not to belong to a CRLF.
 std::uint16_t events_of_lone_return(std::uint8_t state) {
     switch (state) {
         case CensusTable::kReturnInField: return CensusTable::kIsDataBreak;
@@ -98,7 +98,7 @@ CensusTable::Move CensusTable::make_move(const StateMachine& machine, const Dial
     return move;
 }
 
-// Sets the events, and the next state, of a CR or an LF.
+// Sets the events and the next state of a CR or an LF.
 void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t state, Kind kind) {
     const State before = state_of(state);
     const auto after = static_cast<State>(move.next);
@@ -118,7 +118,7 @@ void CensusTable::break_line(Move& move, const Dialect& dialect, std::uint8_t st
 }
 
 std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
-    // Written so that compilers vectorise it.
+    // Written in such a way that compilers vectorise it.
     const auto [quote, delimiter, escape, cr, lf] = role_bytes_;
     std::array<std::uint8_t, kStepSize> has_role;
     for (std::size_t i = 0; i < kStepSize; ++i) {
@@ -130,7 +130,7 @@ std::uint64_t CensusTable::roles_of(const std::uint8_t* bytes) const {
     for (std::size_t i = 0; i < kStepSize; i += sizeof(std::uint64_t)) {
         std::uint64_t ones = 0;
         std::memcpy(&ones, has_role.data() + i, sizeof ones);
-        // The product gathers the lowest bits of eight bytes in its highest byte.
+        // The multiplication gathers the lowest bits of eight bytes in the highest byte.
         roles |= (ones * 0x0102040810204080 >> 56) << i;
     }
     return roles;
@@ -165,14 +165,15 @@ void CensusTaker::feed(std::span<const std::uint8_t> bytes) {
     pass(bytes);
 }
 
-// Just past the first byte order mark in the bytes, which the bytes before them may have begun. 0 without one.
+// Returns the end of the first byte order mark in the bytes, or 0 if there is none. The mark may have begun in earlier
+// bytes.
 std::size_t CensusTaker::end_of_mark(std::span<const std::uint8_t> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const std::string_view rest = kMark.substr(std::exchange(mark_begun_, 0));
     if (rest != kMark && text.starts_with(rest)) return rest.size();
     const std::size_t found = text.find(kMark);
     if (found != std::string_view::npos) return found + kMark.size();
-    // A chunk of one byte may be the second byte of three.
+    // A one-byte chunk may be the second byte of the three.
     if (rest != kMark && rest.starts_with(text)) {
         mark_begun_ = kMark.size() - rest.size() + text.size();
         return 0;
@@ -208,7 +209,7 @@ void CensusTaker::pass(std::span<const std::uint8_t> bytes) {
 }
 
 void CensusTaker::take_step(const std::uint8_t* step, std::uint64_t roles) {
-    // What every byte needs is kept in registers. The first delimiter too many is noted without a branch.
+    // What is needed at every byte is kept in registers, and the first surplus delimiter is noted without a branch.
     std::uint8_t state = state_;
     std::uint64_t done = done_;
     std::uint64_t fields = fields_here_;
@@ -247,7 +248,7 @@ void CensusTaker::take(Kind kind, std::uint64_t offset) {
 }
 
 void CensusTaker::note(unsigned events, std::uint64_t offset) {
-    // Events of earlier bytes come first.
+    // Events that belong to earlier bytes come first.
     if ((events & CensusTable::kWasStray) != 0) count(census_.stray_quotes, offset - 1);
     if ((events & CensusTable::kWasStrayAndReturn) != 0) count(census_.stray_quotes, offset - 2);
     if ((events & CensusTable::kEndedByCr) != 0) {
@@ -279,7 +280,7 @@ void CensusTaker::count(Tally& tally, std::uint64_t offset) const {
     if (tally.count++ == 0) tally.first = Place{offset, start_.record};
 }
 
-// Notes that the current record has too many fields, before it ends.
+// Notes, before the current record ends, that it has too many fields.
 void CensusTaker::note_surplus() {
     if (fields_here_ > fields_ && !census_.ragged.first) census_.ragged.first = Place{surplus_, start_.record};
 }
@@ -305,7 +306,7 @@ void CensusTaker::end_record(std::uint64_t end, std::uint64_t terminator_size) {
     fields_here_ = 1;
 }
 
-// The record that ends here is the header if it holds the byte that decided: see HeaderFinder. Until the header is
+// The record that ends here is the header if it contains the byte that decided; see HeaderFinder. Until the header is
 // found, the first record counts as the header.
 void CensusTaker::look_for_header(std::uint64_t end) {
     const bool is_header = finder_.is_found() && finder_.content() < end;
@@ -313,7 +314,7 @@ void CensusTaker::look_for_header(std::uint64_t end) {
     if (is_header || census_.records == 0) header_ = {start_, end - start_.offset};
 }
 
-// An empty record has one field.
+// If all records are empty, the answer is 1, because an empty record has one field.
 std::uint64_t CensusTaker::fields() const {
     if (fields_ != kUnknown) return fields_;
     return census_.records > 0 ? 1 : 0;
@@ -323,7 +324,7 @@ void CensusTaker::finish() {
     take(Kind::kEnd, offset_);
     if (offset_ <= start_.offset) return;
     census_.terminators.none = 1;
-    // After an open quote delimiters are data, so missing fields do not count.
+    // After an open quote, delimiters are data, so missing fields do not count.
     if (is_quoted(state_of(state_)) && fields_ != kUnknown) fields_here_ = std::max(fields_here_, fields_);
     end_record(offset_, 0);
 }

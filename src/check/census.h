@@ -1,5 +1,5 @@
-// Counts what is in the records: fields, line ends, quotes in odd places. Follows the exact rules through whole
-// records. Bytes without a role in the dialect are found 64 at a time and skipped.
+// Counts what is in the records: fields, line breaks, misplaced quotes. Follows the exact rules through whole records.
+// Finds bytes without a role in the dialect 64 at a time, and skips them.
 #pragma once
 
 #include <array>
@@ -15,14 +15,16 @@
 
 namespace cleave {
 
-// The state machine of a dialect with what happens at each of its steps. Immutable after construction, any thread.
+// The state machine of a dialect, together with what happens at each of its steps. Immutable after construction, so it
+// can be used from any thread.
 class CensusTable {
 public:
     explicit CensusTable(const Dialect& dialect);
 
     const Dialect& dialect() const { return dialect_; }
 
-    // What a byte is to the rules. All bytes of a kind are alike, and a run of plain bytes has the effect of one.
+    // What a byte is to the state machine. All bytes of one kind are treated the same way, and a run of plain bytes has
+    // the same effect as one.
     enum class Kind : std::uint8_t { kPlain, kQuote, kDelimiter, kEscape, kReturn, kFeed, kEnd };  // kEnd: no byte
     static constexpr std::size_t kKindCount = 7;
 
@@ -31,18 +33,18 @@ public:
         kDelimits = 1,             // it ends a field, and another field follows
         kEndsByLf = 2,             // it ends a record
         kEndsByCrlf = 4,           // it ends a record, together with the CR before it
-        kEndsByCr = 8,             // it ends a record, as a lone CR
-        kEndedByCr = 16,           // the CR before it has ended a record, alone
-        kIsDataBreak = 32,         // a line break that ends nothing: this byte, or the CR before it
+        kEndsByCr = 8,             // it is a lone CR and ends a record
+        kEndedByCr = 16,           // the CR before it has ended a record on its own
+        kIsDataBreak = 32,         // a line break that ends no record: this byte, or the CR before it
         kIsQuotedBreak = 64,       // a line break inside quotes
-        kIsStray = 128,            // a quote where none should be
+        kIsStray = 128,            // a misplaced quote
         kWasStray = 256,           // the quote before it is stray
         kWasStrayAndReturn = 512,  // the quote two bytes before it is stray; between them is a CR
-        kTakesTwo = 1024           // the plain bytes before it cause an event: take them first
+        kTakesTwo = 1024           // the plain bytes before it cause an event, so they must be taken first
     };
 
-    // States besides those of the machine: they remember a CR.
-    static constexpr std::uint8_t kReturnInField = kStateCount;         // outside quotes; an LF may yet make it a CRLF
+    // States that extend those of the machine, to remember a CR.
+    static constexpr std::uint8_t kReturnInField = kStateCount;  // outside quotes; an LF may still make it a CRLF
     static constexpr std::uint8_t kReturnAfterQuote = kStateCount + 1;  // the same, right after a closing quote
     static constexpr std::uint8_t kReturnInQuoted = kStateCount + 2;
     static constexpr std::size_t kCensusStateCount = kStateCount + 3;
@@ -52,17 +54,17 @@ public:
         std::uint8_t next;
     };
     const Move& move(std::uint8_t state, Kind kind) const { return moves_[index_of(state, kind, false)]; }
-    // The same, after a run of plain bytes if `after_plain`.
+    // The same, but after a run of plain bytes if `after_plain` is set.
     const Move& move(std::uint8_t state, bool after_plain, Kind kind) const {
         return moves_[index_of(state, kind, after_plain)];
     }
     Kind kind_of(std::uint8_t byte) const { return kinds_[byte]; }
 
-    // A bit for each of 64 bytes: those that are not plain.
+    // A mask for 64 bytes, with a bit set for each byte that is not plain.
     std::uint64_t roles_of(const std::uint8_t* bytes) const;
 
 private:
-    static constexpr std::size_t kRowSize = 16;  // kinds, and kinds after plain bytes
+    static constexpr std::size_t kRowSize = 16;  // one half for kinds, the other for kinds after plain bytes
     static std::size_t index_of(std::uint8_t state, Kind kind, bool after_plain) {
         return state * kRowSize + (after_plain ? kRowSize / 2 : 0) + static_cast<std::size_t>(kind);
     }
@@ -72,29 +74,30 @@ private:
     Dialect dialect_;
     std::array<Move, kCensusStateCount * kRowSize> moves_{};
     std::array<Kind, 256> kinds_{};
-    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; LF for no quote, no escape
+    std::array<std::uint8_t, 5> role_bytes_;  // quote, delimiter, escape, CR, LF; LF also in place of a missing one
 };
 
-// For one thread at a time. Memory: some hundred bytes, and the ragged records that are listed.
+// Use from one thread at a time. Uses a few hundred bytes of memory, plus the listed ragged records.
 class CensusTaker {
 public:
-    // Starts at `begin`, where a record starts, and expects records of `fields` fields. `table` must outlive this. The
-    // census lists at most `max_listed` ragged records.
+    // Starts at `begin`, where a record starts, and expects records with `fields` fields. `table` must outlive this
+    // object. The census lists at most `max_listed` ragged records.
     CensusTaker(const CensusTable& table, Boundary begin, std::uint64_t fields, std::uint64_t max_listed);
-    // The same at the start of an input with this lead. Records should have as many fields as the header. A preamble is
-    // not counted.
+    // The same, but at the start of an input with this lead. Expects records with as many fields as the header. A
+    // preamble is not counted.
     CensusTaker(const CensusTable& table, const Lead& lead, std::uint64_t max_listed);
 
     void feed(std::span<const std::uint8_t> bytes);
 
-    // To be called at the end of the input or of a record.
+    // Call this at the end of the input or of a record.
     void finish();
 
-    // The census of all records that have ended. The first place of a kind may be known before its record ends.
+    // The census of all records that have ended. The place of the first finding of a kind may be known before its
+    // record ends.
     const Census& census() const& { return census_; }
     Census census() && { return std::move(census_); }
-    // Once the input has ended: the header record, or the first record if all are empty; and the number of its fields.
-    // The header is not looked for if the number of fields was given.
+    // Once the input has ended: the header record (or the first record if all are empty), and the number of its fields.
+    // If the number of fields was given, the header is not looked for.
     const RecordExtent& header() const { return header_; }
     std::uint64_t fields() const;
     // How many records the header takes up.
@@ -120,19 +123,19 @@ private:
     std::uint64_t fields_;
     std::uint64_t max_listed_;
     std::uint8_t state_ = static_cast<std::uint8_t>(State::kFieldStart);
-    std::uint64_t offset_;        // of the next byte
-    std::uint64_t done_;          // state_ is the state here; only plain bytes lie between here and offset_
-    std::size_t mark_begun_ = 0;  // how many bytes of a byte order mark stand before offset_
+    std::uint64_t offset_;        // offset of the next byte
+    std::uint64_t done_;          // the offset to which state_ applies; only plain bytes lie between here and offset_
+    std::size_t mark_begun_ = 0;  // how many bytes of a byte order mark come right before offset_
     // The current record.
     Place start_;
     std::uint64_t fields_here_ = 1;
-    std::uint64_t surplus_ = 0;  // the delimiter before its first field too many, if it has more than fields_
+    std::uint64_t surplus_ = 0;  // if it has more than fields_ fields: the delimiter before the first surplus field
     HeaderFinder finder_;
     RecordExtent header_;
     Census census_;
 };
 
-// Adds the census of the records that follow. At most `max_listed` ragged records stay listed.
+// Adds the census of the records that follow to `census`. Lists at most `max_listed` ragged records in total.
 void append(Census& census, const Census& next, std::uint64_t max_listed);
 
 }  // namespace cleave

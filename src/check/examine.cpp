@@ -1,4 +1,4 @@
-// Examines an input: a blob by several threads, a stream in one pass.
+// Examines an input: a blob on several threads, a stream in one pass.
 #include "cleave/examine.h"
 
 #include <algorithm>
@@ -18,29 +18,30 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// A thread examines a chunk at a time: one block, or several if there would be more chunks than this.
+// A thread examines one chunk at a time. A chunk is one block, or several if there would otherwise be more chunks than
+// this.
 constexpr std::size_t kMaxChunkCount = 4096;
 
-// Bytes examined between two checks of the cancellation and of lost bytes.
+// How many bytes to examine between two checks for cancellation and lost bytes.
 constexpr std::size_t kSliceSize = std::size_t{1} << 20;
 
 Bytes start_of(Bytes bytes) { return bytes.first(std::min(bytes.size(), Examination::kMaxHeadSize)); }
 
-// The part of the record that stands in the first bytes of the input.
+// The part of the record that lies within the first bytes of the input.
 std::vector<std::uint8_t> head_of(Bytes start, const RecordExtent& record) {
     const std::size_t begin = std::min<std::uint64_t>(start.size(), record.start.offset);
     const std::size_t end = std::min<std::uint64_t>(start.size(), record.start.offset + record.size);
     return {start.begin() + static_cast<std::ptrdiff_t>(begin), start.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-// The meter shows the examination, not the scan before it.
+// The meter shows the progress of the examination, not of the scan before it.
 Execution without_meter(Execution execution) {
     execution.meter = nullptr;
     return execution;
 }
 
-// A blob: first the header, or the first record that is not empty, which says how many fields records should have; then
-// the other records, by all threads.
+// Examines a blob: first the header, or the first non-empty record, which says how many fields records should have;
+// then the other records, on all threads.
 class BlobExamination {
 public:
     BlobExamination(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed)
@@ -74,7 +75,7 @@ public:
     }
 
 private:
-    // Adds the records after it to the census.
+    // Adds the records from body_ on to the census.
     void examine_body(std::uint64_t fields, Census& census) const {
         const std::size_t blocks = (size_ - 1) / execution_.block_size + 1;
         const std::size_t chunk_size = execution_.block_size * ((blocks - 1) / kMaxChunkCount + 1);
@@ -104,7 +105,7 @@ private:
             if (execution_.meter != nullptr) execution_.meter->scanned += size;
         }
         taker.finish();
-        // The state machine and the kernels read the same records, unless they read different bytes.
+        // The state machine and the kernels find the same records, unless they have read different bytes.
         if (taker.census().records != end.record - begin.record) throw InputChangedError();
     }
 
@@ -126,8 +127,8 @@ private:
     Boundary body_;
 };
 
-// A stream: in one pass. Excerpts are taken while their bytes are in memory, at all places that may become findings: an
-// open quote that may yet be closed, a place where the quote rules came apart.
+// Examines a stream in one pass. Excerpts are taken, while their bytes are in memory, at every place that may turn out
+// to be a finding: an open quote that may still be closed, or a place where the quote modes came apart.
 Examination examine_stream(Input& input, const Dialect& dialect, const Execution& execution, std::uint64_t max_listed) {
     input.set_threads(execution.threads);
     ComparingWalker walker = walker_of(input, dialect, execution);

@@ -8,7 +8,8 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// A margin before the place, one that the place waits for after it, and some bytes more: the place may be known late.
+// A margin before the place, a margin after it (which must have been read), and a few more bytes, because the place may
+// not be known until later.
 constexpr std::size_t kKeptSize = 2 * kExcerptMargin + 8;
 
 constexpr std::size_t kLongestCharacter = 4;

@@ -1,4 +1,4 @@
-// A progress line on the terminal. It goes away when the run ends.
+// A progress line on the terminal, which is erased when the run ends.
 #pragma once
 
 #include <chrono>
@@ -18,32 +18,32 @@ struct Stage {
     const char* name;                     // "reading" or "writing"
     std::uint64_t bytes;                  // so far
     std::optional<std::uint64_t> size;    // bytes in all, if known
-    std::optional<std::uint64_t> pieces;  // finished, if the run makes any
+    std::optional<std::uint64_t> pieces;  // finished so far, if the run writes any
     double seconds;                       // since it began
 };
 
-// At most `width` columns. Parts without room are left out, the bar first.
+// At most `width` columns. Parts that do not fit are left out, the bar first.
 std::string stage_text(const Stage& stage, std::size_t width);
 
 // "1.5 GB", in powers of 1000.
 std::string size_text(double bytes);
 
-// A separate thread draws the bar ten times a second. --progress decides whether there is a bar. By default there is
-// one if standard error is a terminal, standard output prints nothing on that terminal, and the run takes longer than
-// half a second. The cursor stays at the start of the line, so messages overwrite the bar.
+// A separate thread draws the bar ten times a second. --progress decides whether to draw one. By default a bar appears
+// if standard error is a terminal, standard output prints nothing on that terminal, and the run takes longer than half
+// a second. The cursor stays at the start of the line, so messages overwrite the bar.
 class Bar {
 public:
-    // Arguments and meter must outlive the bar. `size` is the size of the file to scan, if it is known. A stream is
-    // scanned and written in one stage, a mapped input in two.
+    // Arguments and meter must outlive the bar. `size` is the size of the file to scan, if known. A stream is scanned
+    // and written in one stage, a mapped input in two.
     Bar(const Arguments& arguments, const Meter& meter, std::optional<std::uint64_t> size, bool is_stream);
     Bar(const Bar&) = delete;
     Bar& operator=(const Bar&) = delete;
     ~Bar() { end(); }
 
-    // The stream was copied to a file of this size, which is scanned next.
+    // Call when the stream has been copied to a file of this size, which is scanned next.
     void resize(std::uint64_t size);
 
-    // Clears the line. Nothing is drawn afterwards.
+    // Clears the line. Nothing is drawn after that.
     void end() noexcept;
 
 private:
@@ -63,7 +63,7 @@ private:
     bool is_stream_ CLEAVE_GUARDED_BY(mutex_);
     bool is_writing_ CLEAVE_GUARDED_BY(mutex_) = false;
     bool is_drawn_ CLEAVE_GUARDED_BY(mutex_) = false;
-    Clock::time_point began_ CLEAVE_GUARDED_BY(mutex_) = Clock::now();  // the stage
+    Clock::time_point began_ CLEAVE_GUARDED_BY(mutex_) = Clock::now();  // when the stage began
 
     std::jthread thread_;
 };

@@ -1,4 +1,4 @@
-// cleave cat: all records or one piece to standard output, as they are or changed by rules.
+// cleave cat: prints all records or one piece on standard output, unchanged or changed by rules.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace cleave::cli {
 namespace {
 
-constexpr const char* kTarget = "write error";  // what messages name
+constexpr const char* kTarget = "write error";  // used in messages
 
 void print_piece(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
@@ -32,7 +32,7 @@ void print_piece(Context& context, OpenInput& opened) {
     require_same(context, opened);
 }
 
-// -r: the records of the body that were asked for, from the first one to the one behind the last.
+// -r: the start of the first requested record, and of the record after the last one. The header is not included.
 struct RunBounds {
     Boundary begin;
     Boundary end;
@@ -47,7 +47,7 @@ RunBounds find_run(const RecordIndex& index, const RecordRange& wanted, std::uin
     return run;
 }
 
-// -r, and the header. Of a header that goes first, the first record decides.
+// -r, with the header. Under HeaderMode::kFirst, the header is printed only if the first record is.
 void print_range(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     spool(context, opened);
@@ -62,7 +62,7 @@ void print_range(Context& context, OpenInput& opened) {
     require_same(context, opened);
 }
 
-// --plan: reads the ranges in which the piece begins and ends, and the piece.
+// --plan: reads only the piece, and the ranges in which it begins and ends.
 void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
     const Arguments& arguments = context.arguments;
     const Input& input = opened.input;
@@ -77,7 +77,7 @@ void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
         input, [&] { return planned_pieces(context, plan, input, arguments.cat_piece - 1, 1).front() == piece; });
 }
 
-// The plan of --plan, which has the piece.
+// Reads the plan given with --plan and checks that it contains the piece.
 RangePlan plan_of_piece(Context& context) {
     RangePlan plan = take_plan_file(context);
     const Arguments& arguments = context.arguments;
@@ -87,7 +87,7 @@ RangePlan plan_of_piece(Context& context) {
     return plan;
 }
 
-// Without -n: no scan is needed, except to find the end of a snapshot.
+// Without -n. A scan is needed only to find the end of a snapshot.
 void print_all(Context& context, OpenInput& opened) {
     leave_out_incomplete(context, opened);
     Input& input = opened.input;
@@ -120,7 +120,8 @@ void print_rewritten_range(const Context& context, RewrittenOutput& output, cons
                         arguments.execution.threads, write);
 }
 
-// Through the rules. Also where they change nothing: whoever names columns is told of a record that has others.
+// Prints records through the rules, even if these change nothing: a user who names columns must hear about a record
+// that has different columns.
 void print_staged(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     if (arguments.cat_piece != 0 || arguments.range) spool_staged(context, opened);

@@ -15,14 +15,14 @@ namespace cleave::cli {
 
 struct CheckReport {
     std::string path;
-    bool has_header = true;  // if there is a record
+    bool has_header = true;  // meaningful only if there is a record
     bool bom = false;
     Compression compression = Compression::kNone;
-    std::uint64_t file_size = 0;  // of the compressed file; 0 if it is not known
+    std::uint64_t file_size = 0;  // size of the compressed file; 0 if unknown
     SniffedDialect sniffed;
     bool terminator_given = false;
     Examination examination;
-    std::map<std::uint64_t, std::uint64_t> lines;  // the line of each problem, by its byte; empty for a stream
+    std::map<std::uint64_t, std::uint64_t> lines;  // maps a problem's byte to its line; empty for a stream
     bool sound = true;
 
     // How many records are not data: the preamble and the header.
@@ -32,11 +32,11 @@ struct CheckReport {
     std::uint64_t records() const { return examination.findings.records - header_records(); }
 };
 
-// The names in the header. Empty if there is no header, or if it is longer than the part that is kept.
+// The names in the header. Empty if there is no header, or if it is longer than the part of it that is kept.
 std::vector<std::string> column_names(const CheckReport& report);
 
 void print_text(StandardOutput& out, const CheckReport& report, bool colour);
-// One object on a line.
+// Prints one object on one line.
 void print_json(StandardOutput& out, const CheckReport& report);
 
 }  // namespace cleave::cli

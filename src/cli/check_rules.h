@@ -1,4 +1,4 @@
-// What cleave check does with rules and columns.
+// The parts of `cleave check` that deal with rules and columns.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace cleave::cli {
 
-// Applies the rules to all records and prints what they did, and no value. Returns whether nothing forbidden was found.
+// Applies the rules to all records and prints what they did, but no values. Returns false if it found forbidden values.
 bool check_rules(Context& context, OpenInput& opened, StandardOutput& out);
 
-// Prints number and name of each column, or a file of rules to start from.
+// Prints the number and name of each column, or a starter file of rules.
 void print_columns(const Context& context, OpenInput& opened, StandardOutput& out);
 void print_template(const Context& context, OpenInput& opened, StandardOutput& out);
 

@@ -17,21 +17,21 @@ std::vector<Verb> verbs() {
     return all;
 }
 
-// "-l", `between`, "--records"; only "--records" if the row has no letter.
+// "-l", `between`, "--records", or only "--records" if the row has no letter.
 std::string spellings(const OptionRow& row, const char* between) {
     return (row.letter == 0 ? "" : formatted("-{}{}", row.letter, between)) + formatted("--{}", row.name);
 }
 
 bool has_choices(const OptionRow& row) { return !row.choices.empty() && row.choices != kPath; }
 
-// One word of a shell, between apostrophes. The shell takes everything between them as it stands.
+// One shell word in single quotes. The shell takes everything between them literally.
 std::string quoted(std::string_view text) {
     std::string word = "'";
     for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return word + "'";
 }
 
-// A backslash before each of `special`.
+// The text with a backslash before each character of `special`.
 std::string escaped(std::string_view text, std::string_view special) {
     std::string result;
     for (const char c : text) {
@@ -41,10 +41,10 @@ std::string escaped(std::string_view text, std::string_view special) {
     return result;
 }
 
-// The cases of a bash `case $option`: what the value of an option can be.
+// The branches of a bash `case $option`: the possible values of each option.
 std::string bash_values() {
     std::string cases;
-    std::set<std::string_view> seen;  // the rows of an option agree in its choices
+    std::set<std::string_view> seen;  // all rows of an option have the same choices
     for (const OptionRow& row : option_table()) {
         if (row.value == nullptr || !seen.insert(row.name).second) continue;
         const std::string pattern = spellings(row, " | ");
@@ -179,7 +179,7 @@ fi
     return text;
 }
 
-// What follows `complete -c cleave`: the option, where it is offered, and its value.
+// What follows `complete -c cleave`: the option, the verbs that offer it, and its value.
 std::string fish_option(const OptionRow& row, const std::string& general) {
     std::string where = verb_names(row.verbs);
     if ((row.verbs & kGeneral) != 0) where += (where.empty() ? "" : " ") + general;
@@ -192,7 +192,7 @@ std::string fish_option(const OptionRow& row, const std::string& general) {
 }
 
 std::string fish_script() {
-    // Options that stand instead of a verb, while they wait for their value.
+    // Options for use without a verb that are still waiting for their value.
     std::string general = "\"\"";
     for (const OptionRow& row : option_table()) {
         if (row.verbs == kGeneral && row.value != nullptr) general += formatted(" --{}", row.name);

@@ -1,4 +1,4 @@
-// Completion scripts for shells, made from the option table.
+// Shell completion scripts, generated from the option table.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cleave::cli {
 
-// The script to be sourced, or installed where the shell looks for completions. The same on every machine.
+// The script to source, or to install where the shell looks for completions. It is the same on every machine.
 std::string completion_script(Shell shell);
 
 }  // namespace cleave::cli

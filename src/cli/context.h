@@ -20,16 +20,17 @@ namespace cleave::cli {
 
 struct OpenInput;
 
-// The state of a run. It outlives exceptions, so that main can name the current input in messages.
+// The state of a run. It outlives exceptions so that main can name the current input in messages.
 struct Context {
     Arguments arguments;
-    std::string path;  // of the current input, as given; empty before the first one
+    std::string path;  // of the current input, as given; empty before the first input
     Meter meter;       // of the current input
     std::optional<KeyRing> keys;
-    // The pieces of a split are complete and stay. From here on the run has succeeded, even if something else fails.
+    // Whether the pieces of a split are complete and will stay. Then the run has succeeded, even if something fails
+    // later.
     bool is_committed = false;
     const OpenInput* opened = nullptr;  // the input while it is open
-    // How many records of the input are not data: the preamble and the header. 0 if it is not scanned yet.
+    // The number of records that are not data (preamble and header). 0 until the input is scanned.
     std::uint64_t header_records = 0;
 
     bool has_header() const { return arguments.policy.header != HeaderMode::kNone; }
@@ -38,9 +39,9 @@ struct Context {
 struct OpenInput {
     Input input;
     Dialect dialect;
-    SniffedDialect sniffed;  // the dialect, and why
+    SniffedDialect sniffed;  // the dialect, and why it was chosen
     Bar& bar;
-    std::shared_ptr<const IndexFile> index;  // that the verb uses, or nullptr
+    std::shared_ptr<const IndexFile> index;  // the one the verb uses, or nullptr
     std::optional<RecordIndex> records;      // if the verb needs it: see index_of()
 };
 

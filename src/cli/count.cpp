@@ -1,4 +1,4 @@
-// cleave count: the number of records, without the header.
+// cleave count: prints the number of records, without the header.
 #include "cli/diagnostics.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -7,7 +7,7 @@
 namespace cleave::cli {
 namespace {
 
-// `size` is in bytes, after decompression. `file_size` is the size of a compressed file; 0 if it is not known.
+// `size` is in bytes, after decompression. `file_size` is the size of a compressed file; 0 if not known.
 struct Count {
     std::uint64_t records = 0;
     std::uint64_t size = 0;

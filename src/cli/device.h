@@ -5,12 +5,12 @@
 
 namespace cleave::cli {
 
-// Sets arguments.execution.offload if rules are to run on a device, or may. Under --device auto without a device, or
-// without a profile of the machine, it stays null and a message says why. Throws std::runtime_error for a device that
-// was named and is not there.
+// Sets arguments.execution.offload if rules will or may run on a device. Under --device auto, if there is no device or
+// no profile of the machine, it stays null and a message says why. Throws std::runtime_error if a named device is
+// missing.
 void choose_device(Arguments& arguments);
 
-// What ran where, on standard error.
+// Prints on standard error what ran where.
 void explain(const Arguments& arguments);
 
 }  // namespace cleave::cli

@@ -1,4 +1,4 @@
-// Errors and warnings about what an input holds, and their texts.
+// Errors and warnings about the contents of an input, and their texts.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace cleave::cli {
 
-// Decides between error, warning and silence, by the options.
+// Decides from the options whether to throw, to warn or to stay silent.
 class Diagnostics {
 public:
     explicit Diagnostics(Context& context) : context_(context) {}
@@ -23,19 +23,19 @@ public:
     void remark(const std::string& text) const;
     void warn(const std::string& text) const { remark("warning: " + text); }
 
-    // Warns if the first bytes of the input speak against the dialect.
+    // Warns if the first bytes of the input contradict the dialect.
     void take(const SniffedDialect& sniffed) const;
 
-    // Notes how many records belong to the header. Throws InputError, with the place in its message, or warns.
+    // Notes how many records belong to the header. Throws InputError with the place in its message, or warns.
     void take(const Findings& findings) const;
 
-    // Says that a preamble is left out; and which columns have no rule and stay as they are, if others have one.
+    // Reports that a preamble is left out and, if some columns have rules, which ones have none and stay as they are.
     void take(const cleave::Stage& stage) const;
 
     // Throws InputError under --strict-size if the piece is too large.
     void take(const Piece& piece);
 
-    // Warns about files of earlier runs that stay beside the pieces.
+    // Warns about files of earlier runs left next to the pieces.
     void take(const JobReport& report) const;
 
     // Warns about the pieces that are too large.

@@ -6,7 +6,7 @@
 namespace cleave::cli {
 namespace {
 
-// The five numbers of a piece with a separator between them.
+// Prints the five numbers of a piece with a separator between them.
 class Separated : public OffsetsWriter {
 public:
     Separated(StandardOutput& out, char separator) : OffsetsWriter(out), separator_(separator) {}
@@ -33,7 +33,8 @@ public:
     void finish(const InputFacts&) override {}
 };
 
-// The format of the manifest, in which the facts stand before the pieces. Those of a stream are known after them.
+// Uses the manifest's format, with the facts before the pieces. For a stream, the facts are not known until after the
+// pieces.
 class JsonPlan : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
@@ -54,10 +55,10 @@ public:
 private:
     bool started_ = false;
     const char* separator_ = "";
-    PlanJson plan_;  // what cannot be printed yet
+    PlanJson plan_;  // holds what cannot be printed yet
 };
 
-// Little-endian boundaries, one more than there are pieces.
+// The boundaries of the pieces in little-endian order, one more than there are pieces.
 class U64 : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
@@ -66,13 +67,13 @@ public:
     void finish(const InputFacts& facts) override { put(facts.size); }
 
 private:
-    // As it lies in memory: kernels/kernel.h demands a little-endian machine.
+    // Writes the bytes as they are in memory, because kernels/kernel.h requires a little-endian machine.
     void put(const std::uint64_t& number) {
         out().print("{}", std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
     }
 };
 
-// Values of a Range header. An empty range cannot be written there, so empty pieces are left out.
+// Values of a Range header. A Range header cannot express an empty range, so empty pieces are left out.
 class Http : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;
@@ -83,7 +84,7 @@ public:
     void finish(const InputFacts&) override {}
 };
 
-// --every: where the pieces start, and nothing else.
+// --every: prints only where the pieces start.
 class Starts : public OffsetsWriter {
 public:
     using OffsetsWriter::OffsetsWriter;

@@ -1,4 +1,4 @@
-// How `offsets` prints pieces: one class for each format.
+// How `offsets` prints pieces: one class per format.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ public:
     OffsetsWriter& operator=(const OffsetsWriter&) = delete;
     virtual ~OffsetsWriter() = default;
 
-    // If the facts are known before the pieces: start() first. Then the pieces in order, then finish() once.
+    // Call start() first if the facts are known before the pieces, then piece() for each piece, then finish() once.
     virtual void start(const InputFacts& /*facts*/) {}
     virtual void piece(const Piece& piece) = 0;
     virtual void finish(const InputFacts& facts) = 0;

@@ -1,4 +1,4 @@
-// Whether a verb uses the index beside its input.
+// Decides whether a verb uses the index next to its input.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace cleave::cli {
 
-// The index of the input, if --index wants one and it is good; else nullptr, after a remark about one that is not.
-// Under --index require throws UsageError for an input that can have no index, IndexError for one that is not good, and
+// The index of the input if --index permits one and it is valid; otherwise nullptr, after a remark if it is invalid.
+// Under --index require throws UsageError for an input that cannot have an index, IndexError for an invalid index, and
 // std::system_error if there is none.
 std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& opened);
 

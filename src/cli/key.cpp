@@ -1,4 +1,4 @@
-// cleave key new: a file with a new key.
+// cleave key new: creates a file with a new key.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ void fill_file(Fd& file, const std::string& path) {
     SecretMemory memory(kKeySize);
     const auto key = memory.bytes().first(kKeySize);
     fill_randomly(key);
-    // The mode of open() is narrowed by the umask, which may take even the owner's rights.
+    // The umask narrows the mode passed to open(), and may even remove the owner's rights.
     if (::fchmod(file.get(), S_IRUSR | S_IWUSR) != 0) throw_errno(path);
     write_all(file.get(), key, path);
     if (::fsync(file.get()) != 0) throw_errno(path);

@@ -1,4 +1,4 @@
-// cleave offsets: where the pieces are.
+// cleave offsets: prints where the pieces are.
 #include "cli/diagnostics.h"
 #include "cli/formats.h"
 #include "cli/planned.h"
@@ -36,7 +36,7 @@ void print_offsets(Context& context, OpenInput& opened) {
 
     StandardOutput out;
     Diagnostics diagnostics(context);
-    // Only this format says that the input is compressed.
+    // JSON is the only format that states that the input is compressed.
     const bool says_compression = arguments.format == Format::kJson;
     if (input.compression() != Compression::kNone && !says_compression) {
         diagnostics.warn("offsets count decompressed bytes");
@@ -66,7 +66,7 @@ void print_offsets(Context& context, OpenInput& opened) {
     diagnostics.conclude();
 }
 
-// --plan: the cuts that are not known are found, and nothing else is read.
+// --plan: reads only what it takes to find the unknown cuts.
 void print_planned(Context& context, OpenInput& opened, const RangePlan& plan) {
     const Arguments& arguments = context.arguments;
     const Input& input = opened.input;

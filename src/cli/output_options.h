@@ -1,4 +1,4 @@
-// Options that say where output goes and how it looks: -o, --manifest, --compress, --filter, --format and others.
+// The options for where output goes and how it looks: -o, --manifest, --compress, --filter, --format and others.
 #pragma once
 
 #include "cli/given.h"
@@ -6,7 +6,8 @@
 
 namespace cleave::cli {
 
-// Needs the policy and the clone mode in `arguments`. Looks whether -o names a folder. Throws UsageError.
+// The policy and the clone mode in `arguments` must be set already. Checks whether -o names a folder. Throws
+// UsageError.
 void take_output(const Given& given, Arguments& arguments);
 
 }  // namespace cleave::cli

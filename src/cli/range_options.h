@@ -1,4 +1,4 @@
-// The options of scan, and of --plan.
+// The options of scan, and those for --plan.
 #pragma once
 
 #include "cli/given.h"
@@ -6,15 +6,15 @@
 
 namespace cleave::cli {
 
-// All throw UsageError.
+// All of these throw UsageError.
 
-// Of scan: the range and its input. To be called when the dialect is known.
+// The range and the input of scan. Call once the dialect is known.
 void take_byte_range(const Given& given, Arguments& arguments);
 
-// --plan of offsets and cat. Refuses what the plan decides.
+// --plan in offsets and cat. Rejects options that the plan determines.
 void take_range_plan(const Given& given, Arguments& arguments);
 
-// -n of cat with --plan: "3" or "3/8".
+// -n in cat with --plan: "3" or "3/8".
 void take_planned_piece(const Given& given, Arguments& arguments);
 
 }  // namespace cleave::cli

@@ -5,7 +5,7 @@
 namespace cleave::cli {
 namespace {
 
-// From this size on, a range is not copied to the buffer.
+// Ranges of this size or more are not copied to the buffer.
 constexpr std::uint64_t kLargeSize = std::uint64_t{64} << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ranges of an input on standard output: small ones are gathered, large ones go from the input as they are.
+// Prints ranges of an input on standard output. Small ranges are gathered; large ones are sent directly from the input.
 #pragma once
 
 #include "cleave/input.h"
@@ -7,15 +7,15 @@
 
 namespace cleave::cli {
 
-// For one thread.
+// For use by one thread.
 class RangePrinter {
 public:
     // The input must be a blob, and outlive the printer.
     explicit RangePrinter(const Input& input) : input_(input), out_(input.cancellation()) {}
 
-    // Ranges that touch are printed as one. Throws what Blob::lend() throws, std::system_error, Cancelled.
+    // Adjacent ranges are printed as one. Throws what Blob::lend() throws, std::system_error, Cancelled.
     void print(BlobRange range);
-    // Prints what is left.
+    // Prints what is still buffered.
     void flush();
 
 private:

@@ -1,4 +1,4 @@
-// Standard output of verbs that print records as rules change them, and the report of what the rules did.
+// The standard output of verbs that print records after rules have changed them, and the report of what the rules did.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace cleave::cli {
 
-// Copies a stream that is needed as a whole to a temporary file. Throws SpoolError if that is not allowed, and as
-// Input::spool().
+// Copies a stream that is needed as a whole to a temporary file. Throws what Input::spool() throws, and SpoolError if
+// spooling is not allowed.
 void spool_staged(Context& context, OpenInput& opened);
 
-// For one thread. What was printed before an error stays; the report appears at the end, or not at all.
+// For use by one thread. What was printed before an error stays printed; the report appears at the end, or not at all.
 class RewrittenOutput {
 public:
-    // Compiles the rules. The input has not been read. Throws as Rewriting and LoneFile.
+    // Compiles the rules. Precondition: the input has not been read. Throws what Rewriting and LoneFile throw.
     RewrittenOutput(Context& context, OpenInput& opened);
 
     Rewriting& rewriting() { return rewriting_; }
     // Writes to standard output. Throws std::system_error, Cancelled.
     void write(std::span<const std::uint8_t> bytes);
-    // Checks that the input has not changed, and writes the report. To be called when everything is printed.
+    // Checks that the input has not changed, and writes the report. Call once everything has been printed.
     void finish();
 
 private:
@@ -32,7 +32,7 @@ private:
     OpenInput& opened_;
     Rewriting rewriting_;
     std::optional<LoneFile> report_;
-    std::uint64_t size_ = 0;  // bytes that were written
+    std::uint64_t size_ = 0;  // bytes written
 };
 
 }  // namespace cleave::cli

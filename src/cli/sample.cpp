@@ -1,4 +1,4 @@
-// cleave sample: some records, drawn at random, in the order of the input.
+// cleave sample: prints records drawn at random, in the order of the input.
 #include "cleave/sample.h"
 
 #include "base/random_seed.h"
@@ -13,11 +13,11 @@ namespace cleave::cli {
 namespace {
 
 std::uint64_t draw_seed() {
-    constexpr unsigned kUnused = 32;  // a seed that people can type
+    constexpr unsigned kUnused = 32;  // keeps the seed short enough to type
     return random_seed() >> kUnused;
 }
 
-// Calls take(begin, end) with the bounds of each record that is drawn, in the order of the input.
+// Calls take(begin, end) with the bounds of each drawn record, in the order of the input.
 template <class Take>
 void draw(Context& context, const RecordIndex& index, const Take& take) {
     const Arguments& arguments = context.arguments;
@@ -47,7 +47,7 @@ void print_sample(Context& context, OpenInput& opened) {
     require_same(context, opened);
 }
 
-// Through the rules. They read the records that are drawn, and no others.
+// Prints through the rules, which read only the drawn records.
 void print_staged(Context& context, OpenInput& opened) {
     spool_staged(context, opened);
     RewrittenOutput output(context, opened);

@@ -16,15 +16,15 @@
 namespace cleave::cli {
 namespace {
 
-// The system's header may be older than the kernel. known_rights() says which version has what.
+// The system's header may be older than the kernel. known_rights() records which version has which right.
 constexpr std::uint64_t kTruncate = 1ULL << 14;
 constexpr std::uint64_t kBindTcp = 1ULL << 0;
 constexpr std::uint64_t kConnectTcp = 1ULL << 1;
 constexpr std::uint64_t kAbstractSocket = 1ULL << 0;
 constexpr std::uint64_t kSignal = 1ULL << 1;
 
-// What a ruleset takes away: struct landlock_ruleset_attr of the sixth version. A kernel that knows fewer members
-// accepts the others if they are 0.
+// The rights that a ruleset takes away: struct landlock_ruleset_attr of ABI version 6. A kernel that knows fewer
+// members accepts the remaining ones if they are 0.
 struct Ruleset {
     std::uint64_t files = 0;
     std::uint64_t network = 0;
@@ -34,14 +34,14 @@ struct Ruleset {
 constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
-// --force renames a link that it replaces, which needs the right to make links.
+// --force renames a link that it replaces, which requires the right to create links.
 constexpr std::uint64_t kWrite = kRead | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                  LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                  LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
 std::string failure(const char* what) { return std::string(what) + ": " + std::generic_category().message(errno); }
 
-// All that this version of Landlock can take away and that concerns cleave.
+// All rights that this version of Landlock can take away and that matter to cleave.
 Ruleset known_rights(std::int64_t version) {
     constexpr std::uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
     Ruleset known;
@@ -51,14 +51,14 @@ Ruleset known_rights(std::int64_t version) {
     return known;
 }
 
-// A path that does not exist needs no rule. False if there can be no rule: the kernel refuses it, or there are too few
-// descriptors to make it.
+// A path that does not exist needs no rule. Returns false if a rule cannot be added because the kernel refuses it or
+// the process has run out of descriptors.
 bool permit(int ruleset, const std::string& path, std::uint64_t rights) {
     const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!fd.is_open()) return errno != EMFILE && errno != ENFILE;
     struct stat status;
     if (::fstat(fd.get(), &status) != 0) return true;
-    if (!S_ISDIR(status.st_mode)) rights &= kReadFile | kWriteFile;  // the others make no sense for a file
+    if (!S_ISDIR(status.st_mode)) rights &= kReadFile | kWriteFile;  // the other rights make no sense for a file
     const landlock_path_beneath_attr rule{rights, fd.get()};
     return ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
@@ -81,9 +81,9 @@ std::string confine(const Permissions& permissions) {
     permit_each(permissions.read, kRead);
     permit_each(permissions.write, kWrite);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    permit_each({"/"}, kRead);  // sanitizers read what they need for their reports
+    permit_each({"/"}, kRead);  // sanitizers read arbitrary files for their reports
 #endif
-    // Without one of its rules it would refuse what the run needs.
+    // A ruleset with a rule missing would refuse something that the run needs.
     if (!missing.empty()) return missing;
     if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return failure("Landlock");
     return "";

@@ -1,4 +1,4 @@
-// What the verbs share: an input with a settled dialect.
+// What the verbs have in common: an input with a settled dialect.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,26 @@
 
 namespace cleave::cli {
 
-// Throws InputChangedError if the input is not what it was when it was opened. If only the time of the last status
-// change is new, it is the same as long as it has the same records as OpenInput::records; without these it is not.
+// Throws InputChangedError if the input has changed since it was opened. If only the time of the last status change is
+// new, the input counts as unchanged if it still has the records in OpenInput::records; if those are not set, it counts
+// as changed.
 void require_same(const Context& context, const OpenInput& opened);
 
-// Makes OpenInput::records, of a blob, and remarks on what was found. Throws as index_records().
+// Fills OpenInput::records for a blob, and reports what was found. Throws what index_records() throws.
 const RecordIndex& index_of(Context& context, OpenInput& opened);
 
 // Copies a stream to a temporary file and maps it. Does nothing for a mapped input.
 void spool(Context& context, OpenInput& opened);
 
-// Leaves an incomplete last record out of a snapshot, as index_records() does. Does nothing for another input. For
-// verbs that make no index. Throws as index_records().
+// Leaves an incomplete last record out of a snapshot, as index_records() does. Does nothing for any other input. For
+// verbs that do not index the records. Throws what index_records() throws.
 void leave_out_incomplete(const Context& context, OpenInput& opened);
 
-// Opens the input, settles its dialect, finds its index and calls `work` with it. Warns if the data speak against the
+// Opens the input, settles its dialect, finds its index and calls `work` with it. Warns if the data contradict the
 // dialect. Throws InputError for an input that is not CSV, std::system_error, and what `work` throws. If the input
-// changed meanwhile or could not be read, throws as require_same() instead. `work` must call that before it prints a
-// result, and after it has printed bytes of the input, unless what it calls does.
+// changed in the meantime or could not be read, throws what require_same() throws instead. `work` must call
+// require_same() before it prints a result and after it has printed bytes of the input, unless a function it calls does
+// so.
 void with_input(Context& context, const std::string& path, const Cancellation* cancellation,
                 const std::function<void(OpenInput&)>& work);
 

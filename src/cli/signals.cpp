@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-// A signal handler gets its data from globals only.
+// A signal handler can get data only from globals.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): see above
 std::atomic<Cancellation*> target{nullptr};
 std::atomic<int> caught{0};
@@ -29,7 +29,7 @@ SignalGuard::SignalGuard(Cancellation& cancellation) {
         struct sigaction action = {};
         if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
         action = {};
-        action.sa_handler = on_signal;  // without SA_RESTART: a blocked call returns, and the request is seen
+        action.sa_handler = on_signal;  // without SA_RESTART, so that a blocked call returns and the request is noticed
         ::sigaction(signal, &action, nullptr);
     }
 }

@@ -1,12 +1,12 @@
-// Signals that end a run which has something to clean up.
+// Handles signals that end a run that has something to clean up.
 #pragma once
 
 #include "cleave/cancel.h"
 
 namespace cleave::cli {
 
-// While it lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE request the cancellation instead of ending the process. Signals
-// that were ignored stay ignored. At most one guard may exist.
+// While a guard exists, SIGINT, SIGTERM, SIGHUP and SIGPIPE request cancellation instead of ending the process. Signals
+// that were ignored stay ignored. At most one guard may exist at a time.
 class SignalGuard {
 public:
     explicit SignalGuard(Cancellation& cancellation);
@@ -14,15 +14,15 @@ public:
     SignalGuard& operator=(const SignalGuard&) = delete;
     ~SignalGuard();
 
-    // All is done and stays. From here to the end of the process these signals change nothing: a process that a signal
-    // ends has left nothing.
+    // Call when everything is done and will stay. From then on these signals have no effect, because other programs
+    // assume that a process that was ended by a signal left nothing behind.
     void conclude() noexcept { is_concluded_ = true; }
 
 private:
     bool is_concluded_ = false;
 };
 
-// Ends the process by the signal that a guard caught, if one did.
+// If a guard caught a signal, ends the process with that signal.
 void die_of_caught_signal();
 
 }  // namespace cleave::cli

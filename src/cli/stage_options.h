@@ -1,4 +1,4 @@
-// The options about records: which columns to select, and what to redact.
+// The options for changing records: which columns to select, and what to redact.
 #pragma once
 
 #include "cli/given.h"
@@ -6,7 +6,7 @@
 
 namespace cleave::cli {
 
-// Reads the files of --rules. Throws UsageError, and std::system_error for a file that cannot be read.
+// Reads the files given with --rules. Throws UsageError, and std::system_error for a file that cannot be read.
 void take_stage(const Given& given, Arguments& arguments);
 
 }  // namespace cleave::cli

@@ -12,10 +12,10 @@
 
 namespace cleave::cli {
 
-// Buffered standard output. The destructor discards what was not flushed: a failed run prints no partial result.
+// Buffered standard output. The destructor discards unflushed output, so that a failed run prints no partial result.
 class StandardOutput {
 public:
-    // `cancellation`, if any, ends waits for the reader by Cancelled, and must outlive this.
+    // `cancellation`, if given, must outlive this; it interrupts waits for the reader by throwing Cancelled.
     explicit StandardOutput(const Cancellation* cancellation = nullptr) : cancellation_(cancellation) {}
 
     template <class... Args>
@@ -24,7 +24,7 @@ public:
         if (buffer_.size() >= kBufferSize) flush();
     }
 
-    // Prints the numbers on a line, with the separator between them. Many times as fast as print().
+    // Prints the numbers on one line, with the separator between them. Many times faster than print().
     void print_row(std::span<const std::uint64_t> numbers, char separator);
 
     void write(std::span<const std::uint8_t> bytes);

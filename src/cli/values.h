@@ -1,4 +1,4 @@
-// Option values as people write them.
+// Parsers of option values as people write them.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@ namespace cleave::cli {
 // Decimal digits only, at least `least`.
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least);
 
-// Bytes, at least 1: a number and a suffix in any case. K M G T P E and KiB... are powers of 1024, KB MB... powers of
-// 1000. Before a suffix the number may have a decimal point; the product is exact and rounded down.
+// A size in bytes, at least 1: a number and a suffix in upper or lower case. K M G T P E and KiB... are powers of 1024;
+// KB MB... are powers of 1000. Before a suffix the number may have a decimal point; the product is exact and rounded
+// down.
 std::uint64_t parse_size(const std::string& option, const std::string& text);
 
 // A number of pieces, at least 1.
@@ -32,10 +33,10 @@ Share parse_share(const std::string& option, const std::string& text);
 // "A-B", "A-", "-B" or "A": records from 1, both ends included.
 RecordRange parse_range(const std::string& option, const std::string& text);
 
-// "A-B", "A-" or "-B": bytes from 0, B not included.
+// "A-B", "A-" or "-B": bytes from 0, excluding B.
 ByteRange parse_byte_range(const std::string& option, const std::string& text);
 
-// One byte: itself, \t, \0, \\, \xHH, or "tab".
+// One byte, written as itself, \t, \0, \\, \xHH, or "tab".
 std::uint8_t parse_byte(const std::string& option, const std::string& text);
 
 template <class T>
@@ -44,7 +45,7 @@ struct Choice {
     T value;
 };
 
-// The names separated by blanks, as in OptionRow.
+// The names separated by blanks, as in OptionRow::choices.
 template <class T, std::size_t kCount>
 std::string choice_names(const Choice<T> (&choices)[kCount]) {
     std::string names = choices[0].name;
@@ -52,7 +53,7 @@ std::string choice_names(const Choice<T> (&choices)[kCount]) {
     return names;
 }
 
-// The names one by one.
+// Splits such a string into names.
 std::vector<std::string> separate(const std::string& names);
 
 // The same names with commas: "never, auto, always".

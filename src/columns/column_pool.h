@@ -1,5 +1,5 @@
-// Keeps the memory of columns that their consumer has released, for the next batch of the same stream: fresh memory
-// costs a page fault for every 4 KiB. Knows no files.
+// When a consumer releases columns, keeps their memory for the next batch of the same stream, because fresh memory
+// costs a page fault for every 4 KiB. Knows nothing about files.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@
 
 namespace cleave {
 
-// Columns by their place in the batch: those of one place mostly need about as much memory in every batch. Any thread.
+// Keeps columns by their place in the batch, because columns in the same place usually need about as much memory in
+// every batch. May be used from any thread.
 class ColumnPool {
 public:
-    // What it keeps holds at most `most_size` bytes.
+    // Keeps at most `most_size` bytes.
     ColumnPool(std::size_t places, std::size_t most_size) : most_size_(most_size), kept_(places) {}
 
-    // A column that was kept, or a new one of `memory`.
+    // Returns a column that was kept, or a new one from `memory`.
     StringColumn take(std::size_t place, const std::shared_ptr<MemoryManager>& memory) {
         {
             const MutexLock lock(mutex_);
@@ -36,7 +37,7 @@ public:
         return StringColumn(memory);
     }
 
-    // Keeps the column if there is room for it, and if it used a good part of its memory.
+    // Keeps the column if there is room for it and if it used a good part of its memory.
     void put(std::size_t place, StringColumn&& column) noexcept {
         const std::size_t held = column.held_size();
         if (held == 0 || held > kFreely + 2 * used_size(column)) return;
@@ -45,11 +46,11 @@ public:
         try {
             kept_[place].push_back(std::move(column));
             size_ += held;
-        } catch (const std::bad_alloc&) {  // then it is released
+        } catch (const std::bad_alloc&) {  // the column is released instead
         }
     }
 
-    // Releases what is kept, and keeps nothing from now on.
+    // Releases the kept columns, and keeps no more from now on.
     void close() noexcept {
         const MutexLock lock(mutex_);
         most_size_ = size_ = 0;
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kFreely = std::size_t{64} << 10;  // a column that holds no more is always kept
+    static constexpr std::size_t kFreely = std::size_t{64} << 10;  // a column that holds at most this is always kept
 
     static std::size_t used_size(const StringColumn& column) {
         return column.bytes().size() + column.offsets().size_bytes();
@@ -69,7 +70,7 @@ private:
     std::vector<std::vector<StringColumn>> kept_ CLEAVE_GUARDED_BY(mutex_);
 };
 
-// As export_columns() of cleave/arrow.h; the columns come from the pool, and go back to it when they are released.
+// Like export_columns() in cleave/arrow.h, but the columns come from the pool and return to it when they are released.
 void export_columns(const RecordBlock& block, const ColumnReader& reader, std::span<const ArrowColumn> columns,
                     const std::shared_ptr<ColumnPool>& pool, ArrowSchema* schema, ArrowArray* array);
 

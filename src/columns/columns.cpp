@@ -1,9 +1,10 @@
-// Columns are read in two steps, record by record:
+// Columns are read in two steps, each going through the records one by one:
 //
-//   bound   the most bytes that the values of the column can have: those of its fields, with quotes and escapes
-//   write   each value behind the one before it
+//   bound   the most bytes that the values of the column can have: the bytes of its fields, with quotes and escapes
+//   write   each value right after the one before it
 //
-// The bound costs no look at the bytes. A device would measure each value instead, and scan the sizes.
+// Finding the bound does not require looking at the bytes. On a device, each value would be measured instead, followed
+// by a scan over the sizes.
 #include "cleave/columns.h"
 
 #include <algorithm>
@@ -23,12 +24,12 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::uint64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 
 struct Field {
-    const std::uint8_t* begin;  // null for no field
+    const std::uint8_t* begin;  // null: no field
     const std::uint8_t* end;
 };
 
-// Short values are copied this many bytes at a time, past their end. So behind the last value stand bytes of other
-// columns, until ColumnMemory::clear_slack() zeroes them.
+// A short value is copied together with the bytes after it, this many bytes in all. So the last value is followed by
+// bytes of other columns until ColumnMemory::clear_slack() zeroes them.
 constexpr std::size_t kSlack = 64;
 
 void copy(std::uint8_t* out, Value value, const std::uint8_t* readable_end) {
@@ -74,7 +75,7 @@ std::optional<std::string_view> StringColumn::value(std::size_t r) const {
                             static_cast<std::size_t>(offsets_.data()[r + 1] - begin));
 }
 
-// One call of ColumnReader::read().
+// The state of one call of ColumnReader::read().
 struct ColumnReader::Run {
     const ColumnReader& reader;
     FieldDecoder decoder;
@@ -82,7 +83,7 @@ struct ColumnReader::Run {
     std::size_t number;
     StringColumn& column;
 
-    // The field of record r, if it has one that counts.
+    // The field of record r, or no field if the value is null.
     Field field(std::size_t r) const {
         const FieldRow& row = block.rows[r];
         const std::size_t count = block.rows[r + 1].first - row.first;
@@ -111,7 +112,7 @@ struct ColumnReader::Run {
         return {nullptr, nullptr};
     }
 
-    // Makes the bitmap when the first value is null.
+    // Marks record r as null. Creates the bitmap for the first null.
     void set_null(std::size_t r) {
         if (column.null_count_ == 0) {
             column.validity_.resize((column.count_ + 7) / 8);
@@ -129,7 +130,7 @@ struct ColumnReader::Run {
     std::uint64_t read_value(std::size_t r, std::uint8_t* out);
 };
 
-// Delimiters may be counted too.
+// The result may include delimiters.
 std::uint64_t ColumnReader::Run::bound() const {
     const FieldRow* const rows = block.rows.data();
     const std::uint32_t* const ends = block.ends.data();
@@ -162,12 +163,12 @@ void ColumnReader::Run::read_all() {
     column.bytes_.shrink(sum);
 }
 
-// Reads values from record r on, up to one that is not plain, and returns its number. A plain value needs no decoding:
-// it does not begin with a quote, is not null, has at most kSlack bytes, and more than kSlack bytes of the block follow
-// its start. So its record has a terminator, and a CR before an LF is part of that. Where CR ends records, no value
-// without quotes has a CR.
+// Reads values from record r on, up to one that is not plain, and returns the number of that record. A plain value
+// needs no decoding: it does not begin with a quote, is not null, has at most kSlack bytes, and more than kSlack bytes
+// of the block follow its start. So its record has a terminator, and if that is an LF with a CR before it, the CR
+// belongs to it. Where CR ends records, a value without quotes contains no CR.
 std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) const {
-    // Bytes are stored below. The compiler must know that none of these changes.
+    // Local copies, so that the compiler knows that storing the bytes below changes none of these.
     const FieldRow* const rows = block.rows.data();
     const std::uint32_t* const ends = block.ends.data();
     const std::uint8_t* const from = block.bytes.data();
@@ -198,7 +199,7 @@ std::size_t ColumnReader::Run::read_plain(std::size_t r, std::uint64_t& sum) con
     return r;
 }
 
-// Any value. Returns its size.
+// Reads a value of any kind and returns its size.
 std::uint64_t ColumnReader::Run::read_value(std::size_t r, std::uint8_t* out) {
     const Field found = field(r);
     if (found.begin == nullptr) {
@@ -223,8 +224,8 @@ void ColumnReader::read(const RecordBlock& block, std::size_t number, StringColu
     column.validity_.resize(0);
     Run run{*this, FieldDecoder(dialect_), block, number, column};
     run.read_all();
-    // Who gets a column is to see no other values behind its own: not those of its neighbours, nor what stood in the
-    // memory before.
+    // The recipient of a column must see nothing but its values: no values of neighbouring columns, and nothing that
+    // was in the memory before.
     column.offsets_.clear_slack();
     column.bytes_.clear_slack();
     column.validity_.clear_slack();

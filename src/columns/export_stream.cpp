@@ -1,4 +1,5 @@
-// A stream of columns as an ArrowArrayStream. Exceptions do not pass its functions: they become codes and messages.
+// Exports a stream of columns as an ArrowArrayStream. No exception leaves its functions; they return error numbers and
+// messages instead.
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -13,7 +14,7 @@ namespace {
 
 struct ExportedStream {
     ColumnStream stream;
-    std::string error;  // of the last call
+    std::string error;  // message of the last call
 };
 
 ExportedStream& exported(ArrowArrayStream* stream) { return *static_cast<ExportedStream*>(stream->private_data); }
@@ -24,7 +25,7 @@ std::string describe(const Place& place, std::uint64_t header_records) {
     return byte + "record " + std::to_string(place.record - header_records + 1) + ')';
 }
 
-// An error number, and the message in `error`.
+// Performs the call. Returns 0, or an error number, in which case the message is in `error`.
 template <class Call>
 int attempt(ExportedStream& stream, const Call& call) {
     try {

@@ -26,7 +26,7 @@ DialectOptions options_of(std::uint8_t delimiter, std::optional<std::uint8_t> qu
     return wanted;
 }
 
-// A spreadsheet takes the delimiter from a line "sep=;".
+// Spreadsheets take the delimiter from a first line such as "sep=;".
 DialectOptions heeding_separator_line(DialectOptions wanted) {
     wanted.preamble.separator_line = SeparatorLine::kDelimiter;
     return wanted;
@@ -43,7 +43,7 @@ DialectOptions escaped_by(DialectOptions wanted, std::uint8_t escape) {
     return wanted;
 }
 
-// The reader skips one record as the header, whatever stands in it.
+// The reader skips one record as the header, whatever the record contains.
 DialectOptions skipping_one_record(DialectOptions wanted) {
     wanted.dialect.header = HeaderRecord::kFirst;
     return wanted;
@@ -54,10 +54,10 @@ DialectOptions without_header(DialectOptions wanted) {
     return wanted;
 }
 
-// No JSON text holds this byte, so a line of JSON is one field.
+// No JSON text contains this byte, so a line of JSON is one field.
 constexpr std::uint8_t kNotInJson = 0x1F;
 
-// One row a reader: how it reads a file by default. tests/system/interop compares the rows with the readers themselves.
+// One row per reader, with the way it reads a file by default. tests/system/interop compares the rows with the readers.
 const std::array<Preset, 13>& presets() {
     static const std::array<Preset, 13> kRows = {{
         {"rfc4180", options_of(',', '"', Quoting::kFieldStart)},

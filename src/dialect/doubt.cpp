@@ -16,14 +16,15 @@ bool has_role(const Dialect& dialect, std::uint8_t byte) {
     return dialect.delimiter == byte || dialect.quote == byte || dialect.escape == byte;
 }
 
-// Whether records seem to end with `byte`: there are more runs of it than line breaks, one of them at the end of the
-// input, and it does not split the lines as a delimiter would.
+// Whether records seem to end with `byte`. They do if `byte` occurs in at least two runs and in more runs than there
+// are line breaks, if it is the last byte of the input apart from line breaks, and if it does not split the lines as a
+// delimiter would.
 bool seems_terminator(Dialect dialect, std::uint8_t byte, const Head& head) {
     if (has_role(dialect, byte) || !head.has(byte)) return false;
     std::size_t runs = 0;
     std::size_t breaks = 0;
     std::uint8_t before = byte;
-    std::uint8_t last = byte;  // that is no line break
+    std::uint8_t last = byte;  // the last byte that is not a line break
     for (const std::uint8_t each : head.bytes) {
         const bool is_break = each == '\n' || each == '\r';
         if (is_break) ++breaks;
@@ -38,7 +39,7 @@ bool seems_terminator(Dialect dialect, std::uint8_t byte, const Head& head) {
 }
 
 DialectDoubt doubt_of_terminator(const Dialect& dialect, const Head& head) {
-    // 0x1E stands first: where both are there, 0x1F parts fields.
+    // 0x1E comes first, because where both occur 0x1F separates fields.
     constexpr std::array<std::pair<std::uint8_t, DialectDoubt>, 3> kEnds = {{
         {std::uint8_t{0x1E}, DialectDoubt::kRecordSeparator},
         {std::uint8_t{0x00}, DialectDoubt::kNulTerminator},
@@ -49,7 +50,7 @@ DialectDoubt doubt_of_terminator(const Dialect& dialect, const Head& head) {
     return end == kEnds.end() ? DialectDoubt::kNone : end->second;
 }
 
-// Whether the first line looks like an object: {"...": ...}.
+// Whether the first line looks like a JSON object: {"...": ...}.
 bool seems_json_lines(const Head& head) {
     constexpr std::string_view kSpaces = " \t\r";
     std::string_view line = text_of(head);
@@ -68,13 +69,14 @@ bool has_escaped_quote(const Dialect& dialect, const Head& head) {
     return may_have && text_of(head).find(std::string_view(escaped.data(), escaped.size())) != std::string_view::npos;
 }
 
-// Whether an escape explains quotes that are out of place without it.
+// Whether most of the quotes that are out of place would be explained if backslash were an escape.
 bool seems_escaped(Dialect dialect, const DelimiterFit& fit, const Head& head) {
     dialect.escape = '\\';
     return unexplained_quotes(fit_of(dialect, head)) * 2 < unexplained_quotes(fit);
 }
 
-// Whether the quotes hide line breaks between records that agree without them.
+// Whether the quotes hide line breaks between records that have the same number of fields if quotes are read as plain
+// data.
 bool seems_plain(Dialect dialect, const DelimiterFit& fit, const Head& head) {
     dialect.quote.reset();
     const DelimiterFit plain = fit_of(dialect, head);

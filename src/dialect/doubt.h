@@ -1,4 +1,4 @@
-// What speaks against the dialect that an input is read by.
+// Reasons to doubt the dialect chosen for an input.
 #pragma once
 
 #include "cleave/dialect.h"
@@ -6,7 +6,8 @@
 
 namespace cleave {
 
-// The first doubt, in the order of DialectDoubt, that the head raises about `sniffed`, which is settled but for it.
+// The first doubt about `sniffed` that the head raises, in the order of DialectDoubt. The dialect in `sniffed` must
+// already be settled.
 DialectDoubt doubt_of(const SniffedDialect& sniffed, const Head& head);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// A record as its reader gets it: the values of its fields.
+// A record as its reader sees it: the values of its fields.
 #include "cleave/dialect.h"
 #include "dialect/check_arguments.h"
 #include "dialect/state_machine.h"
@@ -9,7 +9,7 @@ std::vector<std::string> field_values(std::span<const std::uint8_t> record, cons
     const StateMachine machine(checked(dialect));
     std::vector<std::string> values(1);
     State state = State::kFieldStart;
-    bool after_return = false;  // the last byte was a CR outside quotes: an LF makes it part of the terminator
+    bool after_return = false;  // the last byte was a CR outside quotes; an LF would make it part of the terminator
     for (const std::uint8_t byte : record) {
         const Transition& transition = machine.step(state, byte);
         const State next = transition.next;

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Which bytes have a role in the dialect, whatever its terminator is.
+// Which bytes have a role in the dialect. CR and LF always count, whatever the terminator.
 class Roles {
 public:
     explicit Roles(const Dialect& dialect) {
@@ -23,7 +23,7 @@ public:
         if (dialect.escape) has_role_[*dialect.escape] = true;
     }
 
-    // The next offset, from `offset` on, whose byte can change that state.
+    // The first offset at or after `offset` whose byte can change `state`.
     std::size_t next(Bytes head, std::size_t offset, State state) const {
         if (state != State::kUnquoted && state != State::kQuoted) return offset;
         while (offset < head.size() && !has_role_[head[offset]]) ++offset;
@@ -34,27 +34,28 @@ private:
     std::array<bool, 256> has_role_{};
 };
 
-// A byte of the head as the machine reads it.
+// A byte of the head as the state machine reads it.
 struct Step {
     std::size_t offset;
     std::uint8_t byte;
     State before;
     Transition transition;
 
-    // Whether a record ends here. The LF of a CRLF ends nothing more: its CR has ended the record.
+    // Whether a record ends here. The LF of a CRLF does not end another record, because its CR has already ended this
+    // one.
     bool ends_record() const { return is_past_record(transition.next) && !is_rest_of_crlf(); }
     bool is_rest_of_crlf() const { return before == State::kCarriageReturn && byte == '\n'; }
 };
 
-// Calls `take` with the steps that may matter, until it returns false. Under Terminator::kLf the CRs right before an LF
-// are left out. Returns the state at the end.
+// Calls `take` with each step that may matter, until it returns false. Under Terminator::kLf, CRs right before an LF
+// are skipped. Returns the state at the end.
 template <class Take>
 State read(const Dialect& dialect, Quoting quoting, const Head& head, const Take& take) {
     const StateMachine machine(dialect, quoting);
     const Roles roles(dialect);
     const Bytes bytes = head.bytes;
     State state = State::kFieldStart;
-    std::size_t lone_until = 0;  // CRs before this offset have no LF after them
+    std::size_t lone_until = 0;  // CRs before this offset are not followed by an LF
     for (std::size_t i = roles.next(bytes, 0, state); i < bytes.size(); i = roles.next(bytes, i + 1, state)) {
         const bool may_be_pair = bytes[i] == '\r' && dialect.terminator == Terminator::kLf && i >= lone_until;
         if (may_be_pair && !is_quoted(state) && !is_escape(state)) {
@@ -117,7 +118,7 @@ DelimiterFit fit_of(const Dialect& dialect, const Head& head) {
 }
 
 Terminator terminator_of(Dialect dialect, Head head) {
-    // CRs at the end may belong to an LF that follows.
+    // CRs at the end may belong to a CRLF whose LF lies beyond the head.
     while (!head.is_all && !head.bytes.empty() && head.bytes.back() == '\r')
         head.bytes = head.bytes.first(head.bytes.size() - 1);
     if (!head.has('\r')) return Terminator::kLf;
@@ -155,14 +156,14 @@ std::uint64_t lines_like_preamble(const Dialect& dialect, const DelimiterFit& fi
     constexpr std::size_t kLeastFields = 3;
     constexpr std::uint64_t kMostLines = 100;
     if (fit.fields < kLeastFields || fit.agreeing < 2) return 0;
-    // Of most inputs the first line tells, without a state machine.
+    // For most inputs the first line is enough to settle this, without running the state machine.
     const auto line_end =
         std::ranges::find_if(head.bytes, [](std::uint8_t byte) { return byte == '\n' || byte == '\r'; });
     const auto delimiters = std::count(head.bytes.begin(), line_end, dialect.delimiter);
     if (std::cmp_greater_equal(delimiters, fit.fields / 2)) return 0;
     std::size_t fields = 1;
     std::uint64_t lines = 0;
-    bool is_known = false;  // whether the records like most of the others have begun
+    bool is_known = false;  // whether the last record had as many fields as most records
     read(dialect, Quoting::kFieldStart, head, [&](const Step& step) {
         if (step.transition.next == State::kFieldStart) ++fields;
         if (step.byte == '\n' && is_quoted(step.transition.next)) return false;

@@ -1,4 +1,4 @@
-// How a dialect fits the head of an input: the evidence that sniffing weighs.
+// How well a dialect fits the head of an input: the evidence that sniffing weighs.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// The first bytes of an input, without its lead.
+// The first bytes of an input, after its lead.
 struct Head {
     std::span<const std::uint8_t> bytes;
     bool is_all = false;  // the input ends here
@@ -18,35 +18,37 @@ struct Head {
     bool has(std::uint8_t byte) const;
 };
 
-// Reads the head by the dialect, but always by Quoting::kFieldStart, the rule that tells delimiters apart. Under
-// Terminator::kLf the CRs right before an LF belong to it, not to the last field. The dialect must have no fault.
+// Reads the head in the given dialect, but always in the quote mode Quoting::kFieldStart, because that mode
+// distinguishes between delimiters. Under Terminator::kLf, CRs right before an LF belong to the terminator, not to the
+// last field. The dialect must be valid.
 DelimiterFit fit_of(const Dialect& dialect, const Head& head);
 
-// What ends the records of the head, read by the rest of the dialect: kCr if CRs stand outside quotes, and no LF does;
-// otherwise kLf. Does not read a head without CRs.
+// What ends the records of the head if everything but the terminator is taken from the dialect: kCr if there are CRs
+// but no LFs outside quotes, otherwise kLf. A head without CRs is not read.
 Terminator terminator_of(Dialect dialect, Head head);
 
-// Where terminators stand in the head.
+// The terminators of the head.
 struct TerminatorFit {
-    std::optional<std::size_t> first;  // the offset of the first terminator outside quotes: of its CR for CRLF
-    // Under kLf: CRs outside quotes that no LF follows. A CR that the head ends with is one only if the input ends too.
+    std::optional<std::size_t> first;  // the offset of the first terminator outside quotes; for CRLF, of its CR
+    // Under kLf: the CRs outside quotes that are not followed by an LF. A CR at the end of the head counts only if the
+    // input ends there too.
     LoneReturns lone_returns;
 };
 
 TerminatorFit terminator_fit_of(const Dialect& dialect, const Head& head);
 
-// How many lines at the start of the head look like a preamble: its first records, if they have at most half of the
-// fields that most records have. 0 if some of them do not end with their lines. `fit` is that of the dialect.
+// How many lines at the start of the head look like a preamble: the first records, if each has at most half as many
+// fields as most records have. 0 if any of these records spans several lines. `fit` must be the result of fit_of() for
+// this dialect and head.
 std::uint64_t lines_like_preamble(const Dialect& dialect, const DelimiterFit& fit, const Head& head);
 
-// The share of records, empty ones left out, that have the most frequent number of fields; 0 if that number is not
-// above 1.
+// The share of non-empty records that have the most frequent number of fields, or 0 if that number is not above 1.
 double agreement_of(const DelimiterFit& fit);
 
-// Whether the delimiter splits the header, and at least 90 % of the records as it splits the header.
+// Whether the delimiter splits the header, and splits at least 90 % of the records into as many fields as the header.
 bool splits_all(const DelimiterFit& fit);
 
-// The quotes that the dialect does not explain.
+// The number of quotes that the dialect does not explain.
 std::size_t unexplained_quotes(const DelimiterFit& fit);
 
 }  // namespace cleave

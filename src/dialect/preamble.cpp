@@ -20,7 +20,7 @@ bool begins_with(Bytes bytes, std::string_view text) {
            });
 }
 
-// The byte X, if the bytes begin with a line sep=X or "sep=X" and X can be a delimiter.
+// The byte X, if the bytes begin with a line `sep=X` or `"sep=X"` and X can be a delimiter.
 std::optional<std::uint8_t> separator_of(Bytes bytes, Dialect dialect, bool is_all) {
     const bool is_quoted = begins_with(bytes, "\"");
     if (is_quoted) bytes = bytes.subspan(1);
@@ -37,7 +37,7 @@ std::optional<std::uint8_t> separator_of(Bytes bytes, Dialect dialect, bool is_a
     return dialect.delimiter;
 }
 
-// What the first line ends with: CRs right before an LF belong to it.
+// What ends the first line. CRs right before an LF belong to its terminator.
 Terminator first_terminator(Bytes head, bool is_all) {
     const auto found = std::ranges::find_if(head, is_line_break);
     const auto after = std::find_if(found, head.end(), [](std::uint8_t byte) { return byte != '\r'; });
@@ -46,13 +46,13 @@ Terminator first_terminator(Bytes head, bool is_all) {
     return is_cr ? Terminator::kCr : Terminator::kLf;
 }
 
-// The lines of a head, one after the other.
+// Iterates over the lines of a head.
 class Lines {
 public:
     struct Line {
         Bytes text;  // without its terminator
         std::size_t end;
-        bool is_whole;  // false if the bytes behind the head may belong to it
+        bool is_whole;  // false if the line may continue beyond the head
     };
 
     Lines(Bytes head, std::size_t begin, Terminator terminator, bool is_all)
@@ -82,8 +82,8 @@ private:
     bool is_all_;
 };
 
-// The end of the preamble, whose first `counted` lines are taken whatever they are. Nothing if it does not end in the
-// head.
+// The end of the preamble. Its first `counted` lines belong to it whatever they contain. Returns nothing if the
+// preamble does not end in the head.
 std::optional<std::uint64_t> end_of_lines(Lines lines, std::uint64_t counted, std::string_view comment,
                                           bool passes_empty, bool is_all) {
     std::uint64_t end = 0;
@@ -101,7 +101,7 @@ std::optional<std::uint64_t> end_of_lines(Lines lines, std::uint64_t counted, st
     return end;
 }
 
-// The preamble, if its lines end so.
+// The preamble, assuming that its lines end with `terminator`. Returns nothing if it does not end in the head.
 std::optional<Preamble> find_by(Terminator terminator, const DialectOptions& wanted, Bytes head, bool is_all) {
     const PreambleOptions& options = wanted.preamble;
     Preamble preamble;

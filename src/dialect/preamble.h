@@ -1,4 +1,4 @@
-// Finds the preamble of an input: PreambleOptions says which lines it has. Knows no quotes and no records.
+// Finds the preamble of an input: the lines that PreambleOptions describes. Knows nothing about quotes or records.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,27 @@
 namespace cleave {
 
 struct Preamble {
-    std::uint64_t size = 0;                 // in bytes, a byte order mark included; 0 if there is none
-    std::optional<std::uint8_t> delimiter;  // that a separator line names
-    // Of its lines. If it is sniffed: kCr if the first line ends so, and no LF is in the preamble. Behind it an LF may
-    // still stand outside quotes, which find_preamble() does not know.
+    std::uint64_t size = 0;                 // in bytes, including a byte order mark; 0 if there is no preamble
+    std::optional<std::uint8_t> delimiter;  // from a separator line
+    // What ends its lines. If this is sniffed, it is kCr if the first line ends with a CR and the preamble contains no
+    // LF. There may still be an LF outside quotes after the preamble, where find_preamble() does not look.
     Terminator terminator = Terminator::kLf;
-    std::optional<std::uint64_t> first_end;  // the offset at which the first line ends: of its CR for CRLF
+    std::optional<std::uint64_t> first_end;  // the offset of the end of the first line; for CRLF, of its CR
 
-    // Whether an LF is there, which stands outside quotes: they mean nothing in these lines.
+    // Whether it contains an LF. Such an LF is always outside quotes, because quotes mean nothing in these lines.
     bool has_feed() const { return size > 0 && terminator == Terminator::kLf; }
 };
 
-// The preamble of an input with this head, or nothing if it does not end in the head. `is_all`: the head is the input.
-// If the dialect of `wanted` has a preamble, it is that one, and the head is not looked at beyond its size.
+// Returns the preamble of an input that begins with `head`, or nothing if the preamble does not end in the head.
+// `is_all` says that the head is the whole input. If the dialect in `wanted` already has a preamble, returns that one
+// and looks no further into the head.
 std::optional<Preamble> find_preamble(const DialectOptions& wanted, std::span<const std::uint8_t> head, bool is_all);
 
-// Throws InputError: the preamble does not end in the first `size` bytes.
+// Throws an InputError that says that the preamble does not end within the first `size` bytes.
 [[noreturn]] void throw_long_preamble(std::size_t size);
 
-// As settle_dialect() in cleave/dialect.h, but nothing if the preamble does not end in the head. `is_all`: the head is
-// the input.
+// Like settle_dialect() in cleave/dialect.h, but returns nothing if the preamble does not end in the head. `is_all`
+// says that the head is the whole input.
 std::optional<SniffedDialect> settle_within(const DialectOptions& wanted, std::span<const std::uint8_t> head,
                                             bool is_all, std::string_view name);
 

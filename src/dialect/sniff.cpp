@@ -1,4 +1,4 @@
-// Sniffs what the user left open, from the first bytes of the data.
+// Sniffs whatever the user left open, from the first bytes of the data.
 #include <algorithm>
 #include <array>
 
@@ -13,14 +13,15 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// How a delimiter splits records: all of them as the header, or most of them, or fewer.
+// How well a delimiter splits the records: 2 if (almost) all are split like the header, 1 if most are split, otherwise
+// 0.
 int split_rank(const DelimiterFit& fit) {
     if (splits_all(fit)) return 2;
     return fit.fields > 1 ? 1 : 0;
 }
 
-// Whether `a` fits better. Quotes stand behind the split: a wrong delimiter that stands before a quote by chance
-// explains that quote, and a right one may have quotes in its data.
+// Whether `a` fits better than `b`. The split counts for more than the quotes: a wrong delimiter that happens to
+// precede a quote explains that quote, and even with the right delimiter the data may contain quotes.
 bool better(const DelimiterFit& a, const DelimiterFit& b) {
     if (split_rank(a) != split_rank(b)) return split_rank(a) > split_rank(b);
     if (unexplained_quotes(a) != unexplained_quotes(b)) return unexplained_quotes(a) < unexplained_quotes(b);
@@ -30,7 +31,7 @@ bool better(const DelimiterFit& a, const DelimiterFit& b) {
     return a.fields > b.fields;
 }
 
-// The dialect that the name stands for, or nothing.
+// The dialect that the file's name implies, if any.
 std::optional<Dialect> dialect_by_name(const Dialect& wanted, std::string_view name) {
     Dialect dialect = wanted;
     if (name.ends_with(".tsv") || name.ends_with(".tab")) {
@@ -56,8 +57,8 @@ void settle_delimiter(SniffedDialect& sniffed, const Head& head, bool sniffs_ter
         Dialect dialect = sniffed.dialect;
         dialect.delimiter = candidate;
         if (dialect_fault(dialect)) continue;
-        // A byte that the head has not got leaves each record with one field. So it is not better than a byte that
-        // splits records, or under which no quote is misplaced.
+        // A candidate that is not in the head leaves each record with one field. So it cannot be better than one that
+        // splits records, or one that leaves no quote unexplained.
         if (!head.has(candidate) && best && (split_rank(*best) > 0 || unexplained_quotes(*best) == 0)) continue;
         if (sniffs_terminator) dialect.terminator = terminator_of(dialect, head);
         const DelimiterFit fit = fit_of(dialect, head);
@@ -66,13 +67,13 @@ void settle_delimiter(SniffedDialect& sniffed, const Head& head, bool sniffs_ter
         best = fit;
         sniffed.dialect.delimiter = candidate;
     }
-    if (!best) return;  // the quote or the escape has a fault, whatever the delimiter is
+    if (!best) return;  // the quote or the escape is invalid, whatever the delimiter
     sniffed.fit = *best;
     sniffed.delimiter_reason = split_rank(*best) > 0 ? DelimiterReason::kFit : reason;
 }
 
-// Settles the terminator where it is open; the head begins at byte `begin`. Returns false if CR seems to end the lines
-// of the preamble, and an LF ends a record.
+// Settles the terminator, which the user left open. `begin` is the offset of the head in the input. Returns false if CR
+// seems to end the lines of the preamble, but an LF ends a record after it.
 bool settle_terminator(SniffedDialect& sniffed, const Preamble& preamble, const Head& head, std::size_t begin) {
     Terminator& terminator = sniffed.dialect.terminator;
     terminator = preamble.has_feed() ? Terminator::kLf : terminator_of(sniffed.dialect, head);
@@ -88,7 +89,7 @@ bool settle_terminator(SniffedDialect& sniffed, const Preamble& preamble, const 
     return true;
 }
 
-// Settles what stands behind the preamble. Nothing if settle_terminator() returns false.
+// Settles the dialect of what follows the preamble. Returns nothing if settle_terminator() returns false.
 std::optional<SniffedDialect> settle_behind(const DialectOptions& wanted, const std::optional<Dialect>& named,
                                             const Preamble& preamble, Bytes bytes, bool is_all) {
     const bool has_preamble = preamble.size > 0;
@@ -130,7 +131,7 @@ std::optional<SniffedDialect> settle_within(const DialectOptions& wanted, Bytes 
                                             std::string_view name) {
     const auto named = wanted.sniff_delimiter ? dialect_by_name(wanted.dialect, name) : std::nullopt;
     DialectOptions open = wanted;
-    if (named && named->header == HeaderRecord::kNone) {  // a line of JSON names no delimiter
+    if (named && named->header == HeaderRecord::kNone) {  // a line of JSON is never a separator line
         open.dialect = *named;
         open.preamble.separator_line = SeparatorLine::kData;
     }

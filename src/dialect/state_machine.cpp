@@ -17,7 +17,7 @@ ByteClass classify(const Dialect& dialect, std::uint8_t byte) {
     return ByteClass::kOther;
 }
 
-// The next state from a state outside quotes. These states differ in what a quote and an escape do.
+// The next state, starting from a state outside quotes. Such states differ only in what a quote and an escape do.
 State next_outside(ByteClass byte, State on_quote, State on_escape) {
     switch (byte) {
         case ByteClass::kQuote: return on_quote;
@@ -59,7 +59,8 @@ Transition transition(const Dialect& dialect, Quoting quoting, State state, std:
 }  // namespace
 
 StateMachine::StateMachine(const Dialect& dialect, Quoting quoting) {
-    // All bytes without a role are alike; there are more of them than roles.
+    // All bytes without a role behave the same way. There is always such a byte, because there are more bytes than
+    // roles.
     const std::array<std::uint8_t, 5> with_role = {'\r', '\n', dialect.delimiter, dialect.quote.value_or('\n'),
                                                    dialect.escape.value_or('\n')};
     std::uint8_t plain = 0;

@@ -1,5 +1,5 @@
-// The rules of doc/design.md, "What a record is", a byte at a time: the exact reading of a record. A kernel gives the
-// same result where it reports nothing suspect.
+// Reads records exactly, one byte at a time, following the rules under "What a record is" in doc/internals/design.md. A
+// kernel gives the same result wherever it reports nothing suspect.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ enum class State : std::uint8_t {
     kFieldStart,      // just past a delimiter, or at the start of the input
     kUnquoted,        // inside a field, outside quotes
     kQuoted,          // inside quotes
-    kQuoteInQuoted,   // just past a quote that closes, or is the first of a doubled one
+    kQuoteInQuoted,   // just past a quote that closes a section or is the first of a doubled one
     kEscape,          // just past an escape that acts outside quotes
     kEscapeInQuoted,  // just past an escape that acts inside quotes
     kCarriageReturn,  // just past a CR that ended the record unless an LF follows; only under Terminator::kAny
@@ -24,7 +24,7 @@ constexpr std::size_t kStateCount = 8;
 
 constexpr bool is_quoted(State state) { return state == State::kQuoted || state == State::kEscapeInQuoted; }
 constexpr bool is_escape(State state) { return state == State::kEscape || state == State::kEscapeInQuoted; }
-// Just past the last byte of a record, or between the CR and the LF of its CRLF.
+// The reader is just past the last byte of a record, or between the CR and the LF of the CRLF that ends it.
 constexpr bool is_past_record(State state) { return state == State::kRecordStart || state == State::kCarriageReturn; }
 
 struct Transition {
@@ -36,7 +36,7 @@ struct Transition {
 // Immutable after construction; 6 KiB.
 class StateMachine {
 public:
-    // `quoting` replaces the dialect's rule, so that both rules can be run side by side.
+    // `quoting` replaces the dialect's quote mode, so that both modes can run side by side.
     StateMachine(const Dialect& dialect, Quoting quoting);
     explicit StateMachine(const Dialect& dialect) : StateMachine(dialect, dialect.quoting) {}
 

@@ -10,7 +10,7 @@ FieldDecoder::FieldDecoder(const Dialect& dialect)
       escapes_everywhere_(has_escape_ && dialect.escape_scope == EscapeScope::kEverywhere),
       opens_anywhere_(has_quote_ && dialect.quoting == Quoting::kAnywhere) {}
 
-// Writes the value of a well-formed quoted field, and returns its end. Null for any other field.
+// Writes the value of a well-formed quoted field and returns its end. Returns null for any other field.
 std::uint8_t* FieldDecoder::write_quoted(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const {
     if (!is_quoted(begin, end) || end - begin < 2 || end[-1] != quote_) return nullptr;
     const std::uint8_t escape = has_escape_ ? escape_ : quote_;
@@ -26,9 +26,9 @@ std::uint8_t* FieldDecoder::write_quoted(const std::uint8_t* begin, const std::u
     return out;
 }
 
-// Writes the value of any field, and returns its end. These are the steps of StateMachine without line ends and
-// delimiters, which are plain data wherever a field holds them. An escape as the last byte has nothing to make plain,
-// so it is data.
+// Writes the value of any field and returns its end. It takes the same steps as StateMachine, but without line breaks
+// and delimiters, which are plain data inside a field. If the last byte is an escape, there is nothing after it to
+// escape, so it is data.
 std::uint8_t* FieldDecoder::write_any(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const {
     enum class At : std::uint8_t { kStart, kUnquoted, kQuoted, kAfterQuote };
     At at = At::kStart;

@@ -1,4 +1,4 @@
-// From a field as it stands in the file to its value: takes quotes and escapes off. Puts none on.
+// Turns a field, as it is in the file, into its value: removes quotes and escapes. It never adds any.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace cleave {
 
-// Immutable, any thread. A field is any bytes [begin, end) that FieldReader has found, under either Reading.
+// Immutable, so it can be used from any thread. A field is any range of bytes [begin, end) that FieldReader has found,
+// under either Reading.
 class FieldDecoder {
 public:
-    // The dialect has no fault.
+    // The dialect must be valid.
     explicit FieldDecoder(const Dialect& dialect);
 
     bool is_quoted(const std::uint8_t* begin, const std::uint8_t* end) const {
@@ -21,12 +22,13 @@ public:
     }
     // Whether a field that does not begin with a quote may differ from its value.
     bool may_hide() const { return opens_anywhere_ || escapes_everywhere_; }
-    // Whether the value is empty. The field is well-formed, as under Reading::kUnambiguous.
+    // Whether the value is empty. The field must be well-formed, as under Reading::kUnambiguous.
     bool is_empty(const std::uint8_t* begin, const std::uint8_t* end) const {
         return begin == end || (end - begin == 2 && is_quoted(begin, end));
     }
 
-    // Sets `value` to a view of the field, if the value stands in the field as it is.
+    // If the field contains its value as it is, sets `value` to a view of the field and returns true. Otherwise returns
+    // false.
     bool view(const std::uint8_t* begin, const std::uint8_t* end, Value& value) const {
         const bool quoted = is_quoted(begin, end);
         if (quoted) {
@@ -40,11 +42,12 @@ public:
         return !escapes_act || !has(value, escape_);
     }
 
-    // For all other fields. Returns the size of the value, which is at most that of the field. Writes no byte behind
-    // it.
+    // For fields for which view() returns false: writes the value to `out`. Returns the size of the value, which is at
+    // most the size of the field. Writes nothing past the value.
     std::uint64_t write(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out) const;
 
-    // A view of the field, or a copy in `scratch`, which must stay as it is meanwhile.
+    // Returns the value as a view of the field, or of a copy in `scratch`, which must not change while the value is in
+    // use.
     Value decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const;
 
 private:

@@ -1,5 +1,5 @@
-// The value of a field: what a reader of the file gets, without quotes and escapes around it.
-// Compiles for a GPU too: plain data, no standard containers, no exceptions, no allocation.
+// The value of a field: what a reader of the file gets, without quotes and escapes. This also compiles for a GPU: it is
+// plain data, without standard containers, exceptions or allocation.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How a manifest names its pieces; and the comparison of an existing manifest with the one of this run.
+// How a manifest names its pieces, and how an existing manifest is compared with the manifest of the current run.
 #pragma once
 
 #include <optional>
@@ -7,33 +7,33 @@
 
 namespace cleave {
 
-// The names that a manifest gives to the pieces. If the pieces lie beneath the folder of the manifest, the names are
-// relative to that folder, which can be moved with all that is in it: version 2. Otherwise, and if the manifest goes to
-// a stream, they are the paths as they are, relative to the folder where the run was started: version 1. Names decide,
-// not links. Any thread.
+// The names that a manifest gives to the pieces. If all pieces are beneath the manifest's folder, the names are
+// relative to that folder, which can then be moved together with its contents (version 2). Otherwise, or if the
+// manifest goes to a stream, the names are the paths as given, relative to the folder in which the run was started
+// (version 1). Only the spelling of paths counts; links are not followed. May be used from any thread.
 class ManifestNames {
 public:
     // Version 1.
     ManifestNames() = default;
-    // `folder` is where all pieces lie: PieceNamer::folder().
+    // `folder` is the folder of all pieces: PieceNamer::folder().
     ManifestNames(const std::string& manifest, const std::string& folder);
 
     bool are_beneath() const noexcept { return are_beneath_; }
-    // `path` is that of a piece.
+    // The name of the piece at `path`.
     std::string of(const std::string& path) const;
 
 private:
-    std::string folder_;  // of the manifest
+    std::string folder_;  // the folder of the manifest
     bool are_beneath_ = false;
 };
 
-// The first difference between an existing manifest and the one of this run, in words. Nothing if they are equal. The
-// members of PieceResult are not compared: they are known only when a piece is finished.
+// Says in words where an existing manifest first differs from the manifest of this run. Returns nothing if they are
+// equal. The members of PieceResult are not compared, because they are not known until a piece is finished.
 std::optional<std::string> manifest_difference(std::string_view there, std::string_view wanted);
 
-// Throws OtherPieceError, with the difference, if the file of that path is a manifest of another job: input, dialect
-// and cuts must be the same. Returns if there is no such file. Throws std::system_error. Call it before the pieces are
-// compared: its message gives the reason.
+// Throws OtherPieceError, with the difference, if the file at `path` is not a manifest of the same job: the input, the
+// dialect and the cuts must be the same. Returns if there is no such file. Throws std::system_error. Call this before
+// the pieces are compared, because its message gives the reason.
 void check_resumed(const std::string& path, const std::string& wanted);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// The pieces that are to be joined again: from a manifest, or as they are given.
+// Lists the pieces to join, from a manifest or from paths.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,12 @@
 
 namespace cleave {
 
-// A piece, and what a manifest says of it. `size` (plain bytes, header included) and `crc32c` are null if nothing does.
+// A piece, and what a manifest says about it. `size` (in plain bytes, including the header) and `crc32c` are null if
+// unknown.
 struct ListedPiece {
-    std::string path;  // from the current folder
-    // Where a manifest alone names the piece: its name beneath PieceList::folder. Empty if the user has given the path.
+    std::string path;  // relative to the current folder
+    // The name of the piece beneath PieceList::folder, if it is named only in the manifest. Empty if the user gave the
+    // path.
     std::string beneath;
     Json size;
     Json crc32c;
@@ -26,32 +28,34 @@ struct ListedPiece {
 
 struct PieceList {
     std::vector<ListedPiece> pieces;  // in order
-    std::string folder;               // of the pieces that a manifest alone names; empty is the current one
+    std::string folder;               // for pieces named only in the manifest; empty for the current folder
     HeaderMode header = HeaderMode::kRepeat;
-    // What a manifest says of the pieces: how they are read, and how long the header is that begins all of them or the
-    // first one, in bytes. The dialect has no preamble where no piece has one.
+    // What a manifest says about the pieces: their dialect, and the size in bytes of the header with which all of them
+    // begin, or only the first one. The dialect has a preamble only if a piece has one.
     std::optional<Dialect> dialect;
     std::optional<std::uint64_t> header_size;
 };
 
-// Reads a manifest of `cleave split`. With `paths`, the pieces are these files, whatever their folders are called: each
-// must have the name of one piece, and no piece may be missing. Without them the pieces lie beneath the folder of the
-// manifest (version 2) or the current folder (version 1, or a manifest from a stream). Throws InputError for a file
-// that is no manifest, std::invalid_argument for other paths, for a piece of version 1 elsewhere, and for pieces that
-// do not follow each other in the input, or lack columns of it (Policy::by), std::system_error.
+// Reads a manifest written by `cleave split`. With `paths`, the pieces are these files, whatever folders they are in:
+// each file must have the name of one piece, and no piece may be missing. Without `paths`, the pieces are beneath the
+// folder of the manifest (version 2) or beneath the current folder (version 1, or a manifest from a stream).
+//
+// Throws InputError if the file is not a manifest. Throws std::invalid_argument if `paths` do not match the pieces, if
+// a piece of version 1 is outside the current folder, if the pieces do not follow each other in the input, or if they
+// lack some of its columns (Policy::by). Throws std::system_error.
 PieceList read_piece_list(const std::string& manifest, const std::vector<std::string>& paths);
 
-// Opens pieces of a list. One thread.
+// Opens the pieces of a list. Use from one thread only.
 class PieceOpener {
 public:
-    // `list` must outlive this. Throws std::system_error.
+    // `list` must outlive this object. Throws std::system_error.
     explicit PieceOpener(const PieceList& list);
 
-    // Throws as Input::open(). A piece that the manifest alone names must be a regular file beneath the list's folder,
-    // on a way without symbolic links: else throws std::invalid_argument.
+    // Throws like Input::open(). If the piece is named only in the manifest, also throws std::invalid_argument if it is
+    // not a regular file beneath the list's folder or is reached through a symbolic link.
     Input open(const ListedPiece& piece, const Cancellation* cancellation) const;
-    // Throws std::system_error if the piece cannot be read, and as open(). Does not open a path of the user, which may
-    // be a pipe.
+    // Throws std::system_error if the piece cannot be read, and throws like open(). Does not open a path that the user
+    // gave, because it may be a pipe.
     void require(const ListedPiece& piece) const;
 
 private:

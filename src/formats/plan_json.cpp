@@ -8,14 +8,14 @@
 namespace cleave {
 namespace {
 
-// The byte as a character of Latin-1, in UTF-8.
+// The byte as a Latin-1 character, in UTF-8.
 Json byte_json(std::optional<std::uint8_t> byte) {
     if (!byte) return nullptr;
     if (*byte < 0x80) return std::string(1, static_cast<char>(*byte));
     return std::string{static_cast<char>(0xC0 | *byte >> 6), static_cast<char>(0x80 | (*byte & 0x3F))};
 }
 
-// The way back; nothing for null. False if the JSON is neither.
+// The inverse of byte_json(). For null, leaves `byte` empty. Returns false if the JSON is neither null nor a byte.
 bool read_byte(const Json& json, std::optional<std::uint8_t>& byte) {
     byte.reset();
     if (json == Json()) return true;
@@ -25,7 +25,7 @@ bool read_byte(const Json& json, std::optional<std::uint8_t>& byte) {
     return byte.has_value();
 }
 
-// Sets `value` to the one of the values with that name. False if there is none.
+// Sets `value` to the element of `values` with that name. Returns false if there is none.
 template <class Value>
 bool read_name(const Json* json, std::initializer_list<Value> values, Value& value) {
     for (const Value each : values) {
@@ -36,7 +36,7 @@ bool read_name(const Json* json, std::initializer_list<Value> values, Value& val
     return false;
 }
 
-// Such a member may change what the others mean.
+// An unknown member may change what the other members mean.
 bool has_unknown_member(const Json& dialect) {
     constexpr std::array<std::string_view, 8> kKnown = {"delimiter", "quote",      "escape",        "escape_scope",
                                                         "quoting",   "terminator", "header_record", "preamble"};
@@ -44,7 +44,7 @@ bool has_unknown_member(const Json& dialect) {
     return dialect.object() != nullptr && !std::ranges::all_of(*dialect.object(), is_known);
 }
 
-// In eight digits.
+// Always eight digits.
 std::string hexadecimal(std::uint32_t number) {
     std::string text(8, '0');
     for (std::size_t i = text.size(); i-- > 0; number >>= 4U) text[i] = "0123456789abcdef"[number & 0xFU];
@@ -87,7 +87,7 @@ std::string PlanJson::start_text(const InputFacts& facts) {
     }
     if (!facts.dropped_columns.empty()) json["dropped_columns"] = facts.dropped_columns;
     std::string text = json.text();
-    text.pop_back();  // the brace; the pieces are JSON already
+    text.pop_back();  // drops the brace: the pieces are already JSON text
     return text + ",\"pieces\":[";
 }
 

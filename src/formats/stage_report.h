@@ -1,4 +1,4 @@
-// What the rules of a stage did, as JSON: what --report writes.
+// Reports, as JSON, what the rules of a stage did: the output of --redact-report.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace cleave {
 
-// An object on a line. Holds names of columns and operations, but no text of a rule: rules may hold values.
+// Returns a JSON object on one line. It contains the names of columns and operations, but not the text of the rules,
+// which may contain values.
 std::string stage_report(const Stage& stage, const StageCounts& counts, const InputFacts& facts, std::uint64_t pieces);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Opens files that somebody else has named, such as a manifest: beneath a folder, and nowhere else.
+// Opens files whose names come from someone else, such as from a manifest, and only beneath a given folder.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace cleave {
 
-// What is left of `path` below `folder`, without empty parts and ".": "b/c" for "a" and "a/./b//c". Nothing if `path`
-// does not begin with the parts of `folder`, or if ".." or nothing follows them. Compares names, and looks at no file.
-// The empty folder is the current one.
+// Returns the rest of `path` below `folder`, without empty parts and ".": "b/c" for "a" and "a/./b//c". Returns nothing
+// if `path` does not begin with the parts of `folder`, if nothing follows them, or if the rest contains "..". Only
+// compares names; does not look at the file system. An empty `folder` is the current one.
 std::optional<std::string> path_beneath(std::string_view folder, std::string_view path);
 
-// Opens a folder, to open files beneath it. The empty path is the current folder. Throws std::system_error.
+// Opens a folder in order to open files beneath it. The empty path is the current folder. Throws std::system_error.
 Fd open_folder(const std::string& path);
 
 // Opens the regular file `name` beneath the folder for reading. No part of `name` may be a symbolic link. Throws
@@ -22,7 +22,7 @@ Fd open_folder(const std::string& path);
 // EINVAL for anything but a regular file.
 Fd open_beneath(const Fd& folder, const std::string& name, const std::string& shown);
 
-// The same, part by part: open_beneath() does this where the kernel has no openat2().
+// As open_beneath(), part by part; open_beneath() falls back on it where the kernel has no openat2().
 Fd open_part_by_part(const Fd& folder, const std::string& name, const std::string& shown);
 
 }  // namespace cleave

@@ -1,6 +1,7 @@
-// The kernel resolves the name, and refuses every step out of the folder and every link: openat2(), Linux 5.6
-// (https://man7.org/linux/man-pages/man2/openat2.2.html). Where there is no openat2(), each part of the name is opened
-// from the one before it, and must not be a link. Both look at each part once, so nobody can change the way meanwhile.
+// openat2() (Linux 5.6, https://man7.org/linux/man-pages/man2/openat2.2.html) makes the kernel resolve the name and
+// refuse every link and every step out of the folder. Without openat2(), each part of the name is opened relative to
+// the previous one, and must not be a link. Both ways look at each part once, so nobody can redirect the path in the
+// meantime.
 #include "io/beneath.h"
 
 #include <fcntl.h>
@@ -16,10 +17,11 @@
 namespace cleave {
 namespace {
 
-// A FIFO that somebody has put there must not make the open wait.
+// O_NONBLOCK, because a FIFO that someone has put there must not make open() wait.
 constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
 
-// The parts of a path between slashes. An absolute path has an empty first one. Other empty parts and "." are left out.
+// The parts of a path between slashes, without empty parts and ".", except that an absolute path has an empty first
+// part.
 std::vector<std::string_view> parts_of(std::string_view path) {
     std::vector<std::string_view> parts;
     if (path.starts_with('/')) parts.emplace_back();
@@ -69,7 +71,7 @@ Fd open_beneath(const Fd& folder, const std::string& name, const std::string& sh
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
     Fd file(static_cast<int>(::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how)));
     if (file.is_open()) return checked_file(std::move(file), shown);
-    // A filter of system calls that does not know openat2() may answer EPERM.
+    // A system call filter that does not know openat2() may answer EPERM.
     if (errno == ENOSYS || errno == EPERM) return open_part_by_part(folder, name, shown);
     throw_errno(shown);
 }
@@ -82,7 +84,7 @@ Fd open_part_by_part(const Fd& folder, const std::string& name, const std::strin
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const int from = i == 0 ? folder.get() : above.get();
         const bool is_last = i + 1 == parts.size();
-        // O_PATH opens a link itself, which tells it from a file that is no folder.
+        // O_PATH opens the link itself, which tells a link from a file that is not a folder.
         Fd part(::openat(from, std::string(parts[i]).c_str(), is_last ? kReading : O_PATH | O_NOFOLLOW | O_CLOEXEC));
         if (!part.is_open()) throw_errno(shown);
         if (!is_last && S_ISLNK(stat_of(part.get(), shown).st_mode)) throw_error(ELOOP, shown);

@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-// While it lives, a write of this thread to a pipe that nobody reads is an error, and no signal.
+// While it exists, a write by this thread to a pipe without readers fails instead of raising a signal.
 class BrokenPipeGuard {
 public:
     BrokenPipeGuard() {
@@ -33,8 +33,8 @@ public:
     BrokenPipeGuard& operator=(const BrokenPipeGuard&) = delete;
     ~BrokenPipeGuard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-    // To be called when a write has failed by EPIPE: takes the SIGPIPE that the write has sent to this thread. A
-    // SIGPIPE that was pending before stays.
+    // Call this after a write has failed with EPIPE: takes the SIGPIPE that the write sent to this thread. A SIGPIPE
+    // that was already pending stays.
     void take_signal() const {
         const timespec now{0, 0};
         while (!was_pending_ && ::sigtimedwait(&broken_, nullptr, &now) < 0 && errno == EINTR) {
@@ -47,7 +47,7 @@ private:
     bool was_pending_;
 };
 
-// The environment of this process, in which `variables` replace those of the same names.
+// The environment of this process, with `variables` in place of the variables of the same names.
 std::vector<char*> environment_with(std::span<const std::string> variables) {
     std::vector<char*> all;
     for (const std::string& variable : variables) all.push_back(const_cast<char*>(variable.c_str()));
@@ -69,7 +69,7 @@ Child::Child(const std::string& command, const Surroundings& surroundings, std::
     if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno(name_);
     const Fd input(ends[0]);
     input_ = Fd(ends[1]);
-    // The reading end has another open file description, which stays in blocking mode.
+    // The reading end has a separate open file description, which stays in blocking mode.
     if (::fcntl(input_.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(name_);
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno(name_);
     control_ = Fd(ends[0]);
@@ -112,8 +112,8 @@ CommandEnd Child::end() noexcept {
     return end_;
 }
 
-// Waits for the guard's report and its end. A guard that was killed sends no report. ECONNRESET comes before the report
-// if the guard ended without reading that the input is whole.
+// Waits for the guard's report and then for the guard to end. A guard that was killed sends no report. If the guard
+// ended without reading that the input is whole, ECONNRESET comes before the report.
 CommandEnd Child::take_report() noexcept {
     ssize_t size = 0;
     do {

@@ -1,4 +1,4 @@
-// A shell command whose standard input this process writes. Knows no pieces.
+// A shell command to whose standard input this process writes. Knows nothing about pieces.
 #pragma once
 
 #include <sys/types.h>
@@ -13,42 +13,42 @@
 
 namespace cleave {
 
-// A command `sh -c COMMAND` with a pipe to its standard input. A guard process looks after the command, see
-// command_guard.h. For one thread at a time. The process must have descriptors 0 to 2 open.
+// Runs `sh -c COMMAND` with a pipe as its standard input. A guard process looks after the command: see command_guard.h.
+// For one thread at a time. The process must have descriptors 0 to 2 open.
 class Child {
 public:
-    // The command's environment, where its output goes, and which Cancellation learns of its failure.
+    // The command's environment, where its output goes, and which Cancellation is told when it fails.
     struct Surroundings {
         std::span<const std::string> variables;  // "NAME=value", added to the environment
         int output;                              // becomes the command's standard output
-        const Cancellation* failure;             // its descriptor becomes readable when the command fails by itself
+        const Cancellation* failure;  // its descriptor becomes readable if the command fails of its own accord
     };
 
     // `name` is what messages call the command and its pipe. Throws std::system_error.
     Child(const std::string& command, const Surroundings& surroundings, std::string name);
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
-    // Ends all processes of the command if they still run, and then closes the command's input.
+    // Ends any processes of the command that are still running, and then closes the command's input.
     ~Child() { end(); }
 
     // Writes the bytes to the command, or discards them once no process reads them. Throws std::system_error,
     // Cancelled.
     void write(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
 
-    // Ends the command's input, which is whole, and waits for the command. To be called once. Throws std::system_error,
-    // Cancelled.
+    // Closes the command's input, which is now whole, and waits for the command. Call this once. Throws
+    // std::system_error, Cancelled.
     CommandEnd wait(const Cancellation* cancellation);
 
-    // Ends all processes of the command if they still run, and then closes the command's input. Returns how the command
-    // has ended; was_asked says whether this call was the reason. Takes at most about three seconds.
+    // Ends any processes of the command that are still running, and then closes the command's input. Returns how the
+    // command ended; was_asked says whether this call was the reason. Takes about three seconds at most.
     CommandEnd end() noexcept;
 
 private:
     CommandEnd take_report() noexcept;
 
     std::string name_;
-    pid_t guard_ = -1;  // -1 once it was waited for
-    CommandEnd end_;    // known then
+    pid_t guard_ = -1;  // -1 once it has been waited for
+    CommandEnd end_;    // valid from then on
     Fd control_;
     Fd input_;  // closed once the input has ended or no process reads it
 };

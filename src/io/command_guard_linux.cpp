@@ -1,33 +1,34 @@
-// A command is a shell and all processes that the shell has started. The guard is a fork of this program and the parent
-// of the shell:
+// A command is a shell and all the processes that the shell has started. The guard is a fork of this program and the
+// parent of the shell:
 //
 //     cleave ==== pipe ====> shell, and what the shell has started
 //        \                    |
 //         `-- control ------ guard
 //
 // The guard is a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER): a process whose parent ends becomes a child of the
-// guard. So the processes of the command are the descendants of the guard, also those in other sessions and process
-// groups. When the guard has no child, all of them have ended. The process that uses the library is not changed. The
-// command stays in the process group of its user, who may be asked for a password on the terminal and may press Ctrl-C
-// and Ctrl-Z.
+// guard. So the processes of the command are exactly the descendants of the guard, even if they are in other sessions
+// or process groups. Once the guard has no children, they have all ended. The process that uses the library is not
+// affected. The command stays in the process group of its user, who may be asked for a password on the terminal and may
+// press Ctrl-C and Ctrl-Z.
 //
 // The guard also holds the writing end of the pipe open. So no process reads the end of the input before the guard has
-// closed that end too: because the input is whole, or by its own end, when all processes of the command have ended. The
-// control socket ends when cleave asks the guard to end the command, and when cleave itself has ended, also by SIGKILL.
+// closed that end too: either because the input is whole or, when all processes of the command have ended, by ending
+// itself. The control socket is closed when cleave asks the guard to end the command, and when cleave itself ends, even
+// by SIGKILL.
 //
-//     wait until the shell has ended or the control socket has ended
-//         (a byte on the control socket: close the writing end)
-//     the shell has succeeded: give its other processes kGrace to end; done if they do
-//         (if the input is whole, only processes in the shell's session count: what leaves it is to stay)
+//     wait until the shell has ended or the control socket is closed
+//         (on a byte from the control socket: close the writing end)
+//     if the shell has succeeded: give its other processes kGrace to end; done if they do
+//         (if the input is whole, only processes in the shell's session count: one that leaves it is meant to stay)
 //     end all: SIGTERM to every descendant; after kGrace SIGKILL to every descendant until none is left;
-//         both while all are stopped
+//         each while all of them are stopped
 //
-// Two things are beyond this. A process of another user (sudo) cannot be signalled; the guard gives up on it kGrace
-// after the first SIGKILL. If the guard itself is killed by SIGKILL, the shell is killed too (PR_SET_PDEATHSIG), but
-// what the shell has started may read the end of an input that is not whole.
+// Two things are out of the guard's reach. It cannot signal a process of another user (sudo), and gives up on it kGrace
+// after the first SIGKILL. And if the guard itself is killed by SIGKILL, the shell is killed too (PR_SET_PDEATHSIG),
+// but processes that the shell has started may read the end of an input that is not whole.
 //
-// Other threads of this program may hold locks at the time of the fork, that of malloc() among them. So the guard calls
-// only functions that are safe in a signal handler (signal-safety(7)).
+// Other threads of this program may hold locks at the time of the fork, for example malloc()'s. So the guard calls only
+// functions that are safe in a signal handler (signal-safety(7)).
 #include "io/command_guard.h"
 
 #include <dirent.h>
@@ -62,8 +63,8 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kGrace{1500};
 constexpr Milliseconds kForever{-1};
 
-// Ends this process. A sanitizer's _exit() looks at the threads that the parent had at the time of the fork, and
-// reports one that had ended and was not yet joined.
+// Ends this process without calling the sanitizers' _exit(), which looks at the threads that the parent had at the time
+// of the fork, and reports any that had ended but had not been joined yet.
 [[noreturn]] void end_process(int status) noexcept {
     for (;;) ::syscall(SYS_exit_group, status);
 }
@@ -73,7 +74,7 @@ struct Process {
     char state;
 };
 
-// Nothing if the process is gone or only waits to be reaped. See proc_pid_stat(5).
+// Returns nothing if the process is gone or is only waiting to be reaped. See proc_pid_stat(5).
 std::optional<Process> process_of(pid_t number) noexcept {
     std::array<char, 32> path{"/proc/"};
     char* end = std::to_chars(path.data() + std::strlen(path.data()), path.data() + path.size(), number).ptr;
@@ -98,7 +99,7 @@ std::optional<Process> process_of(pid_t number) noexcept {
     return Process{number, numbers[0], numbers[2], state};
 }
 
-// The process if it descends from `ancestor`.
+// The process, if it descends from `ancestor`.
 std::optional<Process> descendant(pid_t number, pid_t ancestor) noexcept {
     const std::optional<Process> found = process_of(number);
     for (std::optional<Process> at = found; at && at->parent > 0; at = process_of(at->parent)) {
@@ -133,20 +134,19 @@ bool visit_descendants(const Visit& visit) noexcept {
 void send_signal(const Process& process, int signal) noexcept {
     const int handle = static_cast<int>(::syscall(SYS_pidfd_open, process.number, 0));
     if (handle < 0) {
-        // A system without such handles. The number is that of another process only if the system has just used it
-        // again.
+        // This system has no pidfds. The number belongs to another process only if the system has just reused it.
         if (errno == ENOSYS) ::kill(process.number, signal);
         return;
     }
-    // The number may have come to another process before there was a handle. From here on it cannot.
+    // The number may have been reused before the handle was opened, but cannot be from here on.
     if (descendant(process.number, ::getpid())) ::syscall(SYS_pidfd_send_signal, handle, signal, nullptr, 0);
     ::close(handle);
 }
 
-// Becomes the shell, whose signals are as if this program had never touched them.
+// Becomes the shell, with signals as if this program had never touched them.
 [[noreturn]] void become_shell(const GuardOrder& order, pid_t guard) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != guard) end_process(127);  // the guard ended before that call
+    if (::getppid() != guard) end_process(127);  // the guard ended before prctl()
     if (::dup2(order.input, STDIN_FILENO) < 0 || ::dup2(order.output, STDOUT_FILENO) < 0) end_process(127);
     sigset_t none;
     ::sigemptyset(&none);
@@ -191,14 +191,14 @@ public:
     }
 
 private:
-    // Signals are for the program and the command: the guard learns what matters to it from the control socket.
+    // Signals are meant for the program and the command; the guard learns all it needs from the control socket.
     void prepare() noexcept {
-        ::prctl(PR_SET_NAME, "filter-guard");  // "killall cleave" leaves it its work
+        ::prctl(PR_SET_NAME, "filter-guard");  // so that "killall cleave" does not end it
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         for (int signal = 1; signal < NSIG; ++signal) {
             struct sigaction action = {};
             const bool is_known = ::sigaction(signal, nullptr, &action) == 0;
-            // This program ignores SIGXFSZ. A SIGCHLD that is ignored would take the status of the shell away.
+            // This program ignores SIGXFSZ. If SIGCHLD were ignored, the shell's status would be lost.
             const bool is_ours = signal == SIGPIPE || signal == SIGXFSZ || signal == SIGCHLD;
             if (is_known && (is_ours || action.sa_handler != SIG_IGN)) std::ignore = ::signal(signal, SIG_DFL);
         }
@@ -219,7 +219,7 @@ private:
         return forked > 0;
     }
 
-    // Waits until a child has ended, the control socket has something, or the time is over. Updates the state.
+    // Waits until a child has ended, the control socket has something to read, or the time is up. Updates the state.
     void wait(Milliseconds timeout) noexcept {
         std::array<pollfd, 2> waits{{{children_, POLLIN, 0}, {is_wanted_ ? order_.control : -1, POLLIN, 0}}};
         if (::poll(waits.data(), waits.size(), static_cast<int>(timeout.count())) > 0 && waits[1].revents != 0) {
@@ -251,7 +251,7 @@ private:
     }
 
     // Waits for the other processes after the shell has ended. A process that has left the shell's session is meant to
-    // stay: once the input is whole, it is not waited for.
+    // stay, so once the input is whole it is not waited for.
     void wait_for_others() noexcept {
         const pid_t session = ::getsid(0);
         const auto are_there = [&] {
@@ -277,8 +277,9 @@ private:
         }
     }
 
-    // Stops all, and then sends the signal. Otherwise one process could read the end of what another one, which had its
-    // signal earlier, has piped to it. Each takes its signal when it is continued, before it does anything else.
+    // Stops all processes, then sends the signal. Otherwise a process could read a premature end of input from another
+    // process that got its signal earlier and was piping to it. Each process takes its signal when it is continued,
+    // before it does anything else.
     void signal_all(int signal) const noexcept {
         if (!has_children_) return;
         for (const auto last = Clock::now() + kStopTime; stop_all() && Clock::now() < last;) {
@@ -288,13 +289,14 @@ private:
         if (!is_done && !shell_has_ended_) ::kill(shell_, signal);
     }
 
-    // Returns whether any process had to be stopped, and so may have started another one just before.
+    // Returns whether any process had to be stopped; if so, it may just have started another one.
     static bool stop_all() noexcept {
         bool any = false;
         visit_descendants([&](const Process& process) {
             if (process.state == 'T' || process.state == 't') return;
             send_signal(process, SIGSTOP);
-            any |= process.state != 'D';  // it stops before it leaves the system call: the parent in a vfork(2), say
+            any |=
+                process.state != 'D';  // it stops before it leaves the system call; it may be the parent in a vfork(2)
         });
         return any;
     }
@@ -313,19 +315,19 @@ private:
     static constexpr Milliseconds kStopTime{1000};
 
     const GuardOrder& order_;
-    int children_ = -1;  // a signalfd, readable when a child has ended
+    int children_ = -1;  // a signalfd that is readable when a child has ended
     pid_t shell_ = -1;
     bool shell_has_ended_ = false;
     bool has_children_ = true;
     bool is_wanted_ = true;  // the control socket is open
-    bool is_whole_ = false;  // the input is whole, and its writing end is closed
+    bool is_whole_ = false;  // the input is whole and its writing end is closed
     CommandEnd end_;
 };
 
 }  // namespace
 
 pid_t start_guard(const GuardOrder& order) noexcept {
-    // A handler of this program must not run in the guard.
+    // This program's signal handlers must not run in the guard.
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);

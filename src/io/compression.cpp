@@ -12,7 +12,7 @@ struct Row {
     int least_level, most_level, default_level;
 };
 
-// By Compression. The levels of zstd beyond 19 need as much memory to read as to write, and are left out.
+// Indexed by Compression. Levels of zstd above 19 are left out, because reading then needs as much memory as writing.
 constexpr std::array<Row, 3> kRows = {{
     {Compression::kNone, "none", "", 0, 0, 0},
     {Compression::kGzip, "gzip", ".gz", 1, 9, 6},
@@ -39,9 +39,9 @@ std::string_view without_compression_suffix(std::string_view path) {
 Compression compression_of(std::span<const std::uint8_t> head) {
     using namespace std::string_view_literals;
     const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-    if (text.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;  // deflate is the only method there is
+    if (text.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;  // deflate is the only method that exists
     if (text.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::kZstd;
-    // A skippable frame, of which there are sixteen kinds.
+    // One of the sixteen kinds of skippable frames.
     const bool is_skippable =
         text.size() >= kMagicSize && (head[0] & 0xF0) == 0x50 && text.substr(1, 3) == "\x2A\x4D\x18"sv;
     return is_skippable ? Compression::kZstd : Compression::kNone;

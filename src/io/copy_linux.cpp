@@ -17,19 +17,19 @@
 namespace cleave {
 namespace {
 
-// Bytes written in one call, and between two checks of the cancellation.
+// The bytes written in one call, and between two checks of the cancellation.
 constexpr std::uint64_t kWriteSize = std::uint64_t{1} << 20;
 
-// Bytes that the system copies in one call. A server can do much in one.
+// The bytes copied by the system in one call. A server can do a lot in one call.
 constexpr std::uint64_t kCopySize = std::uint64_t{1} << 30;
 
-// Whether the error means that the system cannot copy between these two files by itself.
+// Whether the error means that the system itself cannot copy between these two files.
 bool must_copy_by_hand(int error) {
     return error == EXDEV || error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EBADF ||
            error == ETXTBSY;
 }
 
-// Whether the file lies with a server, which may copy without sending the bytes here and back.
+// Whether the file is on a server, which may copy without sending the bytes here and back.
 bool is_remote(int descriptor) {
     constexpr unsigned kCephMagic = 0x00C36400;
     constexpr unsigned kCifsMagic = 0xFF534D42;

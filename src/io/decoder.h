@@ -1,4 +1,4 @@
-// Reading compressed streams, by zlib and libzstd. Knows no descriptors.
+// Reads compressed streams, with zlib and libzstd. Knows nothing about descriptors.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// A stream of one or more members (gzip) or frames (zstd), one after the other. For one thread at a time.
+// A stream of one or more consecutive members (gzip) or frames (zstd). For one thread at a time.
 class Decoder {
 public:
     Decoder() = default;
@@ -18,18 +18,18 @@ public:
     Decoder& operator=(const Decoder&) = delete;
     virtual ~Decoder() = default;
 
-    // Takes bytes from the front of `from`, and returns how many it put into `into`, which is not empty. 0 only if all
-    // of `from` was taken. Throws InputError, without a place, if they are corrupt; std::bad_alloc.
+    // Takes bytes from the front of `from` and returns how many it wrote to `into`, which must not be empty. Returns 0
+    // only if all of `from` was taken. Throws InputError, without a place, if the bytes are corrupt; std::bad_alloc.
     virtual std::size_t decode(std::span<const std::uint8_t>& from, std::span<std::uint8_t> into) = 0;
 
-    // The bytes taken so far are a whole stream: it may end here.
+    // Whether the bytes taken so far are a whole stream, which may end here.
     virtual bool is_whole() const = 0;
 
-    // Members before those that follow were decoded elsewhere; see io/stream_parts.h. Only before the first decode().
+    // Says that earlier members were decoded elsewhere; see io/stream_parts.h. Only before the first decode().
     virtual void pass_over_parts() {}
 };
 
-// Not for kNone.
+// `format` must not be kNone.
 std::unique_ptr<Decoder> make_decoder(Compression format);
 
 }  // namespace cleave

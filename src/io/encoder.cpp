@@ -40,7 +40,7 @@ private:
     std::size_t run(ZSTD_inBuffer& in, ZSTD_EndDirective directive, const Take& take) {
         ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
         const std::size_t left = ::ZSTD_compressStream2(context_.get(), &out, &in, directive);
-        if (::ZSTD_isError(left) != 0) throw std::bad_alloc();  // it can only fail for lack of memory
+        if (::ZSTD_isError(left) != 0) throw std::bad_alloc();  // its only possible failure is a lack of memory
         if (out.pos > 0) take(std::span(buffer_).first(out.pos));
         return left;
     }

@@ -1,4 +1,4 @@
-// Writing compressed streams, by zlib and libzstd. Knows no descriptors.
+// Writes compressed streams, with zlib and libzstd. Knows nothing about descriptors.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace cleave {
 class Cancellation;
 class Helpers;
 
-// One stream: a gzip member or a zstd frame with a checksum. The same bytes make the same stream, however they are
-// divided into calls and whoever helps. For one thread at a time.
+// One stream: a gzip member, or a zstd frame with a checksum. The same bytes always produce the same stream, however
+// they are divided into calls and whichever threads help. For one thread at a time.
 class Encoder {
 public:
     using Take = std::function<void(std::span<const std::uint8_t>)>;
@@ -24,15 +24,16 @@ public:
     Encoder& operator=(const Encoder&) = delete;
     virtual ~Encoder() = default;
 
-    // Calls `take` with the bytes of the stream that are ready. Throws what `take` throws, std::bad_alloc, and,
-    // for gzip, Cancelled if the cancellation asks for it.
+    // Calls `take` with the bytes of the stream that are ready. Throws whatever `take` throws, std::bad_alloc and, for
+    // gzip, Cancelled.
     virtual void encode(std::span<const std::uint8_t> bytes, const Take& take) = 0;
-    // The same for the rest of the stream. encode() must not be called after this.
+    // As encode(), for the rest of the stream. encode() must not be called afterwards.
     virtual void finish(const Take& take) = 0;
 };
 
-// Not for kNone. For gzip, the thread that encodes counts as a worker of `helpers`, and they help it; they must outlive
-// the encoder, as `cancellation` must. A zstd frame is made by one thread. Throws std::bad_alloc.
+// `wanted.format` must not be kNone. For gzip, the encoding thread counts as a worker of `helpers`, which help it;
+// `helpers` and `cancellation` must outlive the encoder. A zstd frame is compressed by one thread. Throws
+// std::bad_alloc.
 std::unique_ptr<Encoder> make_encoder(const CompressionOptions& wanted, Helpers* helpers = nullptr,
                                       const Cancellation* cancellation = nullptr);
 

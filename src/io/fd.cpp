@@ -27,7 +27,7 @@ Fd::~Fd() {
 }
 
 void Fd::close(const std::string& name) {
-    // Linux frees the descriptor even when close() fails, so there is no second try.
+    // Linux frees the descriptor even if close() fails, so there is no point in retrying.
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) throw_errno(name);
 }
 
@@ -65,7 +65,7 @@ void wait_for(int descriptor, int events, const Cancellation* cancellation, cons
     }
 }
 
-// musl has preadv2() from 1.2.5 on.
+// musl has had preadv2() since 1.2.5.
 ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> into) noexcept {
     const iovec target{into.data(), into.size()};
 #ifdef __GLIBC__
@@ -78,10 +78,10 @@ ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> in
 
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name) {
-    // A cancellation just before a blocking read would not end that read. So read() is called only when there is
-    // something to read. Where the system can read without waiting, bytes that are there already are taken first.
+    // A cancellation just before a blocking read would not interrupt it, so read() is called only once there is
+    // something to read. Where the system can read without waiting, bytes that are already there are taken first.
     ssize_t size = read_now(descriptor, -1, into);
-    // The signal that ends a pipeline also ends its writer. An end of input that comes with it is not the real end.
+    // A signal that ends a pipeline also ends the writer. The end of input that this causes is not the real end.
     if (cancellation != nullptr) cancellation->throw_if_requested();
     if (size >= 0) return static_cast<std::size_t>(size);
     for (;;) {
@@ -170,7 +170,7 @@ Fd open_unlinked_temporary() {
     const std::string directory = temporary_directory();
     Fd file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file.is_open()) return file;
-    // File systems without O_TMPFILE say EOPNOTSUPP, or EISDIR from before it existed.
+    // File systems without O_TMPFILE report EOPNOTSUPP, or EISDIR if they predate it.
     std::string name = directory + "/.cleave-XXXXXX";
     file = Fd(::mkostemp(name.data(), O_CLOEXEC));
     if (!file.is_open()) throw_errno(temporary_name());
@@ -184,12 +184,12 @@ Cancellation::~Cancellation() {
 
 void Cancellation::signal(int descriptor) noexcept {
     const std::uint64_t one = 1;
-    // The counter only has to be above zero; it cannot overflow in any number of signals.
+    // The counter only has to be above zero, and no number of signals can overflow it.
     [[maybe_unused]] const ssize_t size = ::write(descriptor, &one, sizeof one);
 }
 
-// A request and the making of the descriptor may come at once. Both sides store first and load then, in one order that
-// all threads see: so at least one of them knows of the other, and signals.
+// A request and the creation of the descriptor may coincide. Each side first stores and then loads, in a single order
+// that all threads agree on, so at least one of them sees the other and signals.
 void Cancellation::request() noexcept {
     requested_.store(true);
     const int saved_errno = errno;

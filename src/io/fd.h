@@ -1,6 +1,6 @@
-// Owning file descriptors, and the system calls on them with EINTR, short transfers and non-blocking ends dealt with.
-// Every function here throws std::system_error with `name` (what the descriptor is called in messages) unless it says
-// otherwise.
+// Owning file descriptors, and the system calls on them, which take care of EINTR, short transfers and non-blocking
+// descriptors. Unless otherwise stated, every function here throws std::system_error with `name`, which is what
+// messages call the descriptor.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,9 +27,9 @@ public:
 
     int get() const noexcept { return descriptor_; }
     bool is_open() const noexcept { return descriptor_ >= 0; }
-    // Gives it away.
+    // Gives up ownership.
     int release() noexcept { return std::exchange(descriptor_, -1); }
-    // Closes it and reports what close() says; the destructor does not.
+    // Closes the descriptor and throws if close() fails; the destructor ignores that.
     void close(const std::string& name);
 
 private:
@@ -41,35 +41,35 @@ private:
 struct stat stat_of(int descriptor, const std::string& name);
 FileIdentity identity_of(const struct stat& status);
 
-// Waits until the descriptor is ready for `events` (poll's). Throws Cancelled.
+// Waits until the descriptor is ready for `events` (as for poll()). Throws Cancelled.
 void wait_for(int descriptor, int events, const Cancellation* cancellation, const std::string& name);
 
-// Reads what is there already, without waiting; at the descriptor's own place if the offset is -1. Returns how much, or
-// -1 and errno: EAGAIN if nothing is there.
+// Reads what is already available, without waiting; at the descriptor's own offset if `offset` is -1. Returns the
+// number of bytes, or -1 with errno set (EAGAIN if nothing is available).
 ssize_t read_now(int descriptor, std::int64_t offset, std::span<std::uint8_t> into) noexcept;
 
-// Reads once, at least one byte unless the end is reached.
+// Reads once: at least one byte, unless the end is reached.
 std::size_t read_some(int descriptor, std::span<std::uint8_t> into, const Cancellation* cancellation,
                       const std::string& name);
 
-// Reads to the end, or until it has more than `most` bytes. The result is longer than `most` then.
+// Reads to the end, or until it has more than `most` bytes, in which case the result is longer than `most`.
 std::string read_to_end(int descriptor, std::size_t most, const std::string& name);
 
-// Reads at an offset, all of `into` unless the end comes first. Returns how much.
+// Reads from an offset: all of `into`, unless the end comes first. Returns the number of bytes.
 std::size_t read_at(int descriptor, std::uint64_t offset, std::span<std::uint8_t> into, const std::string& name);
 
-// Throws Cancelled too, but not once all is written.
+// Also throws Cancelled, but not once everything is written.
 void write_all(int descriptor, std::span<const std::uint8_t> bytes, const std::string& name,
                const Cancellation* cancellation = nullptr);
 
-// The same at an offset of a regular file. Any thread.
+// As write_all(), at an offset of a regular file. Any thread.
 void write_all_at(int descriptor, std::uint64_t offset, std::span<const std::uint8_t> bytes, const std::string& name,
                   const Cancellation* cancellation = nullptr);
 
-// How many descriptors the process may have open.
+// The number of descriptors that the process may have open.
 std::uint64_t descriptor_limit();
 
-// Holds that many descriptors. Throws std::system_error if there are fewer.
+// Holds `count` descriptors. Throws std::system_error if they are not available.
 class SpareDescriptors {
 public:
     explicit SpareDescriptors(std::size_t count);
@@ -78,13 +78,13 @@ private:
     std::vector<Fd> held_;
 };
 
-// Where temporary files that may be large belong: $TMPDIR, else /var/tmp.
+// The directory for temporary files that may be large: $TMPDIR, or else /var/tmp.
 std::string temporary_directory();
 
-// What a temporary file is called in messages: with its directory, and with the variable that names another one.
+// What messages call a temporary file: its directory, and the variable that selects a different one.
 std::string temporary_name();
 
-// An unlinked file in temporary_directory(), open for reading and writing.
+// Opens an unlinked file in temporary_directory() for reading and writing.
 Fd open_unlinked_temporary();
 
 }  // namespace cleave

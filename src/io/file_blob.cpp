@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-// A file that is mapped as a whole.
+// A file that is mapped in full.
 class MappedFile final : public FileBlob {
 public:
     MappedFile(const Source& source, Mapping mapping)
@@ -31,7 +31,7 @@ private:
     Mapping mapping_;
 };
 
-// A file that is read by pread(): if it becomes shorter, that is an error, never a signal.
+// A file that is read with pread(): if it becomes shorter, reading fails instead of raising a signal.
 class ReadFile final : public FileBlob {
 public:
     ReadFile(const Source& source, std::uint64_t size) : FileBlob(source, size) {}
@@ -45,7 +45,7 @@ public:
     }
 };
 
-// Bytes that the caller owns.
+// Memory that the caller owns.
 class LentMemory final : public FileBlob {
 public:
     LentMemory(const Source& source, std::span<const std::uint8_t> bytes)
@@ -80,7 +80,7 @@ void FileBlob::read(std::uint64_t offset, std::span<std::uint8_t> into) const {
     throw InputChangedError("input truncated while reading");
 }
 
-// Nobody else can change a temporary file: what is missing there was lost by the disk.
+// Nobody else can change a temporary file: bytes that are missing there were lost by the disk.
 void FileBlob::require_version() const {
     if (!source_.version) throw std::system_error(EIO, std::generic_category(), source_.name);
 }

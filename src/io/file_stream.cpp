@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-// Bytes of one read: few enough to be in the first caches still when they are scanned and written out.
+// The size of one read: small enough for the bytes to be still in the first caches when they are scanned and written.
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
 
 }  // namespace
@@ -23,7 +23,7 @@ std::span<const std::uint8_t> FileStream::peek(std::size_t size) {
     find_compression();
     while (waiting_.size() < size) {
         if (!waiting_.empty() && gathered_.empty()) {
-            gathered_.assign(waiting_.begin(), waiting_.end());  // before the next read takes their place
+            gathered_.assign(waiting_.begin(), waiting_.end());  // before the next read overwrites them
             waiting_ = gathered_;
         }
         const auto bytes = read_next();
@@ -56,7 +56,7 @@ void FileStream::require_unread(const char* call) const {
     if (was_read_) throw std::invalid_argument(std::string(call) + " after read(): a stream is read once");
 }
 
-// Looks at how the stream begins, once.
+// Looks at how the stream begins. Only the first call has an effect.
 void FileStream::find_compression() {
     if (std::exchange(is_known_, true)) return;
     const auto buffer = buffer_.grow(kReadSize);
@@ -84,8 +84,8 @@ std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
     return size;
 }
 
-// The next bytes, whether the stream is compressed or not. Asks for a whole read: a pipe in packet mode drops the bytes
-// that do not fit.
+// The next bytes, whether or not the stream is compressed. Asks for a full read, because a pipe in packet mode drops
+// the bytes that do not fit.
 std::span<const std::uint8_t> FileStream::read_next() {
     if (decoder_) return decode_next();
     const auto buffer = buffer_.grow(kReadSize);
@@ -98,7 +98,7 @@ std::span<const std::uint8_t> FileStream::decode_next() {
             const auto bytes = decoder_->decode(compressed_, following_);
             if (!bytes.empty()) return bytes;
             if (read_compressed()) continue;
-            // The decoder may have waited for more to decode what it has.
+            // The decoder may have been waiting for more bytes before decoding the ones it has.
             if (std::exchange(following_, Following::kNothing) != Following::kNothing && !compressed_.empty()) continue;
             if (decoder_->is_whole()) return {};
             throw InputError(std::string(compression_name(compression_)) + " data that ends too early");
@@ -109,10 +109,10 @@ std::span<const std::uint8_t> FileStream::decode_next() {
     }
 }
 
-// Adds to the compressed bytes. Returns false at the end of the source.
+// Appends to the compressed bytes. Returns false at the end of the source.
 bool FileStream::read_compressed() {
     const std::size_t rest = compressed_.size();
-    // To double what is there keeps the moving of bytes cheap, however many the decoder wants together.
+    // Doubling the buffer keeps the cost of moving bytes low, however many the decoder needs at once.
     const std::size_t size = std::max(rest, decoder_->read_size());
     const auto buffer = buffer_.grow(rest + size, compressed_);
     compressed_ = buffer.first(rest);

@@ -1,4 +1,4 @@
-// A file or a pipe, read in order, and decoded if it is compressed. Knows no CSV.
+// A file or pipe that is read in order, and decoded if it is compressed. Knows nothing about CSV.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,20 @@ namespace cleave {
 
 class FileStream final : public Stream {
 public:
-    // `source` must outlive the stream and not be moved; `cancellation`, if any, must outlive it too.
+    // `source` must outlive the stream and must not be moved; `cancellation`, if any, must outlive it too.
     FileStream(const Source& source, const Cancellation* cancellation) : source_(source), cancellation_(cancellation) {}
 
     std::span<const std::uint8_t> peek(std::size_t size) override;
     std::span<const std::uint8_t> read() override;
     std::uint64_t consumed() const noexcept override { return consumed_; }
 
-    // Known from the first peek(), read() or find_compression() on.
+    // Known from the first peek(), read() or find_compression() onwards.
     Compression compression() const noexcept { return compression_; }
     void find_compression();
     // Whether find_compression() has read a byte.
     bool has_bytes() const noexcept { return !waiting_.empty(); }
 
-    // Throws std::invalid_argument, which names the call, after a read().
+    // Throws std::invalid_argument, which names `call`, if read() has been called.
     void require_unread(const char* call) const;
     void set_cancellation(const Cancellation* cancellation) noexcept { cancellation_ = cancellation; }
     // As Input::set_threads().
@@ -46,16 +46,16 @@ private:
     const Source& source_;
     const Cancellation* cancellation_;
     unsigned threads_ = 1;
-    UnfilledBuffer buffer_;                  // bytes of the source
-    std::vector<std::uint8_t> gathered_;     // by a peek() that needs several reads
-    std::span<const std::uint8_t> waiting_;  // bytes that read() has not returned yet
-    std::uint64_t consumed_ = 0;             // bytes that were read of the source
-    bool was_read_ = false;                  // read() has returned bytes
-    bool is_known_ = false;                  // find_compression() was called; it sets these:
+    UnfilledBuffer buffer_;                  // read from the source
+    std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads
+    std::span<const std::uint8_t> waiting_;  // bytes that read() has yet to return
+    std::uint64_t consumed_ = 0;             // bytes read from the source
+    bool was_read_ = false;                  // read() has been called
+    bool is_known_ = false;                  // find_compression() was called; it sets the members below
     Compression compression_ = Compression::kNone;
     std::optional<ParallelDecoder> decoder_;
-    std::span<const std::uint8_t> compressed_;   // bytes that the decoder has not taken yet
-    Following following_ = Following::kNothing;  // what comes after these
+    std::span<const std::uint8_t> compressed_;   // bytes that the decoder has yet to take
+    Following following_ = Following::kNothing;  // what comes after them
 };
 
 }  // namespace cleave

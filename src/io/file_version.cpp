@@ -16,7 +16,7 @@ namespace {
 
 using PathBuffer = std::array<char, PATH_MAX>;
 
-// The path of the file now; empty if the system does not know it.
+// The current path of the file; empty if the system does not know it.
 std::string_view path_behind(int descriptor, PathBuffer& buffer) noexcept {
     char link[32] = "/proc/self/fd/";
     char* end = std::to_chars(link + std::strlen(link), std::end(link) - 1, descriptor).ptr;
@@ -29,7 +29,7 @@ bool is_same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec
 
 }  // namespace
 
-// The path is read first: if it changes in between, the status has the new times already.
+// The path is read first: if it changes in between, the status already has the new ctime.
 FileVersion::FileVersion(int descriptor, const std::string& name) {
     PathBuffer buffer;
     path_ = path_behind(descriptor, buffer);
@@ -42,13 +42,13 @@ FileChange FileVersion::change(int descriptor) const noexcept {
     if (now.st_size < status_.st_size) return FileChange::kShortened;
     if (now.st_size > status_.st_size) return FileChange::kGrown;
     if (!is_same(now.st_mtim, status_.st_mtim)) return FileChange::kWritten;
-    // A writer can reset the time of the last write, but not that of the last change.
+    // A writer can reset mtime, but not ctime.
     if (is_same(now.st_ctim, status_.st_ctim) || is_explained(descriptor, now)) return FileChange::kNone;
     return FileChange::kTouched;
 }
 
-// Whether something other than the content explains the new time of the last status change: another file has taken the
-// name, or the file has another name, number of links, owner or mode.
+// Whether something other than a change of content explains the new ctime: another file has taken the name, or the
+// name, number of links, owner or mode has changed.
 bool FileVersion::is_explained(int descriptor, const struct stat& now) const noexcept {
     if (now.st_nlink != status_.st_nlink || now.st_mode != status_.st_mode || now.st_uid != status_.st_uid ||
         now.st_gid != status_.st_gid) {

@@ -1,4 +1,4 @@
-// Whether an open file has changed.
+// Tells whether an open file has changed.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,22 +12,22 @@ enum class FileChange : std::uint8_t {
     kNone,
     kShortened,
     kGrown,
-    kWritten,  // or its time of the last write was set
-    kTouched,  // only the time of the last status change is new, and neither name, links, owner nor mode explain it
-    kUnknown,  // the system does not tell
+    kWritten,  // or its modification time was set
+    kTouched,  // only ctime is new, and neither name, links, owner nor mode explain that
+    kUnknown,  // the system does not say
 };
 
-// Tells whether the content of a file may have changed: by the size, the time of the last write, and the time of the
-// last status change if nothing but a write explains that change.
+// Tells whether the content of a file may have changed. Compares its size, its modification time (mtime) and, if only a
+// write can explain a change there, the time of its last status change (ctime).
 class FileVersion {
 public:
     // The file behind the descriptor as it is now. Throws std::system_error with `name`.
     FileVersion(int descriptor, const std::string& name);
 
-    // Of the file at that time.
+    // The status at construction.
     const struct stat& status() const noexcept { return status_; }
 
-    // How the file has changed since. The descriptor must still belong to the file.
+    // How the file has changed since. The descriptor must still refer to the file.
     FileChange change(int descriptor) const noexcept;
 
 private:

@@ -1,4 +1,4 @@
-// Who ends waits for an input.
+// Temporarily sets which Cancellation ends an input's waits.
 #pragma once
 
 #include "cleave/cancel.h"
@@ -6,8 +6,8 @@
 
 namespace cleave {
 
-// While it lives, the Cancellation ends waits for the input; null for none. Then the one before it does again, unless
-// somebody has set another one. The input must not be moved from meanwhile.
+// While this object exists, `cancellation` ends waits for the input; null for none. Its destructor restores the
+// previous Cancellation, unless a different one has been set since. The input must not be moved from in the meantime.
 class InputCancellation {
 public:
     InputCancellation(Input& input, const Cancellation* cancellation)

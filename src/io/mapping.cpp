@@ -11,11 +11,11 @@
 namespace cleave {
 namespace {
 
-// Where a mapping is. `begin` is set last and cleared first: while it is set, `end` is valid.
+// The place of a mapping. `begin` is set last and cleared first: while it is set, `end` is valid.
 struct Slot {
     std::atomic<bool> taken;
     std::atomic<bool> faulted;
-    std::atomic<std::uintptr_t> begin;  // 0: nowhere yet
+    std::atomic<std::uintptr_t> begin;  // 0: none yet
     std::atomic<std::uintptr_t> end;
 
     bool holds(std::uintptr_t address) const noexcept {
@@ -24,14 +24,14 @@ struct Slot {
     }
 };
 
-// A signal handler gets its data from globals only.
+// A signal handler can only reach its data through globals.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
 constinit std::array<Slot, Mapping::kMaxCount> slots{};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uintptr_t>::is_always_lock_free);
 
 std::uintptr_t page_size() noexcept { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
 
-// kMaxCount if all are taken.
+// Returns kMaxCount if all are taken.
 std::size_t take_slot() noexcept {
     std::size_t i = 0;
     while (i < slots.size() && slots[i].taken.exchange(true)) ++i;
@@ -75,7 +75,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 Mapping::~Mapping() {
     if (slot_ == kMaxCount) return;
-    // Removed from the table first: after munmap() the addresses may belong to another mapping at once.
+    // Removed from the table first, because after munmap() the addresses may immediately belong to another mapping.
     const std::size_t slot = std::exchange(slot_, kMaxCount);
     slots[slot].begin.store(0);
     ::munmap(const_cast<std::uint8_t*>(all_.data()), all_.size());
@@ -89,7 +89,7 @@ bool lay_zeros(const void* address) noexcept {
     for (Slot& slot : slots) {
         if (!slot.holds(at)) continue;
         const std::uintptr_t page = at / page_size() * page_size();
-        // Not by mmap(): the one of sanitizers is not made for signal handlers, and reports the new pages as a write
+        // Not mmap(): the sanitizers' version is not made for signal handlers, and reports the new pages as a write
         // that races with the other readers.
         const std::int64_t laid = ::syscall(SYS_mmap, page, slot.end.load() - page, PROT_READ,
                                             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);

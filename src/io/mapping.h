@@ -1,4 +1,4 @@
-// Mappings of input files, known by their addresses to the handler of MappingGuard. Knows no CSV.
+// Mappings of input files, whose addresses are known to MappingGuard's signal handler. Knows nothing about CSV.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 
 namespace cleave {
 
-// A read-only mapping of a file from an offset to its end, owned.
+// Owns a read-only mapping of a file from an offset to its end.
 class Mapping {
 public:
-    // The most mappings at a time.
+    // The most mappings that can exist at once.
     static constexpr std::size_t kMaxCount = 64;
 
-    // Nothing if the system refuses (a file system that cannot map, no address space left), or there are too many.
+    // Returns nothing if the system refuses (the file system cannot map, no address space is left) or there are too
+    // many mappings.
     static std::optional<Mapping> of(int descriptor, std::uint64_t offset, std::uint64_t end);
     static Mapping of_nothing() { return {{}, 0, kMaxCount}; }
 
@@ -24,7 +25,7 @@ public:
 
     std::span<const std::uint8_t> bytes() const noexcept { return all_.subspan(skip_); }
 
-    // Whether some of it could not be read and now reads as zeros. Any thread.
+    // Whether part of it could not be read and now reads as zeros. Any thread.
     bool has_faulted() const noexcept;
 
 private:
@@ -33,12 +34,12 @@ private:
 
     std::span<const std::uint8_t> all_;
     std::uint64_t skip_;
-    std::size_t slot_;  // its place in the table; kMaxCount: none
+    std::size_t slot_;  // its index in the table; kMaxCount if it has none
 };
 
-// Lays zeros over the mapping that holds the address, from the address's page to the end. Page by page, each page would
-// cost a fault and one of the limited number of memory areas. False if the address is in no mapping, or the system
-// refuses. Async-signal-safe.
+// Replaces the mapping that contains the address with zeros, from the address's page to the end. (Page by page, each
+// page would cost a fault and one of the limited number of memory areas.) Returns false if the address is not in a
+// mapping or the system refuses. Async-signal-safe.
 bool lay_zeros(const void* address) noexcept;
 
 }  // namespace cleave

@@ -10,14 +10,14 @@
 namespace cleave {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can be told nothing otherwise
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler has no other way to get it
 struct sigaction previous;
 
 void on_bus_error(int, siginfo_t* info, void*) {
     const int saved_errno = errno;
-    const bool is_sent = info->si_code <= 0;  // by a process: no address is at fault
+    const bool is_sent = info->si_code <= 0;  // by a process, so no address is at fault
     if (is_sent || !lay_zeros(info->si_addr)) {
-        ::sigaction(SIGBUS, &previous, nullptr);  // on return the fault comes again
+        ::sigaction(SIGBUS, &previous, nullptr);  // on return the fault recurs
         if (is_sent) ::kill(::getpid(), SIGBUS);
     }
     errno = saved_errno;

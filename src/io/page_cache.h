@@ -1,4 +1,4 @@
-// What the page cache holds of a mapped file, and how much it can hold. Knows no CSV.
+// How much of a mapped file is in the page cache, and how much the cache can hold. Knows nothing about CSV.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace cleave {
 
-// Whether one pass over the blob is likely to take less time than a scan by `threads` threads and a copy after it.
-// Looks at 64 places of the page cache by is_cached(), so only the first look at a file can be relied on. False for
-// files of at most 64 MiB. True
-// - if most of the file is not in the page cache, and there are at most 4 threads: the disk then works while one thread
-//   writes. More threads write the pieces in less time than one;
-// - if part of the file is not in the page cache, and the file is larger than half of available_memory(): the copy
-//   would read the disk again.
+// Whether one pass over the blob is likely to take less time than a scan with `threads` threads followed by a copy.
+// Probes 64 places of the file with is_cached(), so only the first call for a file is reliable. The result is false for
+// files of at most 64 MiB. It is true
+// - if most of the file is not in the page cache and there are at most 4 threads: the disk then works while one thread
+//   writes. More than 4 threads write the pieces in less time than that;
+// - if part of the file is not in the page cache and the file is larger than half of available_memory(): the copy
+//   would read it from the disk again.
 bool is_better_read_once(const Blob& blob, unsigned threads);
 
-// How many bytes this process and its files in the page cache may take up: what the system has available, or the least
-// limit of the process's control groups (version 1 or 2) if that is less. UINT64_MAX if nothing is known.
+// The number of bytes that this process and its files in the page cache may take up: what the system has available or,
+// if lower, the lowest limit of the process's control groups (version 1 or 2). UINT64_MAX if neither is known.
 std::uint64_t available_memory();
 
-// Whether the byte at `offset` of the file can be read without waiting for the disk. True where the file system cannot
-// tell. If the byte is not cached, the system starts to read its page: a later call may find it there.
+// Whether the byte at `offset` can be read without waiting for the disk. True where the file system cannot tell. If the
+// byte is not cached, the system starts to read its page, so a later call may find it.
 bool is_cached(int descriptor, std::uint64_t offset) noexcept;
 
 }  // namespace cleave

@@ -13,14 +13,14 @@ namespace {
 
 constexpr const char* kControlGroups = "/sys/fs/cgroup";
 
-// The number that the file begins with; UINT64_MAX if there is no such file, or it says "max".
+// The number that the file begins with; UINT64_MAX if there is no such file or it says "max".
 std::uint64_t number_in(const std::string& path) {
     std::ifstream file(path);
     std::uint64_t number = 0;
     return file >> number ? number : UINT64_MAX;
 }
 
-// The least limit of a control group and of the groups around it.
+// The lowest limit of a control group and the groups around it.
 std::uint64_t least_limit(const std::string& hierarchy, std::string group, const char* name) {
     std::uint64_t least = UINT64_MAX;
     for (;;) {
@@ -72,7 +72,7 @@ bool is_cached(int descriptor, std::uint64_t offset) noexcept {
 bool is_better_read_once(const Blob& blob, unsigned threads) {
     constexpr unsigned kFewThreads = 4;
     constexpr std::uint64_t kPlaces = 64;
-    constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // probing must not slow a short run
+    constexpr std::uint64_t kWorthLooking = std::uint64_t{64} << 20;  // probing must not slow a short run down
     if (blob.size() <= kWorthLooking) return false;
     const FileBehind file = file_behind(blob);
     if (file.descriptor < 0) return false;

@@ -8,17 +8,17 @@
 namespace cleave {
 namespace {
 
-// Few enough bytes to be in the first caches still when they are scanned and written out.
+// Few enough bytes to be still in the first caches when they are scanned and written.
 constexpr std::size_t kInOrder = std::size_t{64} << 10;
 
-// One thread reads what these decode, and could not keep up with more. This also bounds the memory.
+// One thread reads what the others decode, and could not keep up with more of them. This also bounds the memory.
 constexpr unsigned kMaxThreads = 16;
 
-// For each thread, compressed and not.
+// Compressed and decoded bytes for each thread.
 constexpr std::size_t kRead = std::size_t{512} << 10;
 constexpr std::size_t kRoom = std::size_t{2} << 20;
 
-// A thread that does less than this takes longer to start than to work.
+// A thread that has less work than this takes longer to start than to finish.
 constexpr std::size_t kLeastShare = std::size_t{128} << 10;
 
 }  // namespace
@@ -42,7 +42,7 @@ std::span<const std::uint8_t> ParallelDecoder::decode(std::span<const std::uint8
     return into.first(decoder_->decode(from, into));
 }
 
-// Lists the parts that are whole, as far as there is room for them. Returns whether more bytes might show more parts.
+// Lists the whole parts, as far as there is room for them. Returns whether more bytes might reveal more parts.
 bool ParallelDecoder::find_parts(std::span<const std::uint8_t> bytes) {
     const std::size_t most = kRoom * threads_;
     parts_.clear();
@@ -59,8 +59,8 @@ bool ParallelDecoder::find_parts(std::span<const std::uint8_t> bytes) {
     }
 }
 
-// Returns how many of the parts are sound, from the first one on. The threads take them in order and stop at the first
-// one that is not, so all parts before it are decoded.
+// Returns how many parts are sound, counting from the first. The threads take parts in order and stop at the first that
+// is not sound, so all the parts before it are decoded.
 std::size_t ParallelDecoder::decode_parts(std::span<std::uint8_t> room) {
     const std::size_t count = std::min({std::size_t{threads_}, parts_.size(), 1 + room_ / kLeastShare});
     while (workers_.size() < count) workers_.push_back(std::make_unique<PartDecoder>());

@@ -1,17 +1,17 @@
-// Decodes a compressed stream, by several threads if it consists of parts that can be decoded alone. Knows no
-// descriptors.
+// Decodes a compressed stream, with several threads if it consists of parts that can be decoded separately. Knows
+// nothing about descriptors.
 //
-//     bytes given   | part | part | part | part | par     find where they end and what room they need
+//     bytes given   | part | part | part | part | par     find where they end and how much room they need
 //                      |  \       \      \              threads take parts, each with its own room
 //     room          |   part   |  part  | part |  part |  what they become, one text
 //
-// What the parts are is taken from what they say of themselves, and believed once they are decoded: sizes and checksums
-// must agree. From the first part for which they do not, or the first member that is no part, a Decoder goes on in
-// order. A part waits until it is whole. So the bytes and the errors depend neither on the number of threads nor on the
-// pieces in which the bytes come.
+// The bytes themselves claim what the parts are. The claim is believed once the parts are decoded and their sizes and
+// checksums agree with it. From the first part for which they do not agree, or the first member that is not a part, a
+// Decoder continues in order. A part is not decoded until all of it has arrived. So neither the bytes nor the errors
+// depend on the number of threads or on how the bytes are divided into calls.
 //
-// They are those of the Decoder, but for one case: of damaged parts, libdeflate takes 1 in 100,000 that zlib refuses,
-// where the damage changes neither size nor checksum.
+// The result is the same as a Decoder's, with one exception: libdeflate accepts 1 in 100,000 damaged parts that zlib
+// rejects, where the damage changes neither size nor checksum.
 #pragma once
 
 #include <cstddef>
@@ -27,39 +27,39 @@
 
 namespace cleave {
 
-// What follows the bytes that a decoder is given.
+// What follows the bytes passed to decode().
 enum class Following : std::uint8_t {
     kNothing,
-    kLater,  // bytes that may take time to come
-    kReady,  // bytes that can be had without waiting
+    kLater,  // bytes that may take time to arrive
+    kReady,  // bytes that can be read without waiting
 };
 
 // For one thread at a time.
 class ParallelDecoder {
 public:
-    // Not for kNone. Throws std::bad_alloc.
+    // `format` must not be kNone. Throws std::bad_alloc.
     explicit ParallelDecoder(Compression format)
         : decoder_(make_decoder(format)), takes_parts_(format == Compression::kGzip) {}
 
-    // How many threads may decode, this one among them, of which no more than 16 are used. 1 at first.
+    // Sets how many threads may decode, including the calling one; at most 16 are used. The default is 1.
     void set_threads(unsigned threads) noexcept;
 
-    // Takes bytes from the front of `from`, and returns what they become. Valid until the next call. Nothing only if
-    // all of `from` was taken; or, unless kNothing follows, if the rest should be given again with bytes that follow.
-    // Throws as Decoder::decode().
+    // Takes bytes from the front of `from` and returns what they become, valid until the next call. Returns nothing
+    // only if all of `from` was taken or, unless kNothing follows, if the remaining bytes should be passed again
+    // together with bytes that follow. Throws what Decoder::decode() throws.
     std::span<const std::uint8_t> decode(std::span<const std::uint8_t>& from, Following following);
 
-    // How many bytes to add to those that decode() left.
+    // How many bytes to add to the ones that decode() left.
     std::size_t read_size() const;
 
-    // The bytes taken so far are a whole stream: it may end here.
+    // Whether the bytes taken so far are a whole stream, which may end here.
     bool is_whole() const { return decoder_->is_whole(); }
 
 private:
     struct Part {
         std::span<const std::uint8_t> bytes;
         std::size_t offset;  // in buffer_
-        std::size_t size;    // of what it becomes
+        std::size_t size;    // decoded
     };
 
     bool find_parts(std::span<const std::uint8_t> bytes);
@@ -69,9 +69,9 @@ private:
     std::unique_ptr<Decoder> decoder_;
     unsigned threads_ = 1;
     bool takes_parts_;        // all members so far were sound parts
-    bool has_parts_ = false;  // there were some
+    bool has_parts_ = false;  // there has been at least one
     std::vector<Part> parts_;
-    std::size_t full_parts_ = 0;  // those of parts_ that are not empty, as the last one of BGZF is
+    std::size_t full_parts_ = 0;  // how many of parts_ are not empty; BGZF ends with an empty one
     std::size_t room_ = 0;        // for parts_
     std::vector<std::unique_ptr<PartDecoder>> workers_;
     UnfilledBuffer buffer_;

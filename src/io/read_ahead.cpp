@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-// How often the thread looks whether the readers have come nearer: at 10 GB/s they read 1 MB in that time.
+// How often the thread checks whether the readers have come closer: at 10 GB/s they read 1 MB in that time.
 constexpr std::chrono::microseconds kPause{100};
 
 }  // namespace
@@ -39,8 +39,8 @@ bool ReadAhead::is_chunk_cached(std::uint64_t chunk) const noexcept {
     return is_cached(file_.descriptor, file_.offset + std::min(chunk + kChunk, bytes_.size()) - 1);
 }
 
-// Reads the whole chunk into the same small buffer, which stays in the processor's cache. False if the file has become
-// shorter or cannot be read.
+// Reads the whole chunk into the same small buffer, which stays in the processor's cache. Returns false if the file has
+// become shorter or cannot be read.
 bool ReadAhead::read(std::uint64_t chunk) const noexcept {
     constexpr std::size_t kBufferSize = std::size_t{64} << 10;
     std::array<std::uint8_t, kBufferSize> buffer{};
@@ -54,7 +54,7 @@ bool ReadAhead::read(std::uint64_t chunk) const noexcept {
 
 void ReadAhead::run(const std::stop_token& stop) {
     std::uint64_t chunk = there_;
-    std::uint64_t kept = chunk;  // up to here the readers' pages are unmapped
+    std::uint64_t kept = chunk;  // the readers' pages are unmapped up to here
     while (chunk < bytes_.size() && !stop.stop_requested()) {
         const std::uint64_t reached = reached_.load();
         if (reached >= kept + kWindow + kChunk) {
@@ -68,15 +68,15 @@ void ReadAhead::run(const std::stop_token& stop) {
             chunk += kChunk;
             advance(chunk);
         } else {
-            chunk = bytes_.size();  // the readers find out by themselves
+            chunk = bytes_.size();  // the readers will notice by themselves
         }
     }
     advance(bytes_.size());
 }
 
 // Calls madvise() for the pages between the offsets. MADV_DONTNEED unmaps them; a reader that is still there faults
-// them in again. Without MADV_SEQUENTIAL, to unmap pages would mark them as in use: if memory is short, the system
-// would keep these pages and drop pages that are yet to be scanned.
+// them in again. Without MADV_SEQUENTIAL, unmapping pages would mark them as in use: if memory is short, the system
+// would keep these pages and drop others that are yet to be scanned.
 void ReadAhead::advise(std::uint64_t begin, std::uint64_t end, int advice) const noexcept {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto base = reinterpret_cast<std::uintptr_t>(bytes_.data());

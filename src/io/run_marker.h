@@ -1,5 +1,5 @@
-// The hidden file that says that a run is making files in a directory: `.cleave-ID`, locked by flock(2) while the run
-// lives. It tells what a killed run could not take back. Knows no pieces.
+// The hidden file `.cleave-ID`, which shows that a run is creating files in a directory. The run keeps it locked with
+// flock(2) until it ends. The marker records what to undo if the run is killed. Knows nothing about pieces.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,48 +19,51 @@ class RunMarker {
     struct Key {};
 
 public:
-    // Takes the marker of that id, or nullptr if a live run has it. Clears what a killed run left under hidden names:
-    // its own files are removed, files that it had replaced are put back. Where the file system has no locks, no run
-    // counts as live or killed. Throws std::system_error, and OutputError if what has the marker's name is not a
-    // regular file of the caller without other names: what others write must not get a user's files removed, renamed
-    // or written to. Such a file stays as it is. `directory` must outlive the marker.
+    // Takes the marker with that id; returns nullptr if a live run has it. Cleans up what a killed run left under
+    // hidden names: its own files are removed, and files that it had replaced are put back. Where the file system has
+    // no locks, no run counts as live or killed. `directory` must outlive the marker.
     //
-    // With `sync` the marker does its work after a loss of power too: it is on stable storage when this function
-    // returns, and so is what the functions below tell it.
+    // Throws std::system_error, and OutputError if the file with the marker's name is not a regular file of the caller
+    // with no other hard links. Such a file is left alone: what other users write must not cause a user's files to be
+    // removed, renamed or written to.
+    //
+    // With `sync`, the marker survives a loss of power too: it is on stable storage when this function returns, and so
+    // is everything noted by the functions below when they return.
     static std::unique_ptr<RunMarker> take(const Directory& directory, std::uint64_t id, bool sync = false);
 
-    // For take() alone.
+    // Used only by take().
     RunMarker(Key key, const Directory& directory, std::string name, bool sync);
     RunMarker(const RunMarker&) = delete;
     RunMarker& operator=(const RunMarker&) = delete;
     // Removes the marker, unless leave() was called.
     ~RunMarker();
 
-    // A run of the same id was killed; what it published may still be there.
+    // Whether a run with the same id was killed; the files that it published may still be there.
     bool was_left() const noexcept { return was_left_; }
 
-    // Of the marker in the directory.
+    // The marker's name in the directory.
     const std::string& name() const noexcept { return name_; }
 
-    // Of the marker, open as long as the run lives.
+    // The marker's descriptor, which stays open until the run ends.
     int descriptor() const noexcept { return fd_.get(); }
 
-    // A name that no other file has: neither one of a live run, nor one that an earlier run has left for good.
+    // Returns a name that no other file has, neither a file of a live run nor one that an earlier run has left for
+    // good.
     std::string next_hidden_name();
 
-    // To be called before a file gets the hidden name, and again, with the file's inode, before it exchanges names with
+    // Call this before a file gets the hidden name, and again, with the file's inode, before it exchanges names with
     // the file called `name`. Both names are relative to the directory. Throws std::system_error with the path of
     // `name`.
     void note(const std::string& hidden_name, const std::string& name, ino_t inode = 0);
 
-    // From here on replaced files must not be put back. Throws std::system_error.
+    // From here on, replaced files must not be put back. Throws std::system_error.
     void note_success();
 
-    // Revokes note_success(), if the marker can be written to: the run failed after all. Does nothing if note_success()
-    // was not called.
+    // Revokes note_success() if the marker can be written to, because the run failed after all. Does nothing if
+    // note_success() was not called.
     void note_failure() noexcept;
 
-    // The marker stays, for a later run to find.
+    // Keeps the marker for a later run to find.
     void leave() noexcept { stays_ = true; }
 
 private:
@@ -79,9 +82,9 @@ private:
     std::uint64_t next_number_;
 };
 
-// Clears, as far as it may, what killed runs left under hidden names, and their markers. Ignores runs of other users,
-// and all but the first 16,384 entries of a large directory. With `sync`, a marker stays until the rest is on stable
-// storage.
+// Cleans up, as far as possible, what killed runs left under hidden names, and removes their markers. Ignores other
+// users' runs, and all but the first 16,384 entries of a large directory. With `sync`, a marker is kept until the rest
+// is on stable storage.
 void clear_leftovers(const Directory& directory, bool sync = false);
 
 }  // namespace cleave

@@ -1,8 +1,8 @@
-// Deals a range of a blob out to many places: each next few bytes go to one of them, appended to what it has. The range
-// is read once, in order. Knows no pieces.
+// Deals out a range of a blob to many places: each call sends the next few bytes to one place, after the bytes that it
+// already has. The range is read once, in order. Knows nothing about pieces.
 //
-// Each place has a buffer. The buffer is written when the place's offset reaches a multiple of the buffer's size, so
-// most writes are aligned. A large part that goes to one place is written without the buffer.
+// Each place has a buffer, which is written when the place's offset reaches a multiple of the buffer's size, so most
+// writes are aligned. Large parts that go to one place bypass the buffer.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@
 
 namespace cleave {
 
-// For one thread at a time. Members throw what Blob::lend() and Write throw, Cancelled.
+// For one thread at a time. Members throw Cancelled and whatever Blob::lend() and Write throw.
 class Scatterer {
 public:
-    // Writes to a place, by number.
+    // Writes to the place numbered `to`.
     using Write = std::function<void(std::size_t to, std::uint64_t offset, std::span<const std::uint8_t> bytes)>;
 
-    // Place i gets its bytes from offsets[i] on. Buffers take up at most `memory` bytes, or 4 KiB each. `blob` and
-    // `cancellation`, which may be null, must outlive it.
+    // Place i gets its bytes from offsets[i] on. The buffers take up at most `memory` bytes in all, or 4 KiB each if
+    // that is more. `blob` and `cancellation`, which may be null, must outlive this object.
     Scatterer(const Blob& blob, BlobRange range, std::span<const std::uint64_t> offsets, std::size_t memory,
               Write write, const Cancellation* cancellation);
 
-    // The next `size` bytes of the range go to that place.
+    // Sends the next `size` bytes of the range to place `to`.
     void take(std::size_t to, std::uint64_t size) {
         Place& place = places_[to];
         if (size > 0 && size < place.room && size <= lent_.size()) {
@@ -40,14 +40,14 @@ public:
         }
     }
 
-    // To be called when all of the range is taken.
+    // Call this when the whole range is taken.
     void finish();
 
 private:
     struct Place {
         std::uint64_t offset;  // where the first byte of the buffer goes
-        std::uint32_t size;    // of what is in the buffer
-        std::uint32_t room;    // until it is to be written
+        std::uint32_t size;    // bytes in the buffer
+        std::uint32_t room;    // bytes until it must be written
     };
 
     std::uint8_t* buffer_of(std::size_t to) { return buffers_.get() + to * buffer_size_; }
@@ -65,11 +65,11 @@ private:
     }
 
     const Blob& blob_;
-    BlobRange rest_;  // of the range, behind lent_
+    BlobRange rest_;  // the part of the range after lent_
     Write write_;
     const Cancellation* cancellation_;
     ReadAhead ahead_;
-    std::uint64_t read_ = 0;  // bytes of the range that were lent
+    std::uint64_t read_ = 0;  // bytes of the range lent so far
     std::span<const std::uint8_t> lent_;
     std::vector<std::uint8_t> lent_copy_;
     std::size_t buffer_size_;  // a power of two

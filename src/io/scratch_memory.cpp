@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// The file gets all its blocks at once: where a write to a mapping finds no room, the process is killed by SIGBUS.
+// The file gets all its blocks at once: if a write to a mapping found no room, SIGBUS would kill the process.
 ScratchMemory::ScratchMemory(std::uint64_t size) {
     if (size == 0) return;
     Fd file;

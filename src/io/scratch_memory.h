@@ -1,4 +1,4 @@
-// Memory for much data that is used once. Knows no CSV.
+// Memory for large amounts of data that are used once. Knows nothing about CSV.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace cleave {
 
-// Bytes that are zero at first: in memory while they are few; else in a mapping of an unlinked temporary file, so that
-// the system can take the memory back.
+// Bytes that are zero at first. Small amounts are kept in memory; larger ones in a mapping of an unlinked temporary
+// file, so that the system can reclaim the memory.
 class ScratchMemory {
 public:
     static constexpr std::uint64_t kMaxInMemory = std::uint64_t{1} << 20;
 
     ScratchMemory() = default;
-    // Throws std::system_error, also where the file system has no room for them.
+    // Throws std::system_error, also if the file system has no room for them.
     explicit ScratchMemory(std::uint64_t size);
     ScratchMemory(ScratchMemory&& other) noexcept;
     ScratchMemory& operator=(ScratchMemory&& other) noexcept;
@@ -22,7 +22,7 @@ public:
 
     std::uint64_t size() const { return bytes_.size(); }
 
-    // As objects of a type that needs no constructor.
+    // The bytes as objects of a type that needs no constructor.
     template <class T>
     std::span<T> as() const {
         return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};

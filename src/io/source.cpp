@@ -39,8 +39,8 @@ void Source::judge(FileChange change, bool has_lost) const {
     }
 }
 
-// Looks once: between two looks the file may be touched. The new version is taken before, so that it differs from the
-// file after any later change.
+// Looks only once, because the file may be touched between two looks. The new version is taken first, so it differs
+// from the file after any later change.
 bool Source::accept_touch() {
     if (!version) return false;
     FileVersion now(file.get(), name);

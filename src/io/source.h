@@ -1,4 +1,4 @@
-// An open file or pipe, and whether it has changed since it was opened. Knows no CSV.
+// An open file or pipe, and whether it has changed since it was opened. Knows nothing about CSV.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,17 +14,18 @@ namespace cleave {
 
 struct Source {
     Fd file;
-    std::string name;                    // in messages
+    std::string name;                    // as shown in messages
     struct stat status;                  // when it was opened
-    std::uint64_t offset = 0;            // where in the file reading begins
-    std::optional<FileVersion> version;  // of a file that others can change
-    bool is_snapshot = false;            // appended bytes are no change
+    std::uint64_t offset = 0;            // where reading begins in the file
+    std::optional<FileVersion> version;  // only if other processes can change the file
+    bool is_snapshot = false;            // appended bytes do not count as a change
 
-    // As the members of Input of these names. `has_lost`: some bytes could not be read and were zeros instead.
+    // As the members of Input with the same names. `has_lost` says that some bytes could not be read and were zeros
+    // instead.
     void throw_if_changed(bool has_lost) const;
     bool is_unchanged(bool has_lost) const noexcept;
 
-    // As Input::accept_touch(), of a blob of which nothing was lost.
+    // As Input::accept_touch(), for a blob that has lost nothing.
     bool accept_touch();
 
 private:

@@ -21,7 +21,7 @@ void SpillBuffer::for_each_part(const std::function<void(std::span<const std::ui
     for (std::uint64_t offset = 0; offset < spilled_; offset += part.size()) {
         part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), spilled_ - offset)));
         if (read_at(file_.get(), offset, part, temporary_name()) < part.size()) {
-            errno = EIO;  // it was all written
+            errno = EIO;  // all of it was written
             throw_errno(temporary_name());
         }
         take(part);

@@ -1,4 +1,4 @@
-// Bytes kept for later: in memory while they are few, in an unlinked temporary file beyond that.
+// Keeps bytes for later: in memory up to a limit, beyond that in an unlinked temporary file.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ public:
     // Throws std::system_error.
     void append(std::span<const std::uint8_t> bytes);
 
-    // Calls `take` with all the bytes, in order, in one or more parts. Throws std::system_error.
+    // Calls `take` with all the bytes, in order, in one or more parts. Throws std::system_error and whatever `take`
+    // throws.
     void for_each_part(const std::function<void(std::span<const std::uint8_t>)>& take) const;
 
     void clear();
@@ -32,12 +33,12 @@ private:
     std::vector<std::uint8_t> memory_;  // the rest
 };
 
-// The same for entries that are plain bytes.
+// As SpillBuffer, for entries that are plain bytes.
 template <class Entry>
 class SpillList {
 public:
     bool empty() const { return last_.empty(); }
-    // The last entry. Valid until the next change.
+    // The last entry, valid until the next change.
     Entry& back() { return last_.back(); }
 
     // Throws std::system_error.
@@ -49,7 +50,7 @@ public:
         last_.push_back(entry);
     }
 
-    // Calls take(entry) for each entry, in order. Throws std::system_error and what `take` throws.
+    // Calls take(entry) for each entry, in order. Throws std::system_error and whatever `take` throws.
     template <class Take>
     void for_each(const Take& take) const {
         const auto take_all = [&](std::span<const Entry> entries) {
@@ -62,9 +63,9 @@ public:
     }
 
 private:
-    // What SpillBuffer passes on at a time is a multiple of an entry.
+    // SpillBuffer passes on whole entries: parts of kMaxInMemory bytes.
     static_assert(SpillBuffer::kMaxInMemory % sizeof(Entry) == 0);
-    static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);  // of the parts
+    static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);  // the parts are aligned by `new`
     static constexpr std::size_t kKept = 4096;
 
     SpillBuffer spilled_;

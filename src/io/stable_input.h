@@ -1,8 +1,8 @@
-// The one protocol of an input that changes while it is read.
+// The one protocol for inputs that change while they are read.
 //
-// Results count only if nobody wrote to the input while it was read. The size and the times of a file show a write. But
-// if only the time of the last status change is new, the file was either touched, or written to by somebody who then
-// restored the time of the last write. In that case the work is repeated and the results are compared.
+// Results count only if nobody wrote to the input while it was read. A file's size and times reveal a write. But if
+// only ctime is new, the file was either touched, or written to by someone who then restored its mtime. In that case
+// the work is repeated and the results are compared.
 #pragma once
 
 #include "cleave/error.h"
@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// Throws as Input::throw_if_changed(). `is_same` is called after a touch: it reads the input again, and says whether
-// the results are what they were. Not while another thread uses the input.
+// Throws what Input::throw_if_changed() throws. After a touch, calls is_same(), which reads the input again and says
+// whether the results are still the same. Do not call this while another thread uses the input.
 template <class IsSame>
 void throw_unless_same(const Input& input, const IsSame& is_same) {
     constexpr unsigned kMostTouches = 8;  // it may be touched again and again
@@ -20,7 +20,7 @@ void throw_unless_same(const Input& input, const IsSame& is_same) {
     }
 }
 
-// The result of work(), which reads the input. Throws as throw_unless_same(), and what work() throws.
+// Returns the result of work(), which reads the input. Throws what throw_unless_same() and work() throw.
 template <class Work>
 auto read_stable(const Input& input, const Work& work) {
     auto result = work();

@@ -1,8 +1,8 @@
-// BGZF (section 4.1 of the SAM specification, version 1.6): a member of gzip (RFC 1952) with an extra field `BC`:
+// BGZF (section 4.1 of the SAM specification, version 1.6): a gzip member (RFC 1952) with an extra field `BC`:
 //
 //     1F 8B 08 flags ...10 bytes  XLEN  'B' 'C' 02 00 BSIZE   deflate   CRC32 ISIZE
 //                                                    |                        |
-//     BSIZE: the size of the whole member less 1     ISIZE: the size of what it becomes, at most 64 KiB
+//     BSIZE: the size of the whole member minus 1    ISIZE: the decoded size, at most 64 KiB
 #include "io/stream_parts.h"
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace {
 using Bytes = std::span<const std::uint8_t>;
 using Kind = StreamPart::Kind;
 
-// Of little-endian bytes.
+// Decodes a little-endian number.
 std::uint64_t number_in(Bytes bytes) {
     std::uint64_t number = 0;
     for (std::size_t i = bytes.size(); i > 0; --i) number = number << 8 | bytes[i - 1];
     return number;
 }
 
-// The size that the extra field of a member gives; 0 if it gives none.
+// The size given by a member's extra field; 0 if there is none.
 std::size_t member_size(Bytes extra) {
-    constexpr std::size_t kHead = 4;  // two letters, and the size of what follows
+    constexpr std::size_t kHead = 4;  // two letters and the size of the rest
     while (extra.size() >= kHead) {
         const auto size = static_cast<std::size_t>(number_in(extra.subspan(2, 2)));
         const Bytes content = extra.subspan(kHead);
@@ -40,8 +40,8 @@ std::size_t member_size(Bytes extra) {
 
 StreamPart find_part(std::span<const std::uint8_t> bytes) noexcept {
     constexpr std::array<std::uint8_t, 3> kMagic = {0x1F, 0x8B, 8};
-    constexpr std::uint8_t kHasExtra = 4;  // and no checksum of the header, at which libdeflate does not look
-    constexpr std::size_t kHeader = 12;    // with the size of the extra field
+    constexpr std::uint8_t kHasExtra = 4;  // and no checksum of the header, which libdeflate does not check
+    constexpr std::size_t kHeader = 12;    // includes the size of the extra field
     constexpr std::size_t kTrailer = 8;
     constexpr std::uint64_t kMost = std::uint64_t{64} << 10;
 

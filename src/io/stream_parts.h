@@ -1,12 +1,12 @@
-// The parts of compressed streams that can be decoded without what is before them: members of gzip that say how long
-// they are, as in BGZF. Finds where they end without decoding them. Knows no threads.
+// The parts of a compressed stream that can be decoded independently of what comes before: gzip members that state
+// their own length, as in BGZF. Finds where they end without decoding them. Knows nothing about threads.
 //
-// A part is whole in memory, so libdeflate decodes it: it takes 0.4 to 0.7 of zlib's time for that, but cannot decode a
-// stream piece by piece.
+// A part is in memory as a whole, so libdeflate can decode it. It takes 0.4 to 0.7 of zlib's time, but cannot decode a
+// stream chunk by chunk.
 //
-// Frames of zstd could be found, too. But libzstd judges a frame that is whole in memory by other rules than one that
-// it gets piece by piece: of block sizes, windows and the size of the content. So a damaged frame would be an error or
-// not by the number of threads.
+// zstd frames could be found too. But libzstd's rules for block sizes, windows and the size of the content differ
+// between a frame that is in memory as a whole and one that it gets chunk by chunk. Whether a damaged frame is rejected
+// would then depend on the number of threads.
 #pragma once
 
 #include <libdeflate.h>
@@ -20,17 +20,17 @@ namespace cleave {
 
 struct StreamPart {
     enum class Kind : std::uint8_t {
-        kNone,  // the stream must be decoded in order from here on: no part begins here
-        kCut,   // more bytes are needed to see whether a part begins here, or where it ends
+        kNone,  // no part begins here: from here on the stream must be decoded in order
+        kCut,   // more bytes are needed to tell whether a part begins here, or where it ends
         kWhole,
     };
 
     Kind kind = Kind::kNone;
-    std::size_t size = 0;  // kWhole: in bytes, compressed
-    std::size_t room = 0;  // kWhole: bytes that it becomes
+    std::size_t size = 0;  // kWhole: compressed size in bytes
+    std::size_t room = 0;  // kWhole: decoded size in bytes
 };
 
-// Looks at the front of `bytes`. What it finds is only what the bytes say of themselves.
+// Looks at the front of `bytes`. The result is only what the bytes claim, and may be wrong.
 StreamPart find_part(std::span<const std::uint8_t> bytes) noexcept;
 
 // For one thread at a time.
@@ -38,8 +38,8 @@ class PartDecoder {
 public:
     PartDecoder();  // throws std::bad_alloc
 
-    // Decodes a part, all of `from`, into all of `into`. Writes nothing beyond it. Returns false if `from` is not
-    // exactly one sound part, or does not become what find_part() said.
+    // Decodes a part, all of `from`, into all of `into`, and writes nothing beyond it. Returns false if `from` is not
+    // exactly one sound part, or does not have the decoded size that find_part() reported.
     bool decode(std::span<const std::uint8_t> from, std::span<std::uint8_t> into) noexcept;
 
 private:

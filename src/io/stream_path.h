@@ -1,4 +1,4 @@
-// Paths that are written to and never replaced: those that lead, through whatever links, to an open descriptor of this
+// Paths that are written to and never replaced: those that lead, through any links, to an open descriptor of this
 // process (/dev/stdout, /dev/fd/N), to a pipe, or to a character device such as a terminal.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace cleave {
 
 bool leads_to_stream(const std::string& path);
 
-// Opens for writing what such a path leads to. Waits until a FIFO has a reader. A descriptor of this process is
-// duplicated, so writing goes on where that descriptor stands. Throws std::system_error with `path`, Cancelled.
+// Opens what such a path leads to for writing. Waits until a FIFO has a reader. A descriptor of this process is
+// duplicated, so writing continues at its current offset. Throws std::system_error with `path`, Cancelled.
 Fd open_stream(const std::string& path, const Cancellation* cancellation);
 
 }  // namespace cleave

@@ -12,7 +12,7 @@ void TemporaryBlob::append(std::span<const std::uint8_t> bytes, const Cancellati
     write_all(source_.file.get(), bytes, source_.name, cancellation);
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): likewise
+// NOLINTNEXTLINE(readability-make-member-function-const): as above
 void TemporaryBlob::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
     write_all_at(source_.file.get(), offset, bytes, source_.name);
 }

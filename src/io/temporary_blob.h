@@ -1,4 +1,4 @@
-// Bytes that are written first, to an unlinked temporary file, and are read as a blob then. Knows no CSV.
+// Bytes that are first written to an unlinked temporary file and then read as a blob. Knows nothing about CSV.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ public:
     TemporaryBlob(const TemporaryBlob&) = delete;
     TemporaryBlob& operator=(const TemporaryBlob&) = delete;
 
-    // Appends to the file, which grows by nothing but this. One thread. Throws Cancelled too.
+    // Appends to the file. Do not mix with write_at(). One thread. Also throws Cancelled.
     void append(std::span<const std::uint8_t> bytes, const Cancellation* cancellation);
-    // Writes at an offset; bytes that were never written are zeros and take no space. Any thread.
+    // Writes at an offset. Bytes that were never written are zeros and take no space. Any thread.
     void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
-    // To be called when all is written, before blob().
+    // Call this when everything is written, before blob().
     void finish();
     const Blob& blob() const { return *blob_; }
 
-    // Throws EIO if bytes of blob() could not be read and were zeros instead. Any thread.
+    // Throws EIO if some bytes of blob() could not be read and were zeros instead. Any thread.
     void throw_if_lost() const {
         if (blob_) blob_->throw_if_lost();
     }

@@ -24,11 +24,11 @@ void remove(const Directory& directory, const std::string& name) noexcept {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
 }
 
-// Gives an open file a name. Returns as linkat().
+// Gives an open file a name. Returns what linkat() returns.
 int link_descriptor(int descriptor, const Directory& directory, const std::string& name) {
     if (::linkat(descriptor, "", directory.descriptor(), name.c_str(), AT_EMPTY_PATH) == 0) return 0;
     if (errno != ENOENT) return -1;
-    // Before Linux 6.10 that takes a privilege; this takes a mounted /proc.
+    // Before Linux 6.10 the call above needs a privilege; this one needs a mounted /proc.
     const std::string self = "/proc/self/fd/" + std::to_string(descriptor);
     return ::linkat(AT_FDCWD, self.c_str(), directory.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW);
 }
@@ -86,14 +86,14 @@ std::optional<TemporaryFile> TemporaryFile::unnamed(const Directory& directory, 
     const std::string folder = std::string("./").append(folder_of(name));
     Fd fd(::openat(directory.descriptor(), folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, permissions));
     if (fd.is_open()) return TemporaryFile(directory, name, "", std::move(fd));
-    // File systems without such files say EOPNOTSUPP, or EISDIR from before there were any.
+    // File systems that do not support such files report EOPNOTSUPP, or EISDIR if they predate them.
     if (errno != EOPNOTSUPP && errno != EISDIR) throw_errno(directory.path_of(name));
     return std::nullopt;
 }
 
 TemporaryFile TemporaryFile::hidden(const Directory& directory, const std::string& name, std::string hidden_name,
                                     mode_t permissions) {
-    TemporaryFile file(directory, name, "", Fd());  // nothing may throw once the file is there
+    TemporaryFile file(directory, name, "", Fd());  // nothing may throw once the file exists
     file.fd_ = Fd(::openat(directory.descriptor(), hidden_name.c_str(),
                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions));
     if (!file.fd_.is_open()) throw_errno(directory.path_of(name));
@@ -135,7 +135,8 @@ void TemporaryFile::sync() const {
 }
 
 PublishedFile TemporaryFile::publish() {
-    // Made before the file gets its name: nothing may throw after that. `published` knows the file by its identity.
+    // Created before the file gets its name, because nothing may throw afterwards. It recognises the file by its
+    // identity.
     PublishedFile published(*directory_, name_, identity(), nullptr);
     if (!hidden_name_.empty()) {
         fd_.close(path());  // may report a failed write
@@ -169,7 +170,7 @@ void TemporaryFile::move_to_name() {
         hidden_name_.clear();
         return;
     }
-    // File systems without RENAME_NOREPLACE say EINVAL; a second link is as safe there.
+    // File systems without RENAME_NOREPLACE report EINVAL; there, a second link is just as safe.
     if (errno != EINVAL && errno != ENOSYS) throw_errno(path());
     if (::linkat(directory, hidden_name.c_str(), directory, name_.c_str(), 0) != 0) throw_errno(path());
     remove(*directory_, hidden_name);

@@ -1,4 +1,4 @@
-// Files that appear under their names only when they are complete. Knows no pieces.
+// Files that appear under their names only once they are complete. Knows nothing about pieces.
 #pragma once
 
 #include <sys/types.h>
@@ -17,19 +17,19 @@
 
 namespace cleave {
 
-// A directory, opened once: files are made there even if the path leads elsewhere later. Names of files may lead into
-// directories below.
+// A directory that is opened once: files are created in it even if its path leads elsewhere later. File names may lead
+// into directories below it.
 class Directory {
 public:
     // `folder` ends with a slash, or is empty for the current directory. Throws std::system_error.
     explicit Directory(std::string folder);
 
     int descriptor() const noexcept { return fd_.get(); }
-    // For messages.
+    // As shown in messages.
     std::string path() const;
     std::string path_of(const std::string& name) const { return folder_ + name; }
 
-    // Opens a folder below for reading, or, if `folder` is empty, this one. Throws std::system_error.
+    // Opens a folder below for reading, or this one if `folder` is empty. Throws std::system_error.
     Fd open(const std::string& folder) const;
     // Waits until the names in the directory are on stable storage. Throws std::system_error.
     void sync() const;
@@ -39,10 +39,11 @@ private:
     Fd fd_;
 };
 
-// The names in the directory, "." and ".." among them; nothing if there are more than `most`, or it cannot be listed.
+// The names in the directory, including "." and ".."; nothing if there are more than `most` or it cannot be listed.
 std::optional<std::unordered_set<std::string>> names_in(const Directory& directory, std::size_t most);
 
-// A file that has its name, and is removed again unless it is kept. Small: there may be a million of them.
+// A file that has its name, and is removed again unless it is kept. The class is small, because there may be a million
+// objects of it.
 class PublishedFile {
 public:
     PublishedFile(PublishedFile&& other) noexcept;
@@ -50,7 +51,7 @@ public:
     // Unless kept: removes the file, or puts the replaced one back. Does nothing if another file has the name now.
     ~PublishedFile();
 
-    // The file stays, and the replaced one is removed.
+    // Keeps the file and removes the replaced one.
     void keep() noexcept;
 
 private:
@@ -64,23 +65,23 @@ private:
           inode_(identity.inode) {}
 
     const Directory* directory_;
-    std::string name_;                             // empty once it is kept
-    std::unique_ptr<const std::string> replaced_;  // the hidden name of what had the name before, or null
+    std::string name_;                             // empty once the file is kept
+    std::unique_ptr<const std::string> replaced_;  // the hidden name of the previous holder of the name, or null
     std::uint64_t device_;
     std::uint64_t inode_;
 };
 
-// A file that is being written: without a name, or under a hidden name where the file system has no files without
-// names. It is removed again unless it is published. `directory` must outlive it. Everything throws std::system_error
-// with the path of `name`.
+// A file that is being written. It has no name, or a hidden name where the file system does not support nameless files.
+// It is removed again unless it is published. `directory` must outlive it. All members throw std::system_error with the
+// path of `name`.
 class TemporaryFile {
 public:
-    // A file without a name, to be called `name`; nothing if the file system has no such files. It can be published
-    // only if can_name_descriptors(). Its mode is `permissions` less the umask; the descriptor can be read and written
-    // whatever the mode.
+    // A nameless file, to be called `name` later; nothing if the file system does not support such files. It can be
+    // published only if can_name_descriptors() is true. Its mode is `permissions` less the umask; its descriptor can be
+    // read and written whatever the mode.
     static std::optional<TemporaryFile> unnamed(const Directory& directory, const std::string& name,
                                                 mode_t permissions);
-    // A file under a hidden name, which lies beside `name`; the mode as above. Throws EEXIST if there is such a file.
+    // A file with a hidden name in the folder of `name`; the mode as above. Throws EEXIST if the hidden name is taken.
     static TemporaryFile hidden(const Directory& directory, const std::string& name, std::string hidden_name,
                                 mode_t permissions);
 
@@ -91,23 +92,23 @@ public:
     int descriptor() const noexcept { return fd_.get(); }
     FileIdentity identity() const;
 
-    // The identity of the regular file that has the name now, if it consists of the same bytes. Throws Cancelled too.
+    // The identity of the regular file that has the name now, if it has the same content. Also throws Cancelled.
     std::optional<FileIdentity> present(const Cancellation* cancellation) const;
 
-    // Waits until the bytes and the mode are on stable storage.
+    // Waits until the content and the mode are on stable storage.
     void sync() const;
 
-    // Closes the file and gives it its name, which must be free: EEXIST otherwise.
+    // Closes the file and gives it its name. Throws EEXIST if the name is taken.
     PublishedFile publish();
 
-    // Closes the file and exchanges names with the file that has its name; the other file gets the hidden name.
+    // Closes the file and exchanges names with the current holder of its name, which gets the hidden name.
     PublishedFile publish_instead(std::string hidden_name);
 
     const Directory& directory() const noexcept { return *directory_; }
     const std::string& name() const noexcept { return name_; }
-    // For messages.
+    // As shown in messages.
     std::string path() const { return directory_->path_of(name_); }
-    // Empty if it has none.
+    // Empty if there is none.
     const std::string& hidden_name() const noexcept { return hidden_name_; }
 
 private:
@@ -121,18 +122,18 @@ private:
     Fd fd_;
 };
 
-// Whether this process can give a name to an open file that has none. Before Linux 6.10 that takes a privilege or a
-// mounted /proc. Tried with the descriptor of a file in the directory and a name that is taken there, so nothing is
-// made.
+// Whether this process can give an open file a name. Before Linux 6.10 that requires a privilege or a mounted /proc.
+// Tries it with the descriptor of a file in the directory and a name that is already taken there, so nothing is
+// created.
 bool can_name_descriptors(const Directory& directory, int descriptor, const std::string& taken_name);
 
-// "a/b/" of "a/b/c", "" of "c".
+// Returns "a/b/" for "a/b/c", and "" for "c".
 std::string_view folder_of(std::string_view path);
 
-// Opens the regular file of that name; if it is none, the result is closed. Does not wait, follows no link. Throws
-// std::system_error.
+// Opens the regular file called `name`; the result is closed if it is not a regular file. Does not wait, and does not
+// follow a link. Throws std::system_error.
 Fd open_regular(const Directory& directory, const std::string& name);
-// The same if the file has that size.
+// As open_regular(), but the result is also closed if the file has a different size.
 Fd open_if_of_size(const Directory& directory, const std::string& name, std::uint64_t size);
 
 }  // namespace cleave

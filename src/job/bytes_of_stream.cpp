@@ -10,7 +10,8 @@
 namespace cleave {
 namespace {
 
-// What stands between the cutter of a stream and the feed of its pieces: headers, names, and the end of each piece.
+// Passes what the cutter finds in a stream on to the feed of its pieces: adds headers, names, and the end of each
+// piece.
 class StreamSink : public PieceSink {
 public:
     // The arguments must outlive the sink. Adds the size of the header to JobReport::header_size.
@@ -36,13 +37,14 @@ public:
         if (context_.meter() != nullptr) context_.meter()->written += bytes.size();
     }
 
-    // Does not tell the feed yet: a command takes the end of its input for success, and the input may still prove bad.
+    // Does not tell the feed yet: a command takes the end of its input as success, and the input may still turn out to
+    // be bad.
     void end(const Piece& piece) override {
         ended_ = piece;
         context_.reports.cut(piece);
     }
 
-    // To be called when the input has proved good: tells the feed the end of the last piece.
+    // Call this when the input has turned out to be good. Tells the feed that the last piece has ended.
     void end_last() {
         if (const auto piece = std::exchange(ended_, std::nullopt)) feed_.end(*piece);
     }
@@ -58,7 +60,7 @@ private:
 
 }  // namespace
 
-// Those that do not depend on the cuts.
+// Returns only names that do not depend on the cuts.
 NameList BytesOfStream::names(const PieceNamer& namer) const {
     NameList names(namer.folder());
     if (!context_.policy.pieces || namer.needs_place()) return names;
@@ -71,7 +73,7 @@ void BytesOfStream::write(PieceTarget& target, const PieceNamer& namer, const Na
     const Execution& execution = context_.job.execution;
     const InputCancellation by_target(input, target.cancellation());
     target.prepare({}, paths, {});
-    // One thread writes plain files as fast as an input can be read in order.
+    // A single thread writes plain files as fast as an input can be read in order.
     const bool is_one_thread = context_.destination().has_plain_bytes || context_.job.output.dry_run;
     const unsigned threads = is_one_thread ? 1 : threads_within(execution.threads, kDescriptorsOfFilter);
     write_to(target, [&] {

@@ -1,4 +1,5 @@
-// Pieces that are scanned, cut and written part by part, in order: of a stream, or of a file that is better read once.
+// Pieces that are scanned, cut and written part by part, in order: the pieces of a stream, or of a file that is better
+// read only once.
 #pragma once
 
 #include "job/piece_bytes.h"

@@ -1,4 +1,4 @@
-// What becomes of the pieces of a job: their names, where they go, and the files beside them.
+// Decides what happens to the pieces of a job: their names, where they go, and the files beside them.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,20 @@
 
 namespace cleave {
 
-// For one thread. Throws as run_job().
+// For one thread. Throws what run_job() throws.
 class JobOutput {
 public:
     // `context` is copied. Throws OtherPieceError if an existing manifest belongs to another job.
     JobOutput(const JobContext& context, const PieceBytes& bytes);
 
-    // Makes the pieces, and compares them with the input.
+    // Writes the pieces, and compares them with the input.
     void write(PieceBytes& bytes);
-    // Does all that can still fail: the manifest and the report of the rules are written. When all pieces are made.
+    // Call this when all pieces are written. Does everything that can still fail: writes the manifest and the report on
+    // the rules.
     void seal();
-    // After seal(): what was made stays.
+    // Call this after seal(). Keeps everything that was created.
     void commit() noexcept { target_->commit(); }
-    // Nothing that was made stays, even under OutputOptions::resume.
+    // Keeps nothing that was created, even under OutputOptions::resume.
     void keep_nothing() noexcept { target_->keep_nothing(); }
 
 private:

@@ -18,7 +18,7 @@ constexpr std::size_t kMostNames = 16'384;
 
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal(); }
 
-// The manifest; null in JSON's sense if there is none that can be read.
+// Returns the manifest, or JSON null if there is none that can be read.
 Json read_manifest(const std::string& path) {
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
     if (!file.is_open() || !S_ISREG(stat_of(file.get(), path).st_mode)) return nullptr;
@@ -36,7 +36,7 @@ OlderPieces::OlderPieces(const PieceNamer& namer, const std::string& manifest, c
 void OlderPieces::add_named(const PieceNamer& namer) {
     const std::string folder = namer.folder();
     struct stat status;
-    if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return;  // it is to be made
+    if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return;  // the run will create it
     const auto names = names_in(Directory(folder), kMostNames);
     if (!names) return;
     for (const std::string& name : *names) {

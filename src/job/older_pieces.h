@@ -1,5 +1,5 @@
-// Pieces of earlier runs that stay beside those of this run: of another number of pieces, say. Under rules they are not
-// what this run would make of the same records.
+// Finds pieces of earlier runs that remain beside the pieces of this run, for instance because the earlier run had a
+// different number of pieces. With rules, they may differ from what this run would write for the same records.
 #pragma once
 
 #include <map>
@@ -14,17 +14,17 @@ namespace cleave {
 class OlderPieces {
 public:
     OlderPieces() = default;
-    // Looks for files that are there now and may be pieces: those with a name that the template could give, with any
-    // number of pieces, and those that the manifest at the path lists, if that is one. Looks at no folder of more than
-    // 16,384 names, and only into PieceNamer::folder(). Leaves out the input. What cannot be opened is not there.
-    // Throws std::system_error.
+    // Looks for existing files that may be pieces: files with a name that the template could produce, for any number of
+    // pieces, and files listed in the manifest at the path `manifest`, if that is a manifest. Looks only in
+    // PieceNamer::folder(), and not at all if that has more than 16,384 names. Leaves out the input. Ignores what
+    // cannot be opened. Throws std::system_error.
     OlderPieces(const PieceNamer& namer, const std::string& manifest, const std::string& input);
 
-    // The file is, or becomes, a piece of this run.
+    // Takes out a file that is a piece of this run or becomes one.
     void take_out(const std::string& path);
 
-    // What to call those that were not taken out: the path where the template could give that name, or else, because
-    // the name may hold a value, "piece N of the older MANIFEST".
+    // How messages should name the files that were not taken out: with their paths if the template could produce them;
+    // otherwise, because the name may contain a value, as "piece N of the older MANIFEST".
     std::vector<std::string> texts() const;
 
 private:
@@ -32,7 +32,7 @@ private:
     void add_listed(const std::string& manifest, const PieceNamer& namer);
     void add(const std::string& path, const std::string& text);
 
-    std::map<std::string, std::string> pieces_;  // texts by the absolute path
+    std::map<std::string, std::string> pieces_;  // texts, with absolute paths as keys
 };
 
 }  // namespace cleave

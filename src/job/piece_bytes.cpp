@@ -97,7 +97,7 @@ void PieceBytes::check_input(PieceTarget& target, const PieceNamer& namer) {
     throw_if_lost();
 }
 
-// In one pass no piece is known before. Reports were then made from the same bytes as the pieces.
+// In one pass, no piece is known in advance. In that case the reports were created from the same bytes as the pieces.
 bool PieceBytes::match_input(PieceTarget& target, const PieceNamer& namer) {
     const RecordIndex again(context_.input.blob(), context_.dialect, context_.job.execution,
                             context_.input.cancellation());

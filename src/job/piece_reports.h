@@ -1,4 +1,5 @@
-// Reports pieces to the observer and the manifest of a job in piece order, though they are finished in any order.
+// Reports pieces to the observer and the manifest of a job in the order of their numbers, although they finish in any
+// order.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +17,31 @@
 
 namespace cleave {
 
-// Any thread; calls the observer by one thread at a time. Throws what the observer throws, and std::bad_alloc.
+// Members may be called from any thread; only one thread at a time calls the observer. Throws what the observer throws,
+// and std::bad_alloc.
 class PieceReports {
 public:
-    // All must outlive this. report.header_size must be right before the first finished().
+    // The arguments must outlive this object. report.header_size must be set before the first finished().
     PieceReports(const Job& job, JobObserver& observer, JobReport& report)
         : job_(job), observer_(observer), report_(report) {}
 
-    // From here on Piece::start need not be set: each piece starts where the one before it ends, and the first one
-    // after the header. To be called before the first finished().
+    // Makes Piece::start optional: each piece starts where the piece before it ends, and the first one after the
+    // header. Call this before the first finished().
     void set_starts_follow() { starts_follow_ = true; }
 
-    // From here on PieceResult::values are set, by the number of the piece. To be called before the first finished().
+    // Fills in PieceResult::values, given the number of the piece. Call this before the first finished().
     using ValuesOf = std::function<std::vector<std::string>(std::uint64_t number)>;
     void set_values(ValuesOf values_of) { values_of_ = std::move(values_of); }
 
-    // How the manifest names the pieces. To be called before the first finished().
+    // Sets how the manifest names the pieces. Call this before the first finished().
     void set_names(const ManifestNames& names) { names_ = names; }
 
-    // From here on finished pieces are taken out of these. To be called before the first finished().
+    // From now on, finished pieces are taken out of `older`. Call this before the first finished().
     void set_older(OlderPieces older) {
         const MutexLock lock(mutex_);
         older_ = std::move(older);
     }
-    // Those that are left, as texts of OlderPieces. When all pieces are finished.
+    // Returns OlderPieces::texts() for the older pieces that remain. Call this when all pieces are finished.
     std::vector<std::string> older_texts() const {
         const MutexLock lock(mutex_);
         return older_.texts();
@@ -47,19 +49,19 @@ public:
 
     // Sets report.findings.
     void found(const Findings& findings);
-    // In piece order.
+    // Call this in piece order.
     void cut(const Piece& piece);
-    // A piece is held back until those before it are finished. Counts it in report.pieces and the meter, and sets
+    // Holds a piece back until all pieces before it are finished. Counts it in report.pieces and the meter, and sets
     // PieceResult::size and values.
     void finished(const Piece& piece, std::string path, const PieceResult& result);
 
-    // Bytes of the bodies of the pieces so far. When all pieces are finished.
+    // The total size of the pieces' bodies. Call this when all pieces are finished.
     std::uint64_t written() const {
         const MutexLock lock(mutex_);
         return written_;
     }
 
-    // When all pieces are finished, if the job makes a manifest.
+    // Call this when all pieces are finished, if the job writes a manifest.
     std::string manifest_text(const InputFacts& facts) const {
         const MutexLock lock(mutex_);
         return manifest_.text(facts);
@@ -80,8 +82,8 @@ private:
     ManifestNames names_;
     mutable Mutex mutex_;
     OlderPieces older_ CLEAVE_GUARDED_BY(mutex_);
-    std::uint64_t written_ CLEAVE_GUARDED_BY(mutex_) = 0;                  // bytes of the bodies that were reported
-    std::map<std::uint64_t, Finished> waiting_ CLEAVE_GUARDED_BY(mutex_);  // by number
+    std::uint64_t written_ CLEAVE_GUARDED_BY(mutex_) = 0;                  // bytes in the bodies reported so far
+    std::map<std::uint64_t, Finished> waiting_ CLEAVE_GUARDED_BY(mutex_);  // by piece number
     PlanJson manifest_ CLEAVE_GUARDED_BY(mutex_);
 };
 

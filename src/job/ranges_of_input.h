@@ -1,4 +1,4 @@
-// Pieces that are ranges of the input, as they are.
+// Pieces that are ranges of the input, unchanged.
 #pragma once
 
 #include "job/piece_bytes.h"

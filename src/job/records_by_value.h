@@ -1,9 +1,9 @@
-// Pieces by value: where their records lie, and the plan.
+// Pieces by value: where their records are, and their plan.
 //
-//   no stage, columns stay     in the input
-//   a stage                    the changed records go to a temporary file, in order, without columns that are left out;
-//                              their keys are read on the way, before these columns go
-//   columns are left out       records go, after their keys were read, to a temporary file without the columns
+//   no stage, all columns kept   records stay in the input
+//   a stage                      changed records go to a temporary file, in order, without the columns to leave out;
+//                                their keys are read on the way, before these columns are dropped
+//   only columns left out        once their keys have been read, records go to a temporary file without these columns
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace cleave {
 
 class RecordsByValue final : public PieceBytes {
 public:
-    // The policy has Policy::by.
+    // The policy must set Policy::by.
     explicit RecordsByValue(const JobContext& context);
 
     std::optional<std::uint64_t> most_of_value() const override;
@@ -40,10 +40,10 @@ private:
     bool write_scattered(PieceTarget& target, const NameList& paths);
     void scatter(std::span<const std::unique_ptr<PieceOutput>> outputs) const;
     void regroup(std::uint64_t memory);
-    const Blob& blob() const;  // what pieces consist of lies there
+    const Blob& blob() const;  // the blob that contains what the pieces consist of
 
-    std::optional<TemporaryBlob> rewritten_;  // by the stage, or without columns
-    std::optional<TemporaryBlob> grouped_;    // piece by piece, roughly
+    std::optional<TemporaryBlob> rewritten_;  // records as the stage changed them, or without columns
+    std::optional<TemporaryBlob> grouped_;    // roughly piece by piece
     std::optional<PlanByValue> plan_;
 };
 

@@ -24,7 +24,7 @@ RewrittenRecords::RewrittenRecords(const JobContext& context)
     for (const RewrittenPiece& piece : rewritten_) pieces_.push_back(piece.written);
     if (!is_measured_) return;
     report_cuts();
-    // As the manifest says it in the end.
+    // The size that the manifest will give.
     if (!pieces_.empty()) report.findings.size = pieces_.back().start + pieces_.back().length;
 }
 

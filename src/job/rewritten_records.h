@@ -1,5 +1,5 @@
-// Pieces that are ranges of records, which a stage changes on their way. How many bytes a piece has then is measured
-// beforehand only where the plan, a name or a command needs it.
+// Pieces that are ranges of records that a stage changes on the way. The size of a piece after the change is measured
+// in advance only if the plan, a name or a command needs it.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace cleave {
 
 class RewrittenRecords final : public PieceBytes {
 public:
-    // The context has a stage.
+    // The context must have a stage.
     explicit RewrittenRecords(const JobContext& context);
 
     void write(PieceTarget& target, const PieceNamer& namer, const NameList& paths) override;
@@ -21,7 +21,7 @@ private:
 
     bool is_measured_;
     std::vector<RewrittenPiece> rewritten_;
-    unsigned share_ = 1;  // threads for each piece
+    unsigned share_ = 1;  // threads per piece
 };
 
 }  // namespace cleave

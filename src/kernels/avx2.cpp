@@ -1,4 +1,4 @@
-// 64 bytes as two registers of 32. Compiled with -mavx2 -mbmi -mbmi2 -mpopcnt -mpclmul.
+// 64 bytes in two 32-byte registers. Compiled with -mavx2 -mbmi -mbmi2 -mpopcnt -mpclmul.
 #include <immintrin.h>
 
 #include <cstring>
@@ -34,7 +34,7 @@ struct Avx2 : AnyIsa {
         std::memcpy(out + sizeof low, &high, sizeof high);
     }
 
-    // A carry-less product with all ones is the running xor of the bits below.
+    // A carry-less multiplication by all ones gives the running XOR of the bits up to each bit.
     static std::uint64_t prefix_xor(std::uint64_t bits) {
         const __m128i product =
             _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(bits)), _mm_set1_epi8(-1), 0);

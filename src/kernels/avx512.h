@@ -1,4 +1,4 @@
-// 64 bytes as one register; comparisons give the mask at once. For avx512.cpp and avx512vbmi2.cpp.
+// 64 bytes in one register; a comparison gives the mask directly. For avx512.cpp and avx512vbmi2.cpp.
 #pragma once
 
 #include <immintrin.h>
@@ -25,7 +25,7 @@ struct Avx512 : AnyIsa {
         std::memcpy(out, &mask, sizeof mask);
     }
 
-    // A carry-less product with all ones is the running xor of the bits below.
+    // A carry-less multiplication by all ones gives the running XOR of the bits up to each bit.
     static std::uint64_t prefix_xor(std::uint64_t bits) {
         const __m128i product =
             _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(bits)), _mm_set1_epi8(-1), 0);

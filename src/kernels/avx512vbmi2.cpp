@@ -1,12 +1,12 @@
-// As avx512.cpp, for machines that can move chosen bytes of a register to its front, and count the bits of each element
-// (from Ice Lake and Zen 4 on): the positions of all bits of a step, and the counts of all lanes, by one instruction.
-// Compiled with the flags of avx512.cpp, -mavx512vbmi2 and -mavx512vpopcntdq.
+// Like avx512.cpp, but for machines that can also move selected bytes to the front of a register and count the bits of
+// each element (Ice Lake, Zen 4 and later). One instruction gives the positions of all bits of a step, or the counts of
+// all lanes. Compiled with the flags of avx512.cpp, plus -mavx512vbmi2 and -mavx512vpopcntdq.
 #include "kernels/avx512.h"
 
 namespace cleave {
 namespace {
 
-// The numbers of the bytes of a step.
+// The numbers of the bytes in a step, from 0.
 struct Positions {
     constexpr Positions() {
         for (std::size_t i = 0; i < kStepSize; ++i) bytes[i] = static_cast<std::uint8_t>(i);
@@ -26,7 +26,7 @@ struct Avx512Vbmi2 : Avx512 {
         alignas(kStepSize) __m128i found[4];
         _mm512_store_si512(found, _mm512_maskz_compress_epi8(bits, _mm512_load_si512(kPositions.bytes)));
         const auto store = [&](std::size_t i) {
-            constexpr __mmask16 kAll = 0xFFFF;  // without a mask GCC 12 warns of an undefined value
+            constexpr __mmask16 kAll = 0xFFFF;  // without a mask, GCC 12 warns about an undefined value
             const __m512i words = _mm512_maskz_cvtepu8_epi32(kAll, found[i]);
             _mm512_storeu_si512(out + 16 * i, _mm512_add_epi32(bases, words));
         };

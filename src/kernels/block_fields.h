@@ -1,13 +1,14 @@
-// Finds the fields of a block, step by step, from a known state: the masks of a step, then the positions of their bits.
-// See kernels/step.h on linkage.
+// Finds the fields of a block from a known state, step by step: first the masks of a step, then the positions of their
+// bits. For the linkage, see kernels/step.h.
 //
 //   separators = delimiters and terminators outside quotes
-//   odd        = bytes at which readers may differ: stop there
+//   odd        = bytes on which readers may disagree: stop there
 //   for each separator: append its position; for each record start: append a row
 //
-// Where a register holds the masks of eight steps, and no escape has to be followed from word to word, four times eight
-// steps are taken at once, in three passes: find the bytes, do the logic, append the positions. Masks go from pass to
-// pass through memory. Passes of this length hide the delay between a store and a load.
+// Where a register holds the masks of eight steps, 32 steps are taken at once, provided that there is one terminator
+// and that escapes need not be followed from word to word. They are taken in three passes: find the bytes, do the
+// logic, append the positions. Masks go from pass to pass through memory. Passes of this length hide the delay between
+// a store and a load.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@
 namespace cleave {
 namespace {
 
-// The bytes of a step at which readers may differ. A CR or LF in its last byte is judged in the next step.
+// The bytes of a step on which readers may disagree. A CR or LF in the last byte of a step is checked in the next step.
 template <bool kHasQuote, class Word>
 inline Word odd_bytes(const Masks<Word>& masks, const Passed<Word>& before, Word line_ends) {
     if constexpr (!kHasQuote) return Word{};
@@ -33,12 +34,12 @@ inline Word odd_bytes(const Masks<Word>& masks, const Passed<Word>& before, Word
 template <class Word>
 struct FieldMasks {
     Word separators;
-    Word starts;     // of records
-    Word line_ends;  // under one terminator: the other line end, outside quotes
+    Word starts;     // record starts
+    Word line_ends;  // with one terminator: the other line break (CR or LF), outside quotes
     Word odd;
 };
 
-// Finds the fields of the bytes that a kernel function got, and keeps what it has found in `position` and `fields`.
+// Finds the fields of the bytes passed to a kernel function, and stores the results in `position` and `fields`.
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 class FieldMarker {
 public:
@@ -58,7 +59,7 @@ public:
     std::size_t take(std::size_t size) {
         if constexpr (Isa::kHoldsLongMasks && kEscape == EscapeUse::kNone && !kAnyTerminator) take_long(size);
         bool is_taken = true;
-        // The last step is separate: a step of a known length needs no padding.
+        // The last step is taken separately, because a step of known length needs no padding.
         while (is_taken && size - done_ >= kStepSize) is_taken = take_step(kStepSize);
         if (is_taken && done_ < size) take_step(size - done_);
         return done_;
@@ -78,7 +79,7 @@ private:
     template <class Word>
     using ScannerOf = Scanner<Isa, Word, kHasQuote, kAnyTerminator, kEscape>;
 
-    // Moves the scanner. `last_line_end` is FieldMasks::line_ends of the step before.
+    // Advances the scanner. `last_line_end` is FieldMasks::line_ends of the previous step.
     template <class Word>
     static FieldMasks<Word> masks_of(ScannerOf<Word>& scanner, const Found<Word>& found, std::size_t size,
                                      Word last_line_end, Word lone_is_odd) {
@@ -87,7 +88,7 @@ private:
         const Word outside = kHasQuote ? ~masks.inside : ~Word{};
         FieldMasks<Word> fields{};
         if constexpr (!kAnyTerminator) {
-            // The CR before an LF is part of it. An LF beside the terminator CR is odd in any case.
+            // A CR before an LF is part of the terminator. Where CR is the terminator, an LF is always odd.
             fields.line_ends = masks.line_ends & outside;
             const Word after = follows(fields.line_ends, last_line_end);
             fields.odd = (fields.line_ends & lone_is_odd) | (after & ~masks.terminators & ~lone_is_odd);
@@ -98,7 +99,7 @@ private:
         return fields;
     }
 
-    // False if the step is odd.
+    // Takes the next step. If the step is odd, takes nothing and returns false.
     [[gnu::always_inline]] bool take_step(std::size_t size) {
         const auto before = scanner_;
         const auto masks =
@@ -113,7 +114,7 @@ private:
         return true;
     }
 
-    // Takes steps as long as there are enough bytes, and none of eight steps is odd.
+    // Takes steps in groups of eight, for as long as there are enough bytes and none of the steps is odd.
     void take_long(std::size_t size) {
         constexpr std::size_t kBatch = 4;
         ScannerOf<LongMask> scanner(long_of(scanner_.passed()));
@@ -123,7 +124,7 @@ private:
         while (even == kBatch && size - done_ >= kBatch * kLongSize) {
             Found<LongMask> found[kBatch];
             for (std::size_t i = 0; i < kBatch; ++i) finder_.in_long(data_ + done_ + i * kLongSize, found[i]);
-            asm volatile("" : : : "memory");  // without this, the compiler builds the words by inserting elements
+            asm volatile("" : : : "memory");  // otherwise the compiler builds the words by inserting elements
             LongMask separators[kBatch];
             LongMask starts[kBatch];
             for (even = 0; even < kBatch; ++even) {
@@ -137,7 +138,7 @@ private:
                 separators[even] = masks.separators;
                 starts[even] = masks.starts;
             }
-            asm volatile("" : : : "memory");  // without this, the compiler extracts elements
+            asm volatile("" : : : "memory");  // otherwise the compiler extracts elements
             for (std::size_t i = 0; i < even; ++i) {
                 for (std::size_t step = 0; step < kLongSteps; ++step, done_ += kStepSize) {
                     append(starts[i].words[step], separators[i].words[step]);
@@ -166,8 +167,8 @@ private:
     const std::uint8_t* data_;
     std::size_t done_ = 0;
     std::uint32_t base_;  // offset of data_[0]
-    Lane lone_is_odd_;    // under one terminator: all ones if the other line end is odd, wherever it stands
-    Lane last_line_end_;  // bit 63: the last byte is the other line end
+    Lane lone_is_odd_;    // with one terminator: all ones if the other line break is always odd
+    Lane last_line_end_;  // bit 63: whether the last byte is the other line break
     Position& position_;
     FieldList& fields_;
     std::uint64_t end_count_;

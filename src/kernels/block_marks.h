@@ -1,4 +1,4 @@
-// Marks the record starts of a block, step by step, from a known state. See kernels/step.h on linkage.
+// Marks the record starts of a block from a known state, step by step. For the linkage, see kernels/step.h.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline Word starts_of(const Masks<Word>& masks, const Passed<Word>& before) {
     return follows(masks.terminators, before.terminators) & ~masks.pair_ends & ~masks.before();
 }
 
-// The bits of a step of `size` bytes.
+// The bits that are used in a step of `size` bytes.
 inline Lane valid_bits(std::size_t size) { return ~Lane{0} >> (kStepSize - size); }
 
 template <class Isa, Rules kRules, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
@@ -23,12 +23,12 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
     const Finder<Isa, kHasQuote, kAnyTerminator, kEscape> finder(markup);
     Scanner<Isa, Lane, kHasQuote, kAnyTerminator, kEscape> scanner(passed_of(position.carry));
     std::uint64_t records = position.records;
-    // Index 1: the last step in which a quote opens a section. Index 0 takes the other steps. A condition would become
-    // a branch that is hard to predict.
+    // Index 1 holds the last step in which a quote opens a section. Index 0 holds the other steps, because an if would
+    // become a branch that is hard to predict.
     Lane opens[2] = {0, 0};
     std::size_t opens_step[2] = {0, 0};
     std::size_t done = 0;
-    // False if the masks cannot decide the step.
+    // Takes the next step. If the masks cannot decide it, takes nothing and returns false.
     const auto take = [&](std::size_t length) __attribute__((always_inline)) {
         const auto before = scanner;
         const Masks<Lane> masks = scanner.template step<kRules>(finder.in(data + done, length), length);
@@ -45,7 +45,7 @@ std::size_t mark(const Markup& markup, const std::uint8_t* data, std::size_t siz
         done += length;
         return true;
     };
-    // The last step is separate: a step of a known length needs no padding.
+    // The last step is taken separately, because a step of known length needs no padding.
     bool is_decided = true;
     while (is_decided && size - done >= kStepSize) is_decided = take(kStepSize);
     if (is_decided && done < size) take(size - done);

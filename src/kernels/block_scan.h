@@ -1,5 +1,5 @@
-// The scan, written once over 64 bytes and compiled once for each instruction set. An ISA file defines `Isa` (see
-// kernels/scalar.cpp for what it must offer), includes this file and instantiates make_kernel<Isa>.
+// The scan, written once for 64 bytes and compiled once for each instruction set. An ISA file includes this file,
+// defines `Isa` (kernels/scalar.cpp shows what it must contain) and instantiates make_kernel<Isa>.
 #pragma once
 
 #include "kernels/block_fields.h"

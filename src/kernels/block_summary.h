@@ -1,4 +1,5 @@
-// The summary of a block under both hypotheses; see doc/design.md, "Two hypotheses". See kernels/step.h on linkage.
+// The summary of a block under both hypotheses; see "Two hypotheses" in doc/internals/design.md. For the linkage, see
+// kernels/step.h.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 namespace cleave {
 namespace {
 
-// Makes a summary from the counts of one run of bytes. A terminator in the last byte starts a record of the next block;
-// a terminator just before the first byte starts a record here.
+// Builds a summary from the counts of one run of bytes. A terminator in the last byte starts a record in the next
+// block; a terminator just before the first byte starts a record in this block.
 inline BlockSummary summary_of(std::uint64_t ends, std::uint64_t ends_outside, std::uint64_t suspect_outside,
                                std::uint64_t suspect_inside, Carry before, Carry after) {
     const std::uint64_t last_inside = after.after_terminator & after.inside;
@@ -45,14 +46,14 @@ BlockSummary summarise(const Markup& markup, const std::uint8_t* data, std::size
     return summary_of(ends, ends_outside, suspect_outside, suspect_inside, before, carry_of(scanner.passed()));
 }
 
-// Walks the lanes side by side, so that memory is read in as many streams, and does the logic for all at once. The
-// masks go through memory: an element of a vector is cheaper to store than to insert.
+// Walks the lanes side by side, so that memory is read as several streams at once, and does the logic for all lanes
+// together. The masks go through memory, because storing an element of a vector is cheaper than inserting one.
 template <class Isa, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t lane_size, const Carry* before,
                      BlockSummary* out) {
     constexpr std::size_t kSteps = kLaneUnit / kStepSize;
-    // How far ahead each lane prefetches; beyond the end of the data a prefetch does nothing. The best of 512 bytes to
-    // 4 KiB on Zen 3, by little (2 GB in the page cache, 2026-11).
+    // How far ahead each lane prefetches. A prefetch beyond the end of the data does nothing. Of the distances from 512
+    // bytes to 4 KiB, this was the best on Zen 3, by a small margin (2 GB in the page cache, 2026-11).
     constexpr std::size_t kPrefetchDistance = 1024;
     Carry outside[kLaneCount];
     for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
@@ -63,7 +64,7 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
     Scanner<Isa, Lanes, kHasQuote, kAnyTerminator, kEscape> scanner(side_by_side(outside));
     std::uint64_t ends[kLaneCount] = {};
     std::uint64_t ends_outside[kLaneCount] = {};
-    Lanes counted{};  // the same, of an ISA that counts all lanes at once
+    Lanes counted{};  // the same, for an ISA that counts all lanes at once
     Lanes counted_outside{};
     Lanes suspect_outside{};
     Lanes suspect_inside{};
@@ -79,7 +80,7 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
                 });
             }
         }
-        asm volatile("" : : : "memory");  // or the compiler inserts elements after all
+        asm volatile("" : : : "memory");  // otherwise the compiler inserts elements
         Lanes terminators[kSteps];
         Lanes terminators_outside[kSteps];
         for (std::size_t step = 0; step < kSteps; ++step) {
@@ -94,7 +95,7 @@ void summarise_lanes(const Markup& markup, const std::uint8_t* data, std::size_t
             }
         }
         if constexpr (Isa::kCountsLanes) continue;
-        asm volatile("" : : : "memory");  // or the compiler extracts elements
+        asm volatile("" : : : "memory");  // otherwise the compiler extracts elements
         for (std::size_t lane = 0; lane < kLaneCount; ++lane) {
             for (std::size_t step = 0; step < kSteps; ++step) {
                 ends[lane] += Isa::popcount(terminators[step][lane]);

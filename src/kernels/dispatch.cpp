@@ -1,4 +1,4 @@
-// The list of kernels and the choice between them: once a run, never a block.
+// The list of kernels and the choice between them, which is made once per run, never per block.
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
@@ -7,11 +7,12 @@
 #include "cleave/kernel.h"
 #include "kernels/kernel.h"
 
-// CLEAVE_CPU_HAS(flag): whether the processor and the system have what "-m" and that flag let the compiler use. glibc
-// knows, as it asked the processor (CPUID) when the program was loaded. In a virtual machine each such question takes
-// microseconds: those of __builtin_cpu_supports() were a twentieth of a run on a small file. Without glibc three
-// questions are asked here; that builtin needs what a linker may leave out, and then knows no flag.
-#if __has_include(<sys/platform/x86.h>) && !defined(__clang__)  // Clang knows no _Bool, which the header has
+// CLEAVE_CPU_HAS(flag): whether the processor and the operating system support the instructions that the compiler may
+// use with "-m" plus that flag. glibc knows this, because it queries the processor (CPUID) when the program is loaded.
+// In a virtual machine each query takes microseconds: with __builtin_cpu_supports(), the queries took a twentieth of a
+// run on a small file. Without glibc, three queries are made here. The builtin is not used, because it relies on code
+// that a linker may leave out, and then reports no flags.
+#if __has_include(<sys/platform/x86.h>) && !defined(__clang__)  // the header uses _Bool, which Clang does not know
 #include <sys/platform/x86.h>
 #elif defined(__x86_64__)
 #include <cpuid.h>
@@ -44,9 +45,9 @@ consteval unsigned feature_of(std::string_view flag) {
 namespace cleave {
 namespace {
 
-// Where CPUID says that there is a flag, and the parts of the state that the system must save for it (the bits of
-// XCR0). Intel, "64 and IA-32 Architectures Software Developer's Manual", volume 1, 13.3 and 14.3 to 15.2; volume 2,
-// CPUID.
+// Where CPUID reports a flag, and which parts of the register state the operating system must save for it (bits of
+// XCR0). Source: Intel, "64 and IA-32 Architectures Software Developer's Manual", volume 1, 13.3 and 14.3 to 15.2;
+// volume 2, CPUID.
 struct Feature {
     enum class Register : std::uint8_t { kLeaf1Ecx, kLeaf7Ebx, kLeaf7Ecx };
     Register in;
@@ -56,8 +57,8 @@ struct Feature {
 
 consteval Feature feature_of(std::string_view flag) {
     using enum Feature::Register;
-    constexpr std::uint32_t kAvx = 0x06;     // of 128 and 256 bits
-    constexpr std::uint32_t kAvx512 = 0xE6;  // and of 512, and masks
+    constexpr std::uint32_t kAvx = 0x06;     // 128-bit and 256-bit registers
+    constexpr std::uint32_t kAvx512 = 0xE6;  // 512-bit and mask registers too
     if (flag == "avx2") return {kLeaf7Ebx, 5, kAvx};
     if (flag == "avx512f") return {kLeaf7Ebx, 16, kAvx512};
     if (flag == "avx512bw") return {kLeaf7Ebx, 30, kAvx512};
@@ -72,11 +73,11 @@ consteval Feature feature_of(std::string_view flag) {
 }
 
 struct Processor {
-    std::uint32_t registers[3] = {};  // by Feature::Register
+    std::uint32_t registers[3] = {};  // indexed by Feature::Register
     std::uint32_t state = 0;
 
     Processor() {
-        constexpr unsigned kSavesState = 27;  // the system uses XSAVE, and so XGETBV may be asked
+        constexpr unsigned kSavesState = 27;  // the operating system uses XSAVE, so XGETBV may be executed
         std::uint32_t eax = 0;
         std::uint32_t ebx = 0;
         std::uint32_t ecx = 0;
@@ -111,8 +112,8 @@ bool has(const Feature& feature) {
 
 namespace cleave {
 
-// One row a kernel, the one to prefer first: CLEAVE_KERNEL(symbol, whether it runs here).
-// Made from the add_kernel lines of CMakeLists.txt.
+// One row per kernel, with the preferred ones first: CLEAVE_KERNEL(symbol, whether it runs here). Generated from the
+// add_kernel lines in CMakeLists.txt.
 //
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): the rows are declarations here and code below
 #define CLEAVE_KERNEL(symbol, runs_here) extern const Kernel symbol;

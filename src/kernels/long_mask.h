@@ -1,6 +1,7 @@
-// The masks of eight steps in a row as one number of 512 bits: bit i of word w is for byte 64 w + i. It has the
-// operations that Scanner needs, so that the logic of eight steps costs little more than that of one. It pays where a
-// register holds it: by AVX2 the moves between words cost more than is saved. See kernels/step.h on linkage.
+// The masks of eight consecutive steps as one 512-bit number: bit i of word w is for byte 64 w + i. It has the
+// operations that Scanner needs, so the logic of eight steps costs little more than the logic of one. This is
+// worthwhile where a register holds all 512 bits; with AVX2, moving bits between words costs more than it saves. For
+// the linkage, see kernels/step.h.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +34,10 @@ struct LongMask {
     friend LongMask operator^(LongMask a, LongMask b) { return {a.words ^ b.words}; }
 };
 
-// Every word is `word`.
+// A mask in which every word is `word`.
 inline LongMask repeated(std::uint64_t word) { return {LongWords{} + word}; }
 
-// The last word: what passes on to the next bytes.
+// The last word, which carries over to the next bytes.
 inline std::uint64_t last_word(LongMask mask) { return mask.words[kLongSteps - 1]; }
 
 inline bool has_bits(LongMask mask) {
@@ -45,7 +46,7 @@ inline bool has_bits(LongMask mask) {
     return any != 0;
 }
 
-// The words moved up by kCount places; the last ones of `previous` come in.
+// The words moved up by kCount places, with the last words of `previous` filling the gap.
 template <int kCount>
 inline LongWords move_up(LongWords words, LongWords previous) {
     static_assert(kLongSteps == 8);
@@ -57,7 +58,7 @@ inline LongMask follows(LongMask mask, LongMask previous) {
     return {(mask.words << 1) | (move_up<1>(mask.words, previous.words) >> 63)};
 }
 
-// The last byte is always the last bit.
+// The last byte is already the last bit.
 inline LongMask last_byte_to_top(LongMask mask, std::size_t) { return mask; }
 
 inline LongWords all_if_negative(LongWords words) {
@@ -65,13 +66,14 @@ inline LongWords all_if_negative(LongWords words) {
     return reinterpret_cast<LongWords>(reinterpret_cast<Signed>(words) < 0);
 }
 
-// All ones if the last bit is set, else all zeros.
+// All ones if the last bit is set, otherwise all zeros.
 inline LongMask all_if_negative(LongMask mask) {
     const LongWords signs = all_if_negative(mask.words);
     return {__builtin_shufflevector(signs, signs, 7, 7, 7, 7, 7, 7, 7, 7)};
 }
 
-// First within each word. Then each word is inverted if the words below it have an odd number of bits.
+// The prefix XOR is computed within each word first. Then each word is inverted if the words below it have an odd
+// number of set bits in total.
 inline LongMask prefix_xor_of_long(LongMask mask) {
     LongWords bits = mask.words;
     for (unsigned reach = 1; reach < kStepSize; reach *= 2) bits ^= bits << reach;

@@ -1,4 +1,4 @@
-// From a dialect to the parameters of a kernel.
+// Converts a dialect into the parameters of a kernel.
 #pragma once
 
 #include "cleave/dialect.h"

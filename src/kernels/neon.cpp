@@ -1,5 +1,5 @@
-// 64 bytes as four registers of 16. NEON is part of every AArch64, so this needs no flags. The carry-less product is
-// not: some machines lack it.
+// 64 bytes in four 16-byte registers. NEON is part of every AArch64, so this needs no flags. Carry-less multiplication
+// is optional there, so it is not used.
 #include <arm_neon.h>
 
 #include "kernels/block_scan.h"
@@ -19,9 +19,9 @@ struct Neon : AnyIsa {
         return {{vld1q_u8(data), vld1q_u8(data + 16), vld1q_u8(data + 32), vld1q_u8(data + 48)}};
     }
 
-    // NEON has no instruction that makes a mask of a comparison. So each byte that is equal keeps one bit, another one
-    // for each of its eight neighbours. Three sums of neighbours gather eight bytes into one. The bits differ, so no
-    // sum carries. After simdjson, include/simdjson/arm64/simd.h, to_bitmask().
+    // NEON has no instruction that turns a comparison into a mask. So each equal byte keeps one bit, a different one
+    // for each of eight neighbours, and three rounds of adding neighbours gather eight bytes into one. The bits are all
+    // different, so no addition carries. After simdjson, include/simdjson/arm64/simd.h, to_bitmask().
     static uint8x8_t gathered(const Block& block, Needle needle) {
         const uint8x16_t bits = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
         uint8x16_t kept[4];
@@ -34,14 +34,14 @@ struct Neon : AnyIsa {
         return vget_lane_u64(vreinterpret_u64_u8(gathered(block, needle)), 0);
     }
 
-    // Without a way through a general register.
+    // Stores the mask without moving it through a general-purpose register.
     static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
         vst1_u8(out, gathered(block, needle));
     }
 
     static std::uint64_t prefix_xor(std::uint64_t bits) { return prefix_xor_by_shifts(bits); }
 
-    // The number of bits in each byte, then the sum of these numbers.
+    // Counts the bits in each byte, then adds up the counts.
     static std::uint64_t popcount(std::uint64_t bits) { return vaddv_u8(vcnt_u8(vcreate_u8(bits))); }
 };
 

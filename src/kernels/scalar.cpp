@@ -1,5 +1,5 @@
-// The kernel for any 64-bit machine: 64 bytes as eight words. It is also the list of what an ISA must offer, beside
-// what it has from AnyIsa (kernels/step.h) and may replace.
+// The kernel for any 64-bit machine: 64 bytes in eight words. It also serves as the list of what an ISA must have,
+// apart from what it inherits from AnyIsa (kernels/step.h) and may replace.
 #include <cstring>
 
 #include "kernels/block_scan.h"
@@ -12,7 +12,7 @@ struct Scalar : AnyIsa {
     struct Block {
         std::uint64_t words[8];
     };
-    // One byte to look for, in the form that `equal` takes.
+    // A byte to look for, in the form that `equal` takes.
     using Needle = std::uint64_t;
 
     static constexpr std::uint64_t kLowBits = 0x0101010101010101;
@@ -26,8 +26,8 @@ struct Scalar : AnyIsa {
         return block;
     }
 
-    // Bit i: byte i equals the needle. Bytes that differ from it get their high bit set without carry into the next
-    // byte; the product then gathers the eight low bits into the top byte.
+    // Bit i is set if byte i equals the needle. Bytes that differ from it get their high bit set without a carry into
+    // the next byte; a multiplication then gathers the eight low bits in the top byte.
     static std::uint64_t equal(const Block& block, Needle needle) {
         std::uint64_t mask = 0;
         for (int i = 0; i < 8; ++i) {
@@ -39,13 +39,13 @@ struct Scalar : AnyIsa {
         return mask;
     }
 
-    // Stores equal() at `out`, in whatever parts are cheapest.
+    // Stores the result of equal() at `out`, in whatever parts are cheapest.
     static void store_equal(const Block& block, Needle needle, std::uint8_t* out) {
         const std::uint64_t mask = equal(block, needle);
         std::memcpy(out, &mask, sizeof mask);
     }
 
-    // Bit i: the parity of bits 0..i.
+    // Bit i is the parity of bits 0 to i.
     static std::uint64_t prefix_xor(std::uint64_t bits) { return prefix_xor_by_shifts(bits); }
 
     static std::uint64_t popcount(std::uint64_t bits) { return popcount_by_adding(bits); }

@@ -1,5 +1,5 @@
-// 64 bytes as four registers of 16. SSE2 is part of every x86-64, so this needs no flags; it has no carry-less product
-// and no popcount.
+// 64 bytes in four 16-byte registers. SSE2 is part of every x86-64, so this needs no flags. It has no carry-less
+// multiplication and no popcount.
 #include <emmintrin.h>
 
 #include <cstring>

@@ -1,17 +1,17 @@
-// The masks of one step of 64 bytes, computed from these bytes and from the masks of the step before. Written once, for
-// a word of 64 bits, for several side by side, and for a number of 512 bits (kernels/long_mask.h), over the primitives
-// of an ISA file (see kernels/scalar.cpp).
+// Computes the masks of one 64-byte step from its bytes and from the masks of the previous step. The code is written
+// once and works on a 64-bit word, on several words side by side, and on a 512-bit number (kernels/long_mask.h). It
+// uses the primitives of an ISA file (see kernels/scalar.cpp).
 //
-//   find the quotes, delimiters, terminators and escapes: a mask each, a bit for every byte
-//   take out the bytes that an escape makes plain
+//   find the quotes, delimiters, terminators and escapes: one mask each, with a bit for every byte
+//   drop the bytes that an escape turns into plain data
 //   inside = for every byte, whether the number of quotes up to it is odd
-//   a stray = a quote that opens and follows no delimiter, terminator or quote
-//   by field-start: take out the first stray and the quotes behind it up to the next delimiter or terminator, and look
-//       again; by anywhere: keep all of them; by both: strays are candidates, where the rules may come apart
-//   pass on to the next step what the last byte was, and whether it is inside
+//   stray  = a quote that opens a section without following a delimiter, terminator or quote
+//   field-start mode: drop the first stray and the quotes after it up to the next delimiter or terminator, and
+//       look again; anywhere mode: keep all quotes; both: strays are candidates, at which the modes may diverge
+//   tell the next step what the last byte was, and whether it is inside
 //
-// Everything here has internal linkage and nothing comes from std: an inline function emitted here with AVX2 code
-// could be picked by the linker for callers on machines without it.
+// Everything here has internal linkage and nothing comes from std. If an inline function were emitted here with AVX2
+// code, the linker might pick it for callers on machines without AVX2.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,17 @@
 namespace cleave {
 namespace {
 
-// The masks of one step: of a single run of bytes, or of kLaneCount runs side by side, one in each element. The logic
-// below works on both, and on LongMask: eight steps of a single run.
+// The masks of one step: Lane holds those of a single run of bytes, and Lanes those of kLaneCount runs side by side,
+// one in each element. The logic below works on both, and on a LongMask, which holds eight steps of a single run.
 using Lane = std::uint64_t;
 using Lanes [[gnu::vector_size(kLaneCount * sizeof(std::uint64_t))]] = std::uint64_t;
 
-// The mask of the bytes that follow those of `mask`; `previous` is the same mask of the step before, its last byte on
-// top.
+// The mask of the bytes right after the bytes in `mask`. `previous` is the same mask for the previous step, with its
+// last byte in bit 63.
 inline Lane follows(Lane mask, Lane previous) { return (mask << 1) + (previous >> 63); }
 inline Lanes follows(Lanes mask, Lanes previous) { return (mask << 1) + (previous >> 63); }
 
-// The mask of a step of `size` bytes with the last of them in bit 63.
+// The mask of a step of `size` bytes, shifted so that the last byte is in bit 63.
 inline Lane last_byte_to_top(Lane mask, std::size_t size) { return mask << (kStepSize - size); }
 inline Lanes last_byte_to_top(Lanes mask, std::size_t size) { return mask << (kStepSize - size); }
 
@@ -44,14 +44,15 @@ inline Lanes all_if_negative(Lanes words) {
     return reinterpret_cast<Lanes>(reinterpret_cast<Signed>(words) < 0);
 }
 
-// For words without a carry-less product: each shift doubles how far a bit reaches.
+// For words without carry-less multiplication. Each shift doubles how far a bit reaches.
 template <class Word>
 inline Word prefix_xor_by_shifts(Word bits) {
     for (unsigned reach = 1; reach < kStepSize; reach *= 2) bits ^= bits << reach;
     return bits;
 }
 
-// For machines without a popcount: sums of two, four and eight bits side by side, gathered by a product.
+// For machines without a popcount instruction. Adds up bits in groups of two, four and eight; a multiplication then
+// adds up the bytes.
 [[maybe_unused]] inline std::uint64_t popcount_by_adding(std::uint64_t bits) {
     bits -= (bits >> 1) & 0x5555555555555555;
     bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
@@ -59,22 +60,22 @@ inline Word prefix_xor_by_shifts(Word bits) {
     return bits * 0x0101010101010101 >> 56;
 }
 
-// What is the same for every ISA that does not replace it.
+// Defaults, which an ISA may replace.
 struct AnyIsa {
     // Whether a register holds a LongMask.
     static constexpr bool kHoldsLongMasks = false;
 
-    // Whether it has popcounts(), the popcount of each element.
+    // Whether the ISA has popcounts(), which gives the popcount of each element.
     static constexpr bool kCountsLanes = false;
 
-    // Stores the positions of the `count` bits, each plus `base`. Writes up to 64 words, whatever their number. Here
-    // they are stored eight at a time, so that the branch is predictable; after Langdale and Lemire (see below),
-    // section 3.2.
+    // Stores the positions of the `count` bits that are set, each plus `base`. May write up to 64 words, whatever the
+    // count. This version stores eight per iteration, so that the branch is predictable; after Langdale and Lemire (see
+    // below), section 3.2.
     static void store_positions(std::uint64_t bits, std::uint64_t count, std::uint32_t base, std::uint32_t* out) {
         constexpr unsigned kBatch = 8;
         const auto store_batch = [&] {
             for (unsigned i = 0; i < kBatch; ++i) {
-                // With no bit left, the count is undefined; the value is not used then.
+                // Once no bit is left, __builtin_ctzll(bits) would be undefined. The value is not used then.
                 out[i] = base + static_cast<std::uint32_t>(__builtin_ctzll(bits | (std::uint64_t{1} << 63)));
                 bits &= bits - 1;
             }
@@ -85,10 +86,11 @@ struct AnyIsa {
     }
 };
 
-// Which bytes follow an escape that acts, by the odd-length runs of escapes; after the addition-carry idea of Langdale
-// and Lemire, "Parsing Gigabytes of JSON per Second" (2019), section 3.1.1. Subtracting lets the borrow run through a
-// run of escapes, and comparing with the odd bits tells where the run began. `escaped_first` is 1 if the first byte is
-// escaped, else 0; `acting` receives the escapes that act.
+// The bytes that are escaped, which means that they follow an acting escape. They are found from the runs of escapes
+// with an odd length, after the addition-carry idea of Langdale and Lemire, "Parsing Gigabytes of JSON per Second"
+// (2019), section 3.1.1. Subtracting lets the borrow run through a run of escapes, and comparing with the odd bits
+// tells where the run began. `escaped_first` is 1 if the first byte is escaped, otherwise 0. `acting` receives the
+// escapes that act.
 template <class Word>
 inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
     const Word odd_bits = Word{} + 0xAAAAAAAAAAAAAAAAULL;
@@ -98,22 +100,22 @@ inline Word find_escaped(Word escapes, Word escaped_first, Word& acting) {
     return series ^ (escapes | escaped_first);
 }
 
-// Where each byte that has a role stands in 64 bytes. Bits past the end of the data are 0.
+// The positions of the bytes with a role among 64 bytes. Bits past the end of the data are 0.
 template <class Word>
 struct Found {
-    Word terminators, returns, quotes, delimiters, escapes;  // returns: of fields, the line end that is no terminator
+    Word terminators, returns, quotes, delimiters, escapes;  // returns: CRs; for fields, the other line break
 };
 
-// What these bytes mean if the scan began outside quotes. If it began inside, `inside` is the complement.
+// What these bytes mean if the scan began outside quotes. If it began inside, `inside` must be complemented.
 template <class Word>
 struct Masks {
-    Word terminators;                                 // of a CRLF pair both bytes, where both terminate
+    Word terminators;                                 // both bytes of a CRLF pair, where both terminate
     Word pair_ends;                                   // the LF of such a pair
     Word inside;                                      // inside quotes just after this byte
     Word toggles;                                     // quotes that are not escaped
-    Word candidates;                                  // suspect if they stand outside quotes
-    Word opens;                                       // toggles that are not the second of two
-    Word walls;                                       // delimiters and terminators, inside quotes too
+    Word candidates;                                  // suspect if they are outside quotes
+    Word opens;                                       // toggles that do not directly follow another toggle
+    Word walls;                                       // delimiters and terminators, also inside quotes
     Word line_ends;                                   // for fields: CR and LF that are not escaped and do not terminate
     Word before() const { return inside ^ toggles; }  // inside quotes just before this byte
 };
@@ -142,7 +144,7 @@ public:
         if constexpr (kEscape != EscapeUse::kNone) put(found.escapes, escape_);
     }
 
-    // kLongSize bytes. The masks go through memory.
+    // Finds the bytes among kLongSize bytes. The masks go through memory.
     void in_long(const std::uint8_t* data, Found<LongMask>& found) const {
         for (std::size_t step = 0; step < kLongSteps; ++step) {
             const typename Isa::Block block = Isa::load(data + step * kStepSize);
@@ -152,7 +154,7 @@ public:
         }
     }
 
-    // 1..64 bytes. Nothing after them is read: fewer than 64 are copied out.
+    // Finds the bytes among 1 to 64 bytes. Reads nothing past them: fewer than 64 bytes are copied first.
     Found<Lane> in(const std::uint8_t* data, std::size_t size) const {
         std::uint8_t padded[kStepSize] = {};
         if (size < kStepSize) data = static_cast<const std::uint8_t*>(std::memcpy(padded, data, size));
@@ -167,8 +169,8 @@ private:
     typename Isa::Needle quote_, delimiter_, escape_, terminator_, other_line_end_;
 };
 
-// What passes from step to step: `inside` is all ones or all zeros, the others are masks of the step before, its last
-// byte in bit 63.
+// What is passed from step to step. `inside` is all ones or all zeros; the others are masks of the previous step, with
+// its last byte in bit 63.
 template <class Word>
 struct Passed {
     Word inside, escapes, edges, terminators, returns, toggles;
@@ -186,7 +188,7 @@ inline Carry carry_of(const Passed<Lane>& passed) {
             top(passed.terminators), top(passed.returns), top(passed.toggles)};
 }
 
-// The same between a step and eight of them.
+// The same, converted between single steps and groups of eight.
 inline Passed<LongMask> long_of(const Passed<Lane>& one) {
     return {repeated(one.inside),      repeated(one.escapes), repeated(one.edges),
             repeated(one.terminators), repeated(one.returns), repeated(one.toggles)};
@@ -216,7 +218,7 @@ inline Passed<Lane> in_lane(const Passed<Lanes>& all, std::size_t lane) {
             all.terminators[lane], all.returns[lane], all.toggles[lane]};
 }
 
-// The logic of a variant, in one run of bytes or in several.
+// The logic of a variant, for one run of bytes or for several.
 template <class Isa, class Word, bool kHasQuote, bool kAnyTerminator, EscapeUse kEscape>
 class Scanner {
 public:
@@ -224,8 +226,8 @@ public:
 
     const Passed<Word>& passed() const { return passed_; }
 
-    // Takes the next `size` bytes, 64 except in the last step, by the rules. Under Rules::kBoth the masks are those of
-    // the anywhere rule, and candidates are the bytes at which the two rules may come apart.
+    // Takes the next `size` bytes, 64 except in the last step, in the given quote mode. Under Rules::kBoth the masks
+    // are for the anywhere mode, and `candidates` marks the bytes at which the two modes may diverge.
     template <Rules kRules, Target kTarget = Target::kRecords>
     Masks<Word> step(const Found<Word>& found, std::size_t size = kStepSize) {
         const auto align = [size](Word mask) { return last_byte_to_top(mask, size); };
@@ -259,9 +261,10 @@ public:
 
         const Word after_quote = follows(masks.toggles, passed_.toggles);
         masks.opens = masks.toggles & ~after_quote;
-        // The masks let every escape act. They may be wrong in two places. By field-start an escape right after a
-        // closing quote does not act. With scope kQuoted an escape outside quotes does not act; that matters only if a
-        // quote follows, and only by anywhere: by field-start that quote is data in any case.
+        // The masks assume that every escape acts, which may be wrong in two places. In field-start mode an escape
+        // right after a closing quote does not act. With the scope kQuoted an escape outside quotes does not act; that
+        // matters only if a quote follows, and only in anywhere mode, because in field-start mode that quote is data in
+        // any case.
         if constexpr (kEscape == EscapeUse::kEverywhere && kRules != Rules::kAnywhere) {
             masks.candidates |= found.escapes & after_quote;
         }
@@ -275,11 +278,12 @@ public:
     }
 
 private:
-    // The quotes that stand neither at the start of a field nor behind another quote.
+    // The quotes that are neither at the start of a field nor right after another quote.
     Word unexplained(Word toggles, Word walls) const { return toggles & ~follows(walls | toggles, passed_.edges); }
 
-    // By the field-start rule the first quote that opens unexplained is data. So are all quotes up to the next wall,
-    // where its field ends. The next quote may open or close a section. Continue at that quote.
+    // In field-start mode the first unexplained quote that opens a section is plain data. So are all quotes between it
+    // and the next wall, where its field ends. The next quote after that may open or close a section, so the search
+    // continues there.
     void drop_strays(Word walls, Masks<Word>& masks) const {
         for (Word strays; (strays = unexplained(masks.toggles, walls) & ~masks.before()) != 0;) {
             const Word first = strays & (~strays + 1);

@@ -1,4 +1,4 @@
-// The values of one column in batches of written records: where they change, for Policy::together.
+// Finds where the value of one column changes, in batches of written records. Used for Policy::together.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,22 @@
 
 namespace cleave {
 
-// For one thread at a time.
+// Use from one thread at a time.
 class BatchKeys {
 public:
-    // `key` and `kernel` must outlive it; `memory` is not null.
+    // `key` and `kernel` must outlive this object. `memory` must not be null.
     BatchKeys(const KeyField& key, const Dialect& dialect, const Kernel& kernel,
               const std::shared_ptr<MemoryManager>& memory);
 
-    // Reads a batch: `count` whole records. Throws InputError as KeyField::raw().
+    // Reads a batch of `count` whole records. Throws InputError like KeyField::raw().
     void read(std::span<const std::uint8_t> written, std::size_t count);
 
-    // Whether record r of the batch has another value than the record before it. That of record 0 is set by follow().
+    // changes()[r] says whether the value of record r of the batch differs from that of the record before it. For
+    // record 0, follow() sets it.
     const std::vector<char>& changes() const { return changes_; }
 
-    // To be called for each batch, in order, with the same `last`: the last value of the batch before this one, which
-    // becomes the last value of this one. The first record of the first batch is a change.
+    // Call this for each batch, in order, with the same `last`. It holds the last value of the previous batch and is
+    // then set to the last value of this one. The first record of the first batch counts as a change.
     class Last {
     public:
         explicit Last(const std::shared_ptr<MemoryManager>& memory) : value_(memory) {}

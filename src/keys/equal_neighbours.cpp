@@ -1,10 +1,13 @@
-// All records of a run have one value. So a search does not compare neighbours, but all records with that value:
+// All records of a run have the same value. So instead of comparing neighbours, a search compares every record with
+// that one value.
 //
-//   first change at or after a boundary:   the first record from there on whose value is not that of the record before
-//   last change at or before a boundary:   behind the last record before it whose value is not that of the record there
+//   first change at or after a boundary:   the first record from there on whose value differs from the value of the
+//                                          record before the boundary
+//   last change at or before a boundary:   the end of the last record before it whose value differs from the value of
+//                                          the record at the boundary
 //
-// One thread looks at what is near. What is far is divided into slices for all threads, and the first slice with a find
-// has the answer. Slices grow, so that a long run costs few starts of threads.
+// Nearby records are searched by one thread. Farther away, the input is divided into slices for all threads, and the
+// first slice in which a record is found has the answer. Slices grow, so a long run starts threads only a few times.
 #include "keys/equal_neighbours.h"
 
 #include <algorithm>
@@ -23,14 +26,14 @@ constexpr std::uint64_t kLargestSlice = std::uint64_t{8} << 20;
 
 }  // namespace
 
-// One of the threads that look at what is far.
+// One of the threads that search far away.
 struct EqualNeighbours::Helper {
     Helper(const RecordIndex& index, const KeyField& key, const std::shared_ptr<MemoryManager>& memory)
         : locator(index), search(index, locator, key, memory) {}
 
     Locator locator;
     KeySearch search;
-    Boundary begin;  // of its slice
+    Boundary begin;  // where its slice begins
     Boundary end;
     std::optional<Boundary> found;
     std::exception_ptr fault;  // InputError
@@ -46,7 +49,8 @@ EqualNeighbours::EqualNeighbours(const RecordIndex& index, Locator& locator, con
 
 EqualNeighbours::~EqualNeighbours() = default;
 
-// The first record at `at` or after it that has another value than the record at `run`. That value has been taken.
+// Returns the first record at or after `at` whose value differs from that of the record at `run`. Precondition: search_
+// has taken that value.
 Boundary EqualNeighbours::first_other(Boundary run, Boundary at) {
     const Boundary end = index_.end();
     const bool is_near = index_.threads() == 1 || end.offset - at.offset <= kNear;
@@ -55,7 +59,8 @@ Boundary EqualNeighbours::first_other(Boundary run, Boundary at) {
     return near == end ? end : first_other_far(run, near);
 }
 
-// The end of a slice of about `size` bytes. The start of a block of the index is found fast.
+// Returns the end of a slice of about `size` bytes. Prefers the start of an index block, where the boundary is quick to
+// find.
 Boundary EqualNeighbours::slice_end(Boundary begin, std::uint64_t size) {
     const Boundary end = index_.end();
     if (end.offset - begin.offset <= size) return end;
@@ -82,7 +87,7 @@ Boundary EqualNeighbours::first_other_far(Boundary run, Boundary at) {
             helper.fault = nullptr;
             try {
                 helper.found = helper.search.first_other(helper.begin, helper.end);
-            } catch (const InputError&) {  // counts only if nothing is found before it
+            } catch (const InputError&) {  // matters only if nothing is found before it
                 helper.fault = std::current_exception();
             }
         });

@@ -1,5 +1,5 @@
-// Where the value of a column changes from one record to the next. Reads only the records that a question is about.
-// Knows no pieces.
+// Finds where the value of a column changes from one record to the next. Reads only the records that a question is
+// about. Knows nothing about pieces.
 #pragma once
 
 #include <memory>
@@ -11,27 +11,28 @@
 
 namespace cleave {
 
-// For one thread at a time. A change is a boundary between two records with different values. Members throw InputError
-// for a record without the field, unless Together::accepts_missing, InputChangedError if the bytes are not those of the
-// index, what copy_bytes() throws, and Cancelled by the cancellation of the index. Long runs are searched by as many
-// threads as the index was made with.
+// Use from one thread at a time. A change is a boundary between two records with different values. Members throw
+// InputError for a record without the field, unless Together::accepts_missing is set; InputChangedError if the bytes
+// differ from those that were indexed; what copy_bytes() throws; and Cancelled if cancellation is requested through the
+// object given to the index. Long runs are searched with as many threads as the index was created with.
 class EqualNeighbours {
 public:
-    // Both must outlive it; the locator is one of the index. Throws RuleError if there is no such column, and
-    // InputError if the record that has the names of the columns is too long.
+    // `index` and `locator` must outlive this object, and the locator must belong to the index. Throws RuleError if
+    // there is no such column, and InputError if the record with the column names is too long.
     EqualNeighbours(const RecordIndex& index, Locator& locator, const Together& together, bool has_header);
     EqualNeighbours(const EqualNeighbours&) = delete;
     EqualNeighbours& operator=(const EqualNeighbours&) = delete;
     ~EqualNeighbours();
 
-    // `at` lies between two records.
+    // Whether `at`, which must be between two records, is a change.
     bool is_change(Boundary at);
 
-    // The first change at `at`, which lies between two records, or after it; else the end of the input.
+    // Returns the first change at or after `at`, or the end of the input if there is none. `at` must be between two
+    // records.
     Boundary first_change(Boundary at);
 
-    // The last change in (from, limit]; else the first one after `limit`, or the end of the input. `limit` lies between
-    // two records.
+    // Returns the last change in (from, limit]. If there is none, returns the first change after `limit`, or the end of
+    // the input. `limit` must be between two records.
     Boundary change_within(Boundary from, Boundary limit);
 
 private:
@@ -46,7 +47,7 @@ private:
     KeyField key_;
     std::shared_ptr<MemoryManager> memory_;
     KeySearch search_;
-    std::vector<std::unique_ptr<Helper>> helpers_;  // made when they are needed
+    std::vector<std::unique_ptr<Helper>> helpers_;  // created when needed
 };
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// The columns of an indexed input.
+// Finds the columns of an indexed input.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace cleave {
 
-// The record that has the names of the columns, or without a header the first one that is not empty.
+// The record with the column names. Without a header, the first record that is not empty.
 struct FirstRecord {
     std::vector<std::uint8_t> bytes;  // without a byte order mark
     Place place;
 };
 
-// None for an input without bytes. The locator is one of the index. Throws InputError for a record that is too long,
-// InputChangedError.
+// Returns nothing if the input has no bytes. The locator must belong to the index. Throws InputError for a record that
+// is too long, and InputChangedError.
 std::optional<FirstRecord> first_record_of(const RecordIndex& index, Locator& locator);
 
-// By that record, read as the dialect says: only rules refuse what readers may read differently. No columns for an
-// input without bytes, or whose only record is an empty one where the header belongs. `is_header_given` is set if the
-// dialect has no header. Throws as above.
+// Returns the columns of that record, read as the dialect says. Records that readers may read differently are not
+// rejected here; only rules reject them. There are no columns if the input has no bytes, or if its only record is an
+// empty one in place of the header. Sets `is_header_given` if the dialect has no header. Throws like first_record_of().
 InputColumns columns_of(const RecordIndex& index, Locator& locator, bool has_header);
 
 }  // namespace cleave

@@ -8,7 +8,8 @@
 namespace cleave {
 namespace {
 
-// A name of a column shows that the first record is the header, as in resolve.cpp. Until then its cells are values.
+// If the list names a column by its name, the first record is the header, as in resolve.cpp. Otherwise its fields count
+// as values.
 ColumnFinder finder_for(const std::vector<ColumnSyntax>& list, const InputColumns& columns) {
     const bool is_vouched_for = columns.is_header_given || std::ranges::any_of(list, [&](const ColumnSyntax& item) {
                                     return is_name_of_column(item, columns);

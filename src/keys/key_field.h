@@ -1,4 +1,4 @@
-// The columns that Policy::together and Policy::by name, and their values in a record.
+// Finds the columns named in Policy::together and Policy::by, and their values in a record.
 #pragma once
 
 #include <cstddef>
@@ -18,29 +18,30 @@ namespace cleave {
 struct KeyColumn {
     std::size_t number = 0;  // from 0
     std::string name;        // for messages
-    std::string header;      // what the header calls it, for pieces by value; empty without a header
+    std::string header;      // its name in the header, for pieces by value; empty without a header
 };
 
-// Both throw RuleError if the input has no such column, or a column is named twice. An input without columns has no
-// records either: there the first gives a column that nobody reads, and the second none.
+// Both throw RuleError if the input has no such column, or if a column is named twice. An input without columns has no
+// records either; for such an input the first function returns a column that is never read, and the second an empty
+// list.
 KeyColumn find_key_column(const Together& together, InputColumns columns);
 std::vector<KeyColumn> find_key_columns(const ByValue& by, InputColumns columns);
 
-// Immutable, any thread.
+// Immutable, so it can be used from any thread.
 class KeyField {
 public:
-    // The dialect has no fault. With `accepts_missing` a record without the field has the empty value.
+    // The dialect must be valid. With `accepts_missing`, a record without the field has the empty value.
     KeyField(const Dialect& dialect, KeyColumn column, bool accepts_missing)
         : dialect_(dialect), column_(std::move(column)), accepts_missing_(accepts_missing), decoder_(dialect) {}
 
     std::size_t column() const { return column_.number; }
     const FieldDecoder& decoder() const { return decoder_; }
 
-    // The field as it stands in record `record` of the block, which FieldReader has found under either Reading. An
-    // empty record has an empty field. Throws InputError for another record without the field.
+    // Returns the raw field in record `record` of the block, as FieldReader found it under either Reading. In an empty
+    // record the field is empty. Throws InputError for any other record without the field.
     Value raw(const RecordBlock& block, std::size_t record) const;
 
-    // Its value: a view of the field, or a copy in `scratch`.
+    // Returns the value of the field, as a view of the field or of a copy in `scratch`.
     Value value(Value raw, ValueBuffer& scratch) const {
         return decoder_.decode(raw.data, raw.data + raw.size, scratch);
     }
@@ -52,23 +53,23 @@ private:
     FieldDecoder decoder_;
 };
 
-// A value that is kept, to compare others with it.
+// Keeps a value, with which other values can then be compared.
 class KeptValue {
 public:
-    // The manager is not null.
+    // `memory` must not be null.
     explicit KeptValue(const std::shared_ptr<MemoryManager>& memory) : raw_(memory), value_(memory), scratch_(memory) {}
 
-    // Throws MemoryError, as matches() may.
+    // Throws MemoryError, as does matches().
     void keep(const KeyField& key, Value raw) {
         copy(raw, raw_, raw_size_);
         copy(key.value(raw, scratch_), value_, value_size_);
     }
 
-    // Whether the field has this value.
+    // Whether the field has the kept value.
     bool matches(const KeyField& key, Value raw) {
         if (is_same(raw, raw_, raw_size_)) return true;
         if (!is_same(key.value(raw, scratch_), value_, value_size_)) return false;
-        copy(raw, raw_, raw_size_);  // the next field is likely to look like this one
+        copy(raw, raw_, raw_size_);  // the next field probably looks the same
         return true;
     }
 
@@ -82,7 +83,7 @@ private:
         return one.size == size && (size == 0 || std::memcmp(one.data, other.data(), size) == 0);
     }
 
-    ValueBuffer raw_;  // a field that has the value, as it stands in its record
+    ValueBuffer raw_;  // a raw field that has the value
     ValueBuffer value_;
     ValueBuffer scratch_;
     std::size_t raw_size_ = 0;

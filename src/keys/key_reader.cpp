@@ -1,4 +1,4 @@
-#define XXH_INLINE_ALL  // the code of the hash, not a library
+#define XXH_INLINE_ALL  // compiles the hash in; no library is linked
 #include "keys/key_reader.h"
 
 #include <xxhash.h>
@@ -53,13 +53,13 @@ void KeyReader::read(const StageWorker& worker) {
     });
 }
 
-// `size` is that of all fields, at least. field_of(r, i) is field i of the key of record r.
+// `size` must be at least the total size of all fields. field_of(r, i) is field i of the key of record r.
 template <class FieldOf>
 void KeyReader::read(std::size_t records, std::size_t size, const FieldOf& field_of) {
     keys_.clear();
     keys_.reserve(records);
     copied_ = 0;
-    // A value is not larger than its field. So copies never move while views of them are in use.
+    // A value is never larger than its field, so the copies never move while there are views of them.
     const std::size_t sizes = fields_.size() > 1 ? kSizeOfSize * records * fields_.size() : 0;
     copies_.renew(size + sizes);
     for (std::size_t r = 0; r < records; ++r) {

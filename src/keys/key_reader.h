@@ -1,7 +1,8 @@
-// The keys of records, for pieces by value: what a record has in one or several columns. Knows no pieces.
+// Reads the keys of records, for pieces by value. The key of a record consists of its values in one or several columns.
+// Knows nothing about pieces.
 //
-//   of one column    the value
-//   of several       for each column, the size of the value as 64 bits, little-endian, and the value
+//   one column         the value
+//   several columns    for each column, the size of the value as a 64-bit little-endian number, and the value
 #pragma once
 
 #include <cstddef>
@@ -22,31 +23,31 @@ class StageWorker;
 
 struct RecordKey {
     std::string_view bytes;
-    std::uint64_t hash;  // by hash_of_key()
+    std::uint64_t hash;  // from hash_of_key()
 };
 
-// XXH3-64 of the key. With the seed 0 it is that of ByValue::buckets. Tables of keys need a seed that nobody knows
-// beforehand: whoever writes an input could otherwise choose keys that all have the same hash.
+// XXH3-64 of the key. ByValue::buckets uses seed 0. Tables of keys need a seed that cannot be known beforehand;
+// otherwise the author of an input could choose keys that all have the same hash.
 std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed);
 
-// The value of a column in a key of so many columns. A view of the key.
+// The value of column `column` in a key that consists of `columns` columns, as a view of the key.
 std::string_view value_in_key(std::string_view key, std::size_t column, std::size_t columns);
 
-// For one thread at a time.
+// Use from one thread at a time.
 class KeyReader {
 public:
-    // The dialect has no fault; `memory` is not null. With `accepts_missing` a record without a field has the empty
-    // value there. `seed` is that of the hashes.
+    // The dialect must be valid, and `memory` must not be null. With `accepts_missing`, a record without a field has
+    // the empty value there. `seed` is used for the hashes.
     KeyReader(const Dialect& dialect, std::span<const KeyColumn> columns, bool accepts_missing, std::uint64_t seed,
               std::shared_ptr<MemoryManager> memory);
 
-    // Reads the keys of all records of the block. Throws InputError for a record without a field, MemoryError.
+    // Reads the keys of all records of the block. Throws InputError for a record without a field, and MemoryError.
     void read(const RecordBlock& block);
-    // The same of records whose fields a worker has kept; keys are valid as long as these are.
+    // The same for records whose fields a worker has kept. The keys are valid for as long as these fields are.
     void read(const StageWorker& worker);
 
-    // Of the last read(); if that has thrown, of the records before the bad one. Valid until the next read(), and as
-    // long as the bytes of the block.
+    // The keys from the last read(). If it threw, these are the keys of the records before the bad one. They are valid
+    // until the next read(), and no longer than the bytes of the block.
     std::span<const RecordKey> keys() const { return keys_; }
 
 private:
@@ -61,7 +62,7 @@ private:
     std::uint64_t seed_;
     std::vector<KeyField> fields_;
     std::vector<RecordKey> keys_;
-    ValueBuffer copies_;  // of keys that do not stand in the record as they are
+    ValueBuffer copies_;  // copies of keys that do not appear as they are in their record
     std::size_t copied_ = 0;
 };
 

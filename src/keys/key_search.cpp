@@ -1,5 +1,5 @@
-// Records are read in parts, small ones first: most runs end soon. Of a record that is larger than a part, only as many
-// bytes are read as it takes to reach the field.
+// Records are read in parts, small ones first, because most runs end soon. A record larger than a part is read only as
+// far as the end of the field.
 #include "keys/key_search.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kFirstPart = std::uint64_t{4} << 10;
 constexpr std::uint64_t kLargestPart = std::uint64_t{256} << 10;
-constexpr std::uint64_t kGrowth = 4;  // of a part
+constexpr std::uint64_t kGrowth = 4;  // each part is this many times as large as the one before
 
 }  // namespace
 
@@ -25,14 +25,15 @@ KeySearch::KeySearch(const RecordIndex& index, Locator& locator, const KeyField&
       bytes_(memory),
       value_(memory) {}
 
-// The fields of the records in [offset, end), which begins with a record; a byte order mark is no part of it.
+// The fields of the records in [offset, end), which must begin with a record. A byte order mark is not part of that
+// record.
 RecordBlock KeySearch::read(std::uint64_t offset, std::uint64_t end, std::uint64_t record, bool at_end) {
     const std::uint64_t begin = std::max(offset, std::min(index_.lead().size, end));
     const auto bytes = bytes_.read(index_.blob(), begin, static_cast<std::size_t>(end - begin));
     return reader_.read(bytes, {begin, record}, at_end);
 }
 
-// The record at `at`, which ends at `end`, or as much of it as it takes to have the whole field.
+// The record at `at`, which ends at `end`, or as much of it as is needed to have the whole field.
 RecordBlock KeySearch::read_record(Boundary at, std::uint64_t end) {
     if (end <= at.offset) throw InputChangedError();
     for (std::uint64_t size = kLargestPart;; size *= kGrowth) {
@@ -44,7 +45,7 @@ RecordBlock KeySearch::read_record(Boundary at, std::uint64_t end) {
     }
 }
 
-// A record of nothing but a byte order mark has no row, and an empty field.
+// A record that is nothing but a byte order mark has no row, and its field is empty.
 Value KeySearch::field(const RecordBlock& block, std::size_t record) const {
     return block.record_count() == 0 ? Value{nullptr, 0} : key_.raw(block, record);
 }
@@ -61,7 +62,7 @@ std::optional<Boundary> KeySearch::first_other(Boundary at, Boundary end) {
     for (std::uint64_t part = kFirstPart; at.offset < end.offset; part = std::min(part * kGrowth, kLargestPart)) {
         const bool is_last = end.offset - at.offset <= part;
         const RecordBlock block = read(at.offset, is_last ? end.offset : at.offset + part, at.record, is_last);
-        if (block.record_count() == 0) {  // a record that is larger than a part
+        if (block.record_count() == 0) {  // the record is larger than a part
             const Boundary next = locator_.start_of(at.record + 1);
             if (!has_value(read_record(at, next.offset), 0)) return at;
             at = next;

@@ -1,4 +1,4 @@
-// Looks for the nearest record that has another value than a given one. Knows no pieces.
+// Finds the nearest record whose value differs from a given value. Knows nothing about pieces.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,25 @@
 
 namespace cleave {
 
-// For one thread at a time. Members throw InputError as KeyField::raw(), InputChangedError if the bytes are not those
-// of the index, what copy_bytes() throws, and Cancelled.
+// Use from one thread at a time. Members throw InputError like KeyField::raw(), InputChangedError if the bytes differ
+// from those that were indexed, what copy_bytes() throws, and Cancelled.
 class KeySearch {
 public:
-    // `index`, `locator` and `key` must outlive it; the locator is one of the index. `memory` is not null.
+    // `index`, `locator` and `key` must outlive this object, and the locator must belong to the index. `memory` must
+    // not be null.
     KeySearch(const RecordIndex& index, Locator& locator, const KeyField& key,
               const std::shared_ptr<MemoryManager>& memory);
 
-    // Compares with the value of the record at `at` from now on.
+    // From now on, compares other values with the value of the record at `at`.
     void take_value(Boundary at);
 
-    // Whether the record from `at` to `next` has that value.
+    // Whether the record from `at` to `next` has that same value.
     bool has_value(Boundary at, Boundary next);
 
-    // The first record in [at, end) that has another value.
+    // Returns the first record in [at, end) that has a different value.
     std::optional<Boundary> first_other(Boundary at, Boundary end);
 
-    // The boundary behind the last record in [from, to) that has another value.
+    // Returns the end of the last record in [from, to) that has a different value.
     std::optional<Boundary> after_last_other(Boundary from, Boundary to);
 
 private:
@@ -45,7 +46,7 @@ private:
     const KeyField& key_;
     FieldReader reader_;
     PrivateBytes bytes_;
-    KeptValue value_;  // that others are compared with
+    KeptValue value_;  // the value with which others are compared
 };
 
 }  // namespace cleave

@@ -15,19 +15,18 @@
 namespace cleave {
 namespace {
 
-// So many keys ahead, their slots in the table are fetched.
+// How many keys ahead of the lookup to prefetch the slots of the table.
 constexpr std::size_t kAhead = 16;
 
-// There are too many keys.
 class TooManyKeys : public std::exception {};
 
 }  // namespace
 
-// The consumer of a loop over batches by one thread: when work() begins, all batches before were emitted, and were
-// sound. So what work() has of a batch may go into the share at once, if the batch is sound, too.
+// The consumer of a single-threaded loop over batches. When work() begins, all earlier batches have been emitted and
+// were sound. So work() may put what it reads straight into the share, provided that the batch itself is sound.
 class KeyShare::Reader {
 public:
-    // `mark` goes with the first record, which has that number.
+    // `mark` belongs to the first record, whose number is `record`.
     Reader(KeyShare& share, const KeyQuestion& question, std::span<const std::uint8_t> mark, std::uint64_t record)
         : share_(share),
           question_(question),
@@ -59,7 +58,7 @@ public:
 
     std::uint64_t emit(Place) const { return records_; }
 
-    // Of an input of nothing but the mark, which is one record.
+    // Handles the byte order mark of an input that contains nothing else. The mark is one record.
     void take_mark() {
         const RecordKey key{{}, hash_of_key({}, question_.seed)};
         share_.take(question_.by, question_.joins, {&key, 1}, record_,
@@ -68,7 +67,7 @@ public:
     }
 
 private:
-    // All records of a guessed batch; those of an exact one up to the first that is bad.
+    // Reads all records of a guessed batch. In an exact batch, reads only the records before the first bad one.
     RecordBlock read(std::span<const std::uint8_t> bytes, Place place, const Batch& batch) {
         RecordBlock block;
         if (worker_ && batch.is_exact) {
@@ -84,14 +83,14 @@ private:
         return block;
     }
 
-    // Nothing has gone into the share when this throws for a guessed batch.
+    // If this throws for a guessed batch, nothing has been added to the share.
     void take(const RecordBlock& block, bool is_exact) {
         std::exception_ptr thrown;
         try {
             keys_.read(block);
         } catch (const InputError&) {
             if (!is_exact) throw;
-            thrown = std::current_exception();  // comes after the records before it
+            thrown = std::current_exception();  // rethrown once the records before the bad one have been added
         }
         const std::size_t count = block.record_count();
         if (worker_) {
@@ -120,9 +119,9 @@ private:
 
     KeyShare& share_;
     const KeyQuestion& question_;
-    std::span<const std::uint8_t> mark_;  // until it was taken
+    std::span<const std::uint8_t> mark_;  // empty once taken
     std::uint64_t record_;                // the number of the next record
-    std::uint64_t records_ = 0;           // of the batch
+    std::uint64_t records_ = 0;           // how many records the batch has
     KeyReader keys_;
     std::optional<FieldReader> fields_;
     std::optional<StageWorker> worker_;  // with a stage
@@ -134,7 +133,7 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     if (question.stage == nullptr) origin = from.offset;
     if (question.by.buckets) records.resize(static_cast<std::size_t>(*question.by.buckets));
     if (from.offset == to.offset) return;
-    // A byte order mark is no part of a field. It goes with the first record.
+    // A byte order mark is not part of a field. It belongs to the first record.
     const std::uint64_t lead = std::min(index.lead().size, to.offset);
     PrivateBytes of_mark(question.memory);
     const auto mark = of_mark.read(index.blob(), from.offset, lead - std::min(from.offset, lead));
@@ -155,8 +154,8 @@ void KeyShare::read(const KeyQuestion& question, Boundary from, Boundary to) {
     if (loop.at().record != to.record) throw InputChangedError();
 }
 
-// Of consecutive records: `record` is the number of the first one, and start_of(r) is where record r begins, from the
-// start of the share. Throws TooManyKeys.
+// Takes consecutive records. `record` is the number of the first one, and record r begins at start_of(r), counted from
+// the start of the share. Throws TooManyKeys.
 template <class StartOf>
 void KeyShare::take(const ByValue& by, bool joins, std::span<const RecordKey> of_block, std::uint64_t record,
                     const StartOf& start_of) {

@@ -1,4 +1,5 @@
-// One thread's share of an input for pieces by value: reads the keys of consecutive records. Knows no pieces.
+// One thread's share of an input for pieces by value: reads the keys of consecutive records. Knows nothing about
+// pieces.
 #pragma once
 
 #include <cstdint>
@@ -18,46 +19,47 @@
 
 namespace cleave {
 
-// The records of one key, as far as they are known.
+// What has been counted so far for one key.
 struct KeyRecords {
     std::uint64_t length = 0;  // bytes
     std::uint64_t records = 0;
-    std::uint64_t entries = 0;  // of the route
+    std::uint64_t entries = 0;  // entries of the route
 };
 
-// The first one of them.
+// The first record with a key.
 struct KeyStart {
     std::uint32_t key;
-    std::uint64_t start;     // from the start of the share
+    std::uint64_t start;     // counted from the start of the share
     std::uint64_t record;    // its number in the input, from 0
-    std::uint64_t rest = 0;  // not used: SpillList wants a size that is a power of two
+    std::uint64_t rest = 0;  // unused: SpillList needs a size that is a power of two
 };
 
-// What all shares have in common.
+// The parameters that all shares have in common.
 struct KeyQuestion {
     const RecordIndex& index;
     std::span<const KeyColumn> columns;
     const ByValue& by;
-    std::uint64_t seed;  // of the hashes of keys
-    bool joins;          // whether neighbours with one key become one entry of the route
+    std::uint64_t seed;  // for the hashes of keys
+    bool joins;          // whether neighbours with the same key become one entry of the route
     std::shared_ptr<MemoryManager> memory;
-    const Stage* stage = nullptr;      // changes the records, after their keys were read
-    TemporaryBlob* written = nullptr;  // with a stage: gets the records
+    const Stage* stage = nullptr;      // changes the records after their keys have been read
+    TemporaryBlob* written = nullptr;  // with a stage: receives the records
 };
 
 struct KeyShare {
-    // Reads the records in [from, to). Stops at the first record without the field, or that the stage refuses, which
-    // becomes the fault, and at more keys than ByValue::max_keys. Throws InputChangedError if the bytes are not those
-    // of the index, what copy_bytes() throws, Cancelled, std::system_error.
+    // Reads the records in [from, to). Stops at the first record that lacks the field or that the stage rejects, which
+    // becomes `fault`, and also stops if there are more keys than ByValue::max_keys. Throws InputChangedError if the
+    // bytes differ from those that were indexed, what copy_bytes() throws, Cancelled, and std::system_error.
     void read(const KeyQuestion& question, Boundary from, Boundary to);
 
-    std::uint64_t origin = 0;         // where the records of the share lie, one after the other. With a stage in
-                                      // KeyQuestion::written, to be set before read(); else in the input
-    std::uint64_t size = 0;           // bytes of these records
-    KeyTable keys;                    // not with ByValue::buckets
-    std::vector<KeyRecords> records;  // by the number of the key, or of the bucket from 0
-    SpillList<KeyStart> starts;       // of these numbers; of keys in their order
-    Route route;                      // to these numbers
+    // The offset at which the consecutive records of the share begin. With a stage, it is an offset in
+    // KeyQuestion::written and must be set before read(). Without one, it is an offset in the input.
+    std::uint64_t origin = 0;
+    std::uint64_t size = 0;           // size of these records, in bytes
+    KeyTable keys;                    // unused with ByValue::buckets
+    std::vector<KeyRecords> records;  // indexed by the number of the key or, from 0, of the bucket
+    SpillList<KeyStart> starts;       // for the same numbers; keys are in order of number
+    Route route;                      // leads to the same numbers
     std::exception_ptr fault;         // InputError
 
 private:
@@ -68,21 +70,22 @@ private:
               const StartOf& start_of);
 };
 
-// Shares of records that come in order, whose keys were read elsewhere. For one thread at a time.
+// Builds shares from records that come in order and whose keys have been read elsewhere. Use from one thread at a time.
 class KeyShares {
 public:
-    // `by` must outlive it. The first record will lie at `origin`, and the others behind it. `memory` is not null.
+    // `by` must outlive this object. The first record will be at `origin`, followed by the others. `memory` must not be
+    // null.
     KeyShares(const ByValue& by, bool joins, std::uint64_t origin, std::shared_ptr<MemoryManager> memory);
 
-    // The next records, of `size` bytes: their keys, and where in these bytes each begins. Throws as KeyTable and
-    // Route.
+    // Adds the next records, which are `size` bytes in total: their keys, and where in these bytes each record begins.
+    // Throws like KeyTable and Route.
     void take(std::span<const RecordKey> keys, std::span<const std::uint64_t> starts, std::uint64_t size);
-    // Those that follow are of another share.
+    // Starts a new share: the records that follow do not belong to the current one.
     void part();
 
     std::uint64_t size_of_share() const { return shares_.back().size; }
     std::uint64_t records() const { return records_; }
-    // There is one, at least. If there were too many keys, the last one has more than ByValue::max_keys.
+    // Returns at least one share. If there were too many keys, the last share has more than ByValue::max_keys.
     std::vector<KeyShare> take_shares() { return std::move(shares_); }
 
 private:
@@ -90,7 +93,7 @@ private:
     const bool joins_;
     const std::shared_ptr<MemoryManager> memory_;
     std::uint64_t records_ = 0;
-    bool is_over_ = false;  // too many keys: the others do not matter
+    bool is_over_ = false;  // too many keys: the records that follow do not matter
     std::vector<KeyShare> shares_;
 };
 

@@ -1,5 +1,5 @@
-// Which records go where: for records in the order of the input, the number of a key or a piece, and their size. Knows
-// no columns.
+// Says where each record goes: for each record, in input order, the number of a key or a piece, and the size of the
+// record. Knows nothing about columns.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace cleave {
 
-// One record, or neighbours that go to the same place.
+// One record, or several neighbours that go to the same place.
 struct RouteEntry {
     std::uint32_t to;
     std::uint32_t size;  // in bytes
 };
 
-// In memory while it is short, in an unlinked temporary file beyond that. For one thread at a time.
+// A short route is kept in memory; a long one spills to an unlinked temporary file. Use from one
+// thread at a time.
 class Route {
 public:
-    // The next record. With `joins`, it joins the entry before it where that has the same `to`. Returns whether there
-    // is a new entry. Throws std::system_error.
+    // Appends the next record. If `joins` is set and the previous entry has the same `to`, extends that entry, as long
+    // as its size allows. Returns whether a new entry was added. Throws std::system_error.
     bool append(RouteEntry entry, bool joins) {
         if (joins && !entries_.empty()) {
             RouteEntry& before = entries_.back();
@@ -32,7 +33,7 @@ public:
         return true;
     }
 
-    // Calls take(entry) for each entry, in order. Throws std::system_error and what `take` throws.
+    // Calls take(entry) for each entry, in order. Throws std::system_error, and what `take` throws.
     template <class Take>
     void for_each(const Take& take) const {
         entries_.for_each(take);

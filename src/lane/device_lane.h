@@ -1,14 +1,15 @@
-// The stage of a job on a device: a function of pages that cleave/device_context.h moves and pages.
+// Runs the stage of a job on a device, as a function of pages. cleave/device_context.h transfers the pages and cuts
+// them to size.
 //
-//   source     pages of some MiB (see lane/page_source.h)
-//   offload    moves pages in, runs the stage on them, moves out what it wrote; three pages are in flight
+//   source     supplies pages of some MiB (see lane/page_source.h)
+//   offload    transfers pages in, runs the stage on them, transfers its output back; three pages are in flight at once
 //   sink       passes the results on, in order
 //
-// The device leaves some pages to the CPU (modules/cuda/stage_rows.h says which ones): they come out as they went in,
-// and are taken by the sink.
+// The device leaves some pages to the CPU (modules/cuda/stage_rows.h says which): they come out unchanged, and the sink
+// processes them.
 //
-// If there is a choice the CPU takes records first, to see how fast it is. The device is taken if it is predicted to be
-// faster, and is given up when it fails, or when it is seen to be slower.
+// If there is a choice, the CPU processes the first records, so that its speed is known. The device is used if it is
+// predicted to be faster, and given up if it fails or turns out to be slower.
 #pragma once
 
 #include <chrono>
@@ -35,8 +36,8 @@ namespace cleave {
 class DeviceLane {
 public:
     struct Options {
-        std::size_t batch_size = 0;  // bytes of a batch for the CPU
-        unsigned threads = 1;        // that copy a page, at most
+        std::size_t batch_size = 0;  // in bytes, on the CPU
+        unsigned threads = 1;        // the most threads that copy a page
     };
 
     // `stage`, `kernel` and `choice` must outlive the lane.
@@ -46,39 +47,39 @@ public:
     PageShape shape() const noexcept { return shape_; }
 
     enum class Use : std::uint8_t { kUndecided, kTaken, kLeft };
-    // kLeft: the CPU takes all records. Any thread.
+    // kLeft: the CPU processes all records. Any thread.
     Use use() const;
-    // What is left to do, and how fast that is without the device.
+    // How much work is left, and how fast it would go without the device.
     struct Prospect {
         std::uint64_t size = 0;       // bytes
-        double seconds_per_byte = 0;  // of the CPU
-        double reading_per_byte = 0;  // seconds to read a page, if that holds the device up
-        bool is_final = true;         // a decision against the device is not taken back
+        double seconds_per_byte = 0;  // on the CPU
+        double reading_per_byte = 0;  // seconds per byte to read a page, if reading holds the device up
+        bool is_final = true;         // a decision against the device is final
     };
-    // Decides, if that was not done. Any thread.
+    // Decides whether to use the device, unless that has already been decided. Any thread.
     void decide(const Prospect& prospect);
 
     // Changed records, in order.
     struct Written {
         std::span<const std::uint8_t> bytes;
         std::span<const std::uint64_t> starts;  // where in `bytes` each begins
-        const StageCounts& counts;              // of these
-        std::uint64_t offset = 0;               // of the records they were made of, in the input
-        std::span<const std::uint8_t> input;    // these records
-        bool is_by_device = false;              // not by the CPU
+        const StageCounts& counts;              // of these records
+        std::uint64_t offset = 0;               // where the original records are in the input
+        std::span<const std::uint8_t> input;    // the original records
+        bool is_by_device = false;              // rather than by the CPU
     };
     using Emit = std::function<void(const Written& written)>;
 
-    // Passes on pages. Returns false if the CPU is to take those that are left. Any thread; one waits for the other.
-    // Throws what `pages`, StageWorker and `emit` throw, DoubtfulBatch, MemoryError, and, without a choice,
-    // DeviceError.
+    // Passes on the changed records of the pages. Returns false if the CPU should process the remaining pages. Any
+    // thread; a second call waits for the first. Throws what `pages`, StageWorker and `emit` throw, DoubtfulBatch,
+    // MemoryError and, if there is no choice, DeviceError.
     bool run(PageSource& pages, const Emit& emit);
 
 private:
-    // What the device was seen to do.
+    // How the device has done so far.
     struct Trial {
-        std::uint64_t pages = 0;  // that were begun
-        std::uint64_t size = 0;   // of those that count
+        std::uint64_t pages = 0;  // pages begun
+        std::uint64_t size = 0;   // bytes of the pages that are timed
         std::chrono::steady_clock::time_point begin;
     };
 
@@ -95,18 +96,18 @@ private:
     const PageShape shape_;
     const unsigned threads_;
     const std::shared_ptr<MemoryManager> memory_;
-    const std::shared_ptr<DeviceProgram> program_;  // null: the stage is for the CPU alone
+    const std::shared_ptr<DeviceProgram> program_;  // null if the stage can only run on the CPU
 
     mutable Mutex use_mutex_;
     Use use_ CLEAVE_GUARDED_BY(use_mutex_);
-    double seconds_per_byte_ CLEAVE_GUARDED_BY(use_mutex_) = 0;  // of the CPU
+    double seconds_per_byte_ CLEAVE_GUARDED_BY(use_mutex_) = 0;  // on the CPU
 
     Mutex mutex_;
     std::optional<Annotated<RewrittenPage(RecordPage)>> function_ CLEAVE_GUARDED_BY(mutex_);
     StageWorker worker_ CLEAVE_GUARDED_BY(mutex_);
-    // Pages that were not passed on, the first one perhaps in part.
+    // Pages that have not been passed on yet; part of the first one may have been.
     std::deque<RecordPage> in_flight_ CLEAVE_GUARDED_BY(mutex_);
-    // Of the source; thrown when all pages before it were passed on.
+    // A failure of the source; thrown once all pages before it have been passed on.
     std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
     Trial trial_ CLEAVE_GUARDED_BY(mutex_);
     StageCounts counts_ CLEAVE_GUARDED_BY(mutex_);

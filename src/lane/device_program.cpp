@@ -19,7 +19,7 @@ void throw_if_failed(const cleave_device_status& given) {
     if (!status.is_good()) throw DeviceError(status.fault(), status.text());
 }
 
-// Memory that a stage takes of the device, until it is known what of it is the result.
+// Memory that a stage allocates on the device. All of it is kept until it is known which blocks hold the result.
 class StageMemory {
 public:
     explicit StageMemory(DeviceStream& stream) : stream_(stream) {}
@@ -28,7 +28,7 @@ public:
     void throw_if_failed() const {
         if (thrown_) std::rethrow_exception(thrown_);
     }
-    // The memory that begins there; null for null.
+    // Returns the block that begins at `begin`; null if there is none.
     std::shared_ptr<const Memory> take(const void* begin) {
         for (Memory& block : blocks_) {
             if (block.size() > 0 && block.data() == begin) return std::make_shared<const Memory>(std::move(block));
@@ -91,7 +91,7 @@ RewrittenPage DeviceProgram::run(DeviceStream& stream, const RecordPage& page) {
     DeviceStageResult result{};
     stream.run({"stage", page.bytes.size()},
                [&](void* /*native*/) { status = entry_->run(state_, &input, &face, &result); });
-    stream.synchronize();  // the body has been called now
+    stream.synchronize();  // by now, the function passed to run() has been called
     memory.throw_if_failed();
     throw_if_failed(status);
     records.is_for_cpu = result.needs_cpu;

@@ -18,14 +18,14 @@ namespace cleave {
 // For one thread at a time, and one device.
 class DeviceProgram {
 public:
-    // Null if the stage is for the CPU alone.
+    // Returns null if the stage can only run on the CPU.
     static std::shared_ptr<DeviceProgram> make(const Stage& stage);
     DeviceProgram(const DeviceProgram&) = delete;
     DeviceProgram& operator=(const DeviceProgram&) = delete;
     ~DeviceProgram();
 
-    // Whether records with these bytes are for the CPU, because the stage may refuse them for what no device looks at.
-    // Any thread.
+    // Whether records with these bytes must be left to the CPU, because the stage may refuse them for something that
+    // devices do not check. Any thread.
     bool is_for_cpu(std::span<const std::uint8_t> bytes) const noexcept;
 
     // Runs the stage on a page that is on the device. Waits for the stream. Throws DeviceError.
@@ -37,7 +37,7 @@ private:
     bool open(Device& device);  // false if the device has no stages
 
     SecretMemory flat_;
-    std::optional<std::uint8_t> quote_;  // if a backslash before it is refused
+    std::optional<std::uint8_t> quote_;  // set if a backslash before this byte is refused
     bool has_keys_ = false;
     const ParseMarkup markup_;
     const DeviceStageEntry* entry_ = nullptr;

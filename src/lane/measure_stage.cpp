@@ -1,6 +1,7 @@
-// Pages are made larger until they are as large as those of a job, or take long. Then a few pages and many are timed:
-// what the many take longer is the rate. A run begins with a page that is moved while nothing else happens, and ends
-// with such a one; in a job of some GB these two do not count.
+// Pages are enlarged until they are as large as in a job, or take long to process. Then a run of a few pages and a run
+// of many are timed; the rate is the difference in time divided by the difference in pages. Taking the difference
+// cancels out the first and the last page of a run, which are transferred while nothing else happens; in a job of
+// several GB, these two pages do not matter.
 #include "lane/measure_stage.h"
 
 #include <algorithm>
@@ -28,10 +29,11 @@ constexpr double kLongPage = 0.05;  // seconds
 constexpr std::string_view kHeader = "id,name,phone,city,amount,note\n";
 constexpr std::string_view kRecord = "1000042,Ada Lovelace,+44 20 7946 0958,London,815.50,leave at the door\n";
 
-// Pages of the same size. kPages of them are in different memory: none is in the processor's cache when it is needed.
+// Pages of the same size. kPages of them are in separate memory, so that none is in the processor's cache when it is
+// needed.
 class MadePages final : public PageSource {
 public:
-    // Bytes of a page, about.
+    // `size` is about the size of a page in bytes.
     void resize(std::size_t size) {
         size_ = size / kRecord.size() * kRecord.size();
         text_.reserve(kPages * size_);
@@ -79,7 +81,7 @@ public:
     std::size_t most_page_size() const { return lane_.shape().size; }
     bool was_on_device() const { return is_on_device_; }
 
-    // Seconds for so many pages.
+    // Returns how many seconds it takes to process that many pages.
     double run(std::uint64_t pages) {
         pages_.begin(pages);
         const auto start = std::chrono::steady_clock::now();
@@ -101,7 +103,7 @@ private:
 MeasuredStage measure_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads) {
     StageRuns runs(context, threads);
     double start_seconds = 0;
-    double start_pages = 0;  // of the size that pages have in the end
+    double start_pages = 0;  // counted in pages of the final size
     bool is_slow = false;
     for (std::size_t size = kFirstSize;; size *= 2) {
         runs.resize(size);

@@ -1,4 +1,4 @@
-// How fast a stage is on a device, for the profile of the machine.
+// Measures how fast a stage is on a device, for the profile of the machine.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,15 @@
 namespace cleave {
 
 struct MeasuredStage {
-    double start_seconds = 0;     // that the first pages took more than later ones
-    double seconds_per_byte = 0;  // of later ones, with all moves; 0 if the device has no stages
+    double start_seconds = 0;     // how much longer the first pages took than later ones
+    double seconds_per_byte = 0;  // of later pages, including transfers; 0 if the device has no stages
 };
 
-// Masks a column of records that are made for this, with the context's device and `threads` threads. Takes less than
-// half a second on a device for which that is fast. Throws DeviceError and MemoryError.
+// Masks a column of synthetic records with the context's device and `threads` threads. Takes less than half a second on
+// a fast device. Throws DeviceError and MemoryError.
 MeasuredStage measure_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads);
 
-// Does so with a few small pages, and measures nothing.
+// Does the same with a few small pages, without measuring.
 void run_stage(const std::shared_ptr<DeviceContext>& context, unsigned threads);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Where pages of records come from: gathered batches of whole records, or batches of a mapping that are guessed.
+// Where pages of records come from: gathered batches of whole records, or guessed batches of a mapping.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace cleave {
 
-// In bytes, about.
+// Sizes in bytes, approximate.
 struct PageShape {
     std::size_t size = 0;
-    std::size_t batch_size = 0;  // of its batches, if they are guessed
+    std::size_t batch_size = 0;  // of the page's batches, if they are guessed
 };
 
 // For one thread at a time.
@@ -31,18 +31,18 @@ public:
     PageSource& operator=(const PageSource&) = delete;
     virtual ~PageSource() = default;
 
-    // The next page; nothing after the last one. Throws what reading the input throws.
+    // Returns the next page, or nothing after the last one. Throws what reading the input throws.
     virtual std::optional<RecordPage> next() = 0;
 };
 
-// Pages of exact batches, of about `size` bytes.
+// Pages of exact batches, about `size` bytes each.
 class GatheredPages final : public PageSource {
 public:
     // `batches` must outlive the source. `memory` is not null.
     GatheredPages(ExactBatches& batches, std::size_t size, std::shared_ptr<MemoryManager> memory)
         : batches_(batches), size_(size), memory_(std::move(memory)) {}
 
-    // Throws what the batches throw, once those before that were passed on.
+    // Throws what the batches throw, once the batches before the failure have been passed on.
     std::optional<RecordPage> next() override;
 
 private:
@@ -54,12 +54,12 @@ private:
     std::exception_ptr failure_;  // of the batches
 };
 
-// Pages of guessed batches. Their bytes still lie in the mapping, which others may write to: see PagesAhead, whose
-// threads copy them.
+// Pages of guessed batches. Their bytes are still in the mapping, where other processes may change them, so the threads
+// of PagesAhead copy them.
 class GuessedPages final : public PageSource {
 public:
-    // Of a range of a mapped blob, which must outlive the source and begins and ends with a record. `memory` is not
-    // null.
+    // `range` is a range of the mapped blob that begins and ends with a record; the blob must outlive the source.
+    // `memory` is not null.
     GuessedPages(const Blob& blob, BlobRange range, const Dialect& dialect, const Kernel& kernel, PageShape shape,
                  std::shared_ptr<MemoryManager> memory)
         : batches_(blob, range, dialect, BatchAccess::kMapping, {.size = shape.batch_size}),
@@ -68,7 +68,7 @@ public:
           batch_(std::move(memory)),
           end_(range.offset) {}
 
-    // Throws as GuessedBatches::find(), InputChangedError.
+    // Throws what GuessedBatches::find() throws, and InputChangedError.
     std::optional<RecordPage> next() override;
 
 private:

@@ -13,13 +13,14 @@
 namespace cleave {
 namespace {
 
-// Pages that wait. One is copied at the same time, and three are on their way through the device.
+// How many pages are kept waiting. One more is being copied at the same time, and three are in flight through the
+// device.
 constexpr std::size_t kAhead = 1;
 
-// A thread copies about 10 GB/s, and the link to a device takes 25 to 55.
+// One thread copies about 10 GB/s, whereas the link to a device can take 25 to 55 GB/s.
 constexpr unsigned kMostThreads = 6;
 
-// What a thread copies at a time. What was copied is looked at while it is in the cache.
+// How much a thread copies at a time. The copy is checked while it is still in the cache.
 constexpr std::size_t kCopySize = std::size_t{1} << 20;
 
 }  // namespace
@@ -37,7 +38,7 @@ PagesAhead::PagesAhead(PageSource& source, DeviceContext& context, unsigned thre
     }
 }
 
-// By several threads. Returns whether the page is for the CPU.
+// Copies with several threads. Returns whether the page must be left to the CPU.
 bool PagesAhead::copy(std::uint8_t* to, std::span<const std::uint8_t> from) const {
     std::atomic<bool> is_for_cpu = false;
     parallel_for((from.size() + kCopySize - 1) / kCopySize, threads_, [&](std::size_t i) {
@@ -49,7 +50,7 @@ bool PagesAhead::copy(std::uint8_t* to, std::span<const std::uint8_t> from) cons
     return is_for_cpu;
 }
 
-// Without pinned memory a page stays where it is, unless others may write there.
+// Without pinned memory, a page stays where it is, unless other processes may write to it.
 std::optional<RecordPage> PagesAhead::read() {
     std::optional<RecordPage> page = source_.next();
     if (!page) return page;
@@ -80,14 +81,14 @@ void PagesAhead::run(const std::stop_token& stop) {
     changed_.notify_all();
 }
 
-// Waits until a page has room among those that wait. False if the thread is asked to stop.
+// Waits until there is room for another page to wait. Returns false if the thread is asked to stop.
 bool PagesAhead::has_room(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (read_.size() >= kAhead && !stop.stop_requested()) changed_.wait(lock, stop);
     return !stop.stop_requested();
 }
 
-// Reads a page. False after the last one, and after a failure.
+// Reads a page. Returns false after the last one, and after a failure.
 bool PagesAhead::read_ahead() {
     try {
         std::optional<RecordPage> page = read();
@@ -95,7 +96,7 @@ bool PagesAhead::read_ahead() {
         const MutexLock lock(mutex_);
         read_.push_back(*std::move(page));
         return true;
-    } catch (...) {  // carried to the thread that asks for the page
+    } catch (...) {  // passed on to the thread that asks for the page
         const MutexLock lock(mutex_);
         failure_ = std::current_exception();
         return false;

@@ -1,6 +1,6 @@
-// Pages that are read before they are asked for, into memory that nobody else can change, pinned where the device has
-// such: while the device works on one page, the next one is read and copied. A page is copied by several threads,
-// because one thread copies more slowly than the link to the device.
+// Reads pages before they are asked for, into memory that nobody else can change, pinned where the device supports it:
+// while the device works on one page, the next one is read and copied. Several threads copy a page, because one thread
+// copies more slowly than the link to the device.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ namespace cleave {
 
 class PagesAhead final : public PageSource {
 public:
-    // Whether a page with these bytes is for the CPU. Any thread.
+    // Whether a page with these bytes must be left to the CPU. Any thread.
     using IsForCpu = std::function<bool(std::span<const std::uint8_t> bytes)>;
 
     // `source` and `context` must outlive this object. `threads` is at least 1; `memory`, for copies that are not
-    // pinned, is not null. Where the system refuses a thread, pages are read when they are asked for.
+    // pinned, is not null. If the system refuses a thread, pages are read when they are asked for.
     PagesAhead(PageSource& source, DeviceContext& context, unsigned threads, std::shared_ptr<MemoryManager> memory,
                IsForCpu is_for_cpu);
     ~PagesAhead() override { stop(); }
@@ -33,7 +33,7 @@ public:
     // Throws what the source throws.
     std::optional<RecordPage> next() override;
 
-    // Ends reading. Pages that were read already are still passed on.
+    // Stops reading ahead. Pages that have been read are still passed on.
     void stop();
 
 private:
@@ -51,9 +51,9 @@ private:
     Mutex mutex_;
     StoppableConditionVariable changed_;
     std::deque<RecordPage> read_ CLEAVE_GUARDED_BY(mutex_);
-    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // comes after the pages
+    std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);  // rethrown after the pages
     bool is_done_ CLEAVE_GUARDED_BY(mutex_) = false;
-    std::jthread reader_;  // last: it uses the other members
+    std::jthread reader_;  // last, because it uses the other members
 };
 
 }  // namespace cleave

@@ -1,10 +1,10 @@
-// Records are read by the loop over batches (see records/batch_loop.h). What becomes of them is a consumer's:
+// The loop over batches reads the records (see records/batch_loop.h). Consumers process them:
 //
 //   Rewrite   writes the changed records to memory, and passes them on
-//   Measure   finds how large they would be, and with a key its values; what is written is discarded
+//   Measure   computes how large the changed records would be and, if there is a key, its values; discards the output
 //
-// A device takes the place of Rewrite where it is faster. Before records are passed on, they are compared with the file
-// again (see records/batch_check.h).
+// A device replaces Rewrite where it is faster. Before records are passed on, they are compared with the file again
+// (see records/batch_check.h).
 #include "lane/record_lane.h"
 
 #include <algorithm>
@@ -21,21 +21,21 @@
 namespace cleave {
 namespace {
 
-// A worker that has written more gives its memory back.
+// A worker that has written more than this gives its memory back.
 constexpr std::size_t kMuchWritten = std::size_t{4} << 20;
 
-// Batches that the CPU takes before it is decided whether the device is used. The first ones are not timed: threads
-// start, and buffers are used for the first time.
+// How many batches the CPU processes before it is decided whether to use the device. The first batches are not timed,
+// because threads are still starting and buffers are being used for the first time.
 constexpr std::uint64_t kWarmBatches = 256;
 constexpr std::uint64_t kTimedBatches = 512;
-constexpr std::uint64_t kLeastTimed = kRunsBeforeDevice - kWarmBatches;  // are enough to decide
+constexpr std::uint64_t kLeastTimed = kRunsBeforeDevice - kWarmBatches;  // enough to decide
 
-// What one thread takes to read a byte of a stream into a page: 0.9 ns with a pipe, on a server of 2025.
+// How long one thread takes to read a byte of a stream into a page: 0.9 ns with a pipe, on a 2025 server.
 constexpr double kStreamSeconds = 0.9e-9;
 
 }  // namespace
 
-// A worker that this thread has for a while. Workers are kept: they own memory.
+// A worker borrowed by this thread. Workers are kept for reuse, because they own memory.
 class RecordLane::Borrowed {
 public:
     explicit Borrowed(RecordLane& lane) : lane_(lane) {
@@ -113,10 +113,10 @@ RecordLane::MakeFollower passing_on(const RecordLane::Take& take) {
 
 }  // namespace
 
-// For one thread at a time, as the loop over batches wants it.
+// For one thread at a time, as the loop over batches requires.
 class RecordLane::Rewrite {
 public:
-    // `keyed` as in write_all().
+    // `keyed` is as in write_all().
     Rewrite(RecordLane& lane, std::unique_ptr<Follower> follower, const Stage* keyed)
         : lane_(lane), follower_(std::move(follower)) {
         if (keyed != nullptr) {
@@ -150,7 +150,7 @@ private:
     RecordLane& lane_;
     std::unique_ptr<Follower> follower_;
     std::optional<Borrowed> borrowed_;
-    std::optional<StageWorker> keyed_;  // in its place
+    std::optional<StageWorker> keyed_;  // used instead of borrowed_
 };
 
 class RecordLane::Measure {
@@ -196,8 +196,8 @@ private:
     RecordLane& lane_;
     Borrowed worker_;
     std::vector<std::uint64_t> starts_;  // of the records in the input
-    std::vector<std::uint64_t> sizes_;   // of what is written of them
-    std::optional<BatchKeys> keys_;      // of what is written of them, if there is a key
+    std::vector<std::uint64_t> sizes_;   // of what is written for them
+    std::optional<BatchKeys> keys_;      // the keys in what is written for them, if there is a key
 };
 
 BatchOptions RecordLane::batch_options(Meter* meter) const {
@@ -209,7 +209,7 @@ void RecordLane::count(const StageCounts& counts) {
     counts_ += counts;
 }
 
-// Runs follower.work() on the changed records of `batch`. Places in errors are converted to places in the input.
+// Runs follower.work() on the changed records of `batch`. Converts places in errors to places in the input.
 void RecordLane::follow(Follower& follower, const Written& records, const Batch& batch) {
     try {
         follower.work(records);
@@ -222,7 +222,7 @@ void RecordLane::follow(Follower& follower, const Written& records, const Batch&
 
 bool RecordLane::uses_device(DeviceLane::Use use) const { return device_ && device_->use() == use; }
 
-// The records from loop.at() on, as far as the device takes them.
+// Processes the records from loop.at() onwards, as far as the device handles them.
 void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
     const DeviceLane::Emit emit = [&](const DeviceLane::Written& written) {
         loop.compare(written.offset, written.input, execution_.threads);
@@ -245,8 +245,9 @@ void RecordLane::rewrite_on_device(BatchLoop& loop, Follower& follower) {
     }
 }
 
-// The next batches by the CPU, of which the last `timed` are timed. Its speed decides whether the device takes the
-// others. Where a stream ends is unknown: as much is taken to be left as was read.
+// Processes the next batches on the CPU, and times the last `timed` of them. Their speed decides whether the device
+// handles the remaining records. The length of a stream is unknown, so it is assumed that as much remains as has been
+// read.
 void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads, const MakeFollower& make_follower,
                          const Stage* keyed) {
     const auto make = [&] { return Rewrite(*this, make_follower(), keyed); };
@@ -257,7 +258,7 @@ void RecordLane::try_cpu(BatchLoop& loop, std::uint64_t timed, unsigned threads,
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     const std::uint64_t at = loop.at().offset;
     if (at - begin < kLeastTimed * batch_options(nullptr).size) return;
-    // Others may work on other ranges at the same time.
+    // Other threads may be working on other ranges at the same time.
     const double share = static_cast<double>(threads) / execution_.threads;
     const double per_byte = seconds.count() * share / static_cast<double>(at - begin);
     if (input_.is_stream()) {
@@ -316,7 +317,8 @@ void RecordLane::write_range(BlobRange range, std::uint64_t record, unsigned thr
     rewrite(loop, threads, passing_on(take), nullptr);
 }
 
-// Its place comes from an index. Where no record ends before it, or with it, the bytes are others since.
+// The record's place comes from an index. If no record ends right before it, or it is not exactly one record, the bytes
+// have changed since.
 void RecordLane::write_record(BlobRange range, std::uint64_t record, const Take& take) {
     if (range.size > stage_.max_record()) throw_too_long(stage_.max_record(), {range.offset, record});
     const Borrowed worker(*this);
@@ -346,7 +348,7 @@ std::vector<RewrittenPiece> RecordLane::measure(const Policy& policy, std::span<
     const std::uint64_t mark = head_.has_header ? 0 : header_.size();
     check_header_size(policy, header_.size() - mark);
     MeasuringCutter cutter(policy, cuts, header_.size() - mark, {body().offset - mark, mark}, head_.records);
-    // An index has counted the bytes already.
+    // An existing index has already counted the bytes.
     Meter* const meter = index_ ? nullptr : execution_.meter;
     if (meter != nullptr) meter->scanned += body().offset;
     BatchKeys::Last last(memory_);

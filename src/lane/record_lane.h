@@ -1,5 +1,5 @@
-// The record lane of a job: records that a stage changes on their way. The byte lane moves ranges of the input as they
-// are; here batches of whole records are read, changed, and passed on in order.
+// The record lane of a job: records that a stage changes on the way. The byte lane moves ranges of the input unchanged;
+// here batches of whole records are read, changed, and passed on in order.
 #pragma once
 
 #include <cstdint>
@@ -26,72 +26,75 @@ namespace cleave {
 class KeyField;
 class BatchKeys;
 
-// Members may be called from any thread, except where they say otherwise.
+// Members may be called from any thread, unless they say otherwise.
 class RecordLane {
 public:
-    // All must outlive the lane. `head` is that of the input.
+    // The arguments must outlive the lane. `head` is the head of the input.
     RecordLane(Input& input, const InputHead& head, const Stage& stage, const Execution& execution);
     ~RecordLane();
 
-    // The header as it is written; without a header the byte order mark.
+    // The header as it is written. Without a header, the byte order mark.
     std::span<const std::uint8_t> header() const { return header_; }
 
-    // Changed records, in order, and where in `bytes` each begins.
+    // Takes changed records, in order, and where in `bytes` each begins.
     using Take = std::function<void(std::span<const std::uint8_t> bytes, std::span<const std::uint64_t> starts)>;
 
     // Changed records, in order.
     struct Written {
         std::span<const std::uint8_t> bytes;
         std::span<const std::uint64_t> starts;  // where in `bytes` each begins
-        const StageWorker* keys = nullptr;      // has their keys, without the columns in `bytes` that are left out;
-                                                // null if nobody asked for keys, or a device has written the records
+        // The worker that has the records' keys, whose columns may be left out of `bytes`; null if no keys were
+        // requested, or if a device wrote the records.
+        const StageWorker* keys = nullptr;
     };
 
-    // What is made of changed records before they are passed on. For one thread at a time; there are several.
+    // Processes changed records before they are passed on. There are several followers, each for one thread at a time.
     class Follower {
     public:
         Follower() = default;
         Follower(const Follower&) = delete;
         Follower& operator=(const Follower&) = delete;
         virtual ~Follower() = default;
-        // Of some records, while others are at work, too. Nothing may be kept that others see: these may be records
-        // that are not there. Throws InputError with the number of the record among these, from 0.
+        // Processes some records while other followers process other records. Must not keep anything that others can
+        // see, because a guess may be wrong, in which case the records do not exist. Throws InputError with the number
+        // of the record among these, counted from 0.
         virtual void work(const Written& /*records*/) {}
-        // The same records, in their turn.
+        // Passes on the same records, when it is their turn.
         virtual void emit(const Written& records) = 0;
     };
     using MakeFollower = std::function<std::unique_ptr<Follower>()>;
 
-    // Passes on all records but the header. For an input that has not been read; one thread.
+    // Passes on all records except the header. The input must not have been read. One thread.
     void write_all(const Take& take);
-    // With `keyed`, the same stage by with_keys(), the CPU hands over keys, too.
+    // If `keyed` is not null, it is what with_keys() returns for this stage, and the CPU hands over keys too.
     void write_all(const MakeFollower& make, const Stage* keyed = nullptr);
-    // Passes on the records of a range of a blob, which begins and ends with a record.
+    // Passes on the records of a range of a blob. The range begins and ends with a record.
     void write_range(BlobRange range, std::uint64_t record, unsigned threads, const Take& take);
 
-    // Passes on one record of a blob. In less time than write_range(), which is made for many. One thread.
+    // Passes on one record of a blob, faster than write_range(), which is designed for many. One thread.
     void write_record(BlobRange range, std::uint64_t record, const Take& take);
-    // Reads the records of a blob, up to the first fault. Throws InputError for that one.
+    // Reads the records of a blob up to the first fault, and throws the InputError for it.
     void throw_first_fault();
 
-    // Cuts a blob by what is written. `cuts` are the first bytes of the pieces, for policies by pieces; else the
-    // policy's limits cut. With Policy::together, and only then, `key` is a column of what is written. One thread.
+    // Cuts a blob according to the size of what is written. If the policy sets the number of pieces, `cuts` say where
+    // they begin; otherwise the policy's limits decide. `key` is null unless Policy::together is set; it is then a
+    // column of what is written. One thread.
     std::vector<RewrittenPiece> measure(const Policy& policy, std::span<const Piece> cuts, const KeyField* key);
 
-    // Of a blob; made when it is needed first. One thread.
+    // The index of a blob, created when first needed. One thread.
     const RecordIndex& index();
 
-    // Of all that was passed on so far.
+    // The counts for everything passed on so far.
     StageCounts counts() const {
         const MutexLock lock(mutex_);
         return counts_;
     }
-    // Records of the input that measure() has seen, the header counted.
+    // How many records of the input measure() has seen, counting the header.
     std::uint64_t records() const { return records_; }
 
 private:
-    // Gets where measured records begin in the input, the number of the first one, the sizes of what is written, and
-    // the values of the key, or nullptr.
+    // Receives where measured records begin in the input, the number of the first one, the sizes of what is written,
+    // and the values of the key or, without a key, nullptr.
     using TakeMeasured = std::function<void(std::span<const std::uint64_t> starts, std::uint64_t record,
                                             std::span<const std::uint64_t> sizes, BatchKeys* keys)>;
 
@@ -118,14 +121,14 @@ private:
     const std::shared_ptr<MemoryManager> memory_;
     std::vector<std::uint8_t> header_;
     BatchCheck check_;
-    PrivateBytes lone_;  // of write_record()
+    PrivateBytes lone_;  // used by write_record()
     std::uint64_t records_ = 0;
     std::unique_ptr<RecordIndex> index_;
-    std::unique_ptr<DeviceLane> device_;  // null: the CPU alone
+    std::unique_ptr<DeviceLane> device_;  // null if only the CPU is used
 
     mutable Mutex mutex_;
     std::vector<std::unique_ptr<StageWorker>> idle_ CLEAVE_GUARDED_BY(mutex_);
-    std::size_t workers_ CLEAVE_GUARDED_BY(mutex_) = 0;  // that were made
+    std::size_t workers_ CLEAVE_GUARDED_BY(mutex_) = 0;  // how many have been created
     StageCounts counts_ CLEAVE_GUARDED_BY(mutex_);
 };
 

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-// Kernels read whole steps of 64 bytes.
+// Kernels read in whole 64-byte steps.
 constexpr std::size_t kStep = 64;
 
 std::shared_ptr<const Memory> moved_out(const std::shared_ptr<const Memory>& from, std::size_t size,
@@ -21,7 +21,7 @@ std::shared_ptr<const Memory> moved_out(const std::shared_ptr<const Memory>& fro
 RecordPage SplitType<RecordPage>::to(const RecordPage& page, Side side, DeviceStream& stream) {
     RecordPage moved = page;
     moved.on_device.reset();
-    if (side == Side::kHost) return moved;  // its bytes are on the host too
+    if (side == Side::kHost) return moved;  // its bytes are also on the host
     auto memory = std::make_shared<Memory>(stream.allocate((page.bytes.size() + kStep - 1) / kStep * kStep));
     stream.copy_in(memory->data(), page.bytes.data(), page.bytes.size(), page.is_pinned);
     moved.on_device = std::move(memory);
@@ -41,7 +41,7 @@ RecordPage SplitType<RecordPage>::split(const RecordPage& page, std::uint64_t be
 }
 
 RecordPage SplitType<RecordPage>::merge(std::span<const RecordPage* const> /*parts*/, MemoryManager& /*memory*/) {
-    throw std::logic_error("pages of records are not merged");  // no function makes them
+    throw std::logic_error("pages of records are not merged");  // no function returns them
 }
 
 RewrittenPage SplitType<RewrittenPage>::to(const RewrittenPage& records, Side side, DeviceStream& stream) {

@@ -1,4 +1,4 @@
-// Pages of records, and what a stage makes of them, as values of cleave/device_context.h.
+// Pages of records, and the output of a stage for them, as values for cleave/device_context.h.
 #pragma once
 
 #include <cstddef>
@@ -16,39 +16,39 @@ namespace cleave {
 
 // A batch of whole records in a page.
 struct PageBatch {
-    std::size_t begin = 0;  // in the bytes of the page that was gathered
+    std::size_t begin = 0;  // in the bytes of the page as it was gathered
     std::uint64_t record = 0;
 };
 
-// Whole records: the batches from `first` to `last`. Copies are views of the same bytes.
+// Whole records: the batches from `first` to `last`. Copies of a page are views of the same bytes.
 //
-// The batches of a page may be guessed (see records/batch.h). Then records have no numbers, and a fault in the page is
-// a doubt about the guess. If all pages before it were sound it begins with a record; it is sound if it has no fault
-// and, unless the input ends with it, its last record has a terminator.
+// The batches of a page may be guessed (see records/batch.h). In that case records have no numbers, and a fault in the
+// page means that the guess is doubtful. If all pages before it are sound, the page begins with a record. A page is
+// sound if it has no fault and its last record has a terminator, which only the last record of the input may lack.
 struct RecordPage {
-    std::span<const std::uint8_t> bytes;  // on the host; those of these batches
+    std::span<const std::uint8_t> bytes;  // the bytes of these batches, on the host
     Place place;                          // of the first record
     bool is_guessed = false;
-    bool is_last = false;  // of a guessed one: the input ends with it
-    std::shared_ptr<const std::vector<PageBatch>>
-        batches;  // of the page that was gathered, and one that begins at its end
+    bool is_last = false;  // for a guessed page: the input ends with it
+    // The batches of the page as it was gathered, and one that begins at its end.
+    std::shared_ptr<const std::vector<PageBatch>> batches;
     std::size_t first = 0;
     std::size_t last = 0;
-    std::shared_ptr<const void> owner;        // of the bytes; null: they are of a mapping, which others may write to
-    bool is_pinned = false;                   // the bytes are in pinned memory
-    bool is_for_cpu = false;                  // the device would not see what is wrong with them
+    std::shared_ptr<const void> owner;  // of the bytes; null if they are in a mapping, which other processes may change
+    bool is_pinned = false;             // the bytes are in pinned memory
+    bool is_for_cpu = false;            // the device would not see what is wrong with the bytes
     std::shared_ptr<const Memory> on_device;  // the same bytes; null on the host
 };
 
-// What a stage wrote. On the device only `page` and `is_for_cpu` may be used.
+// What a stage wrote. On the device, only `page` and `is_for_cpu` may be used.
 struct RewrittenPage {
     RecordPage page;
     bool is_for_cpu = false;              // nothing was written
     std::vector<std::uint64_t> counters;  // see stage/device_stage.h
-    std::size_t size = 0;                 // bytes that were written
+    std::size_t size = 0;                 // bytes written
     std::size_t records = 0;
     std::shared_ptr<const Memory> bytes;   // `size` of them
-    std::shared_ptr<const Memory> starts;  // of std::uint32_t: where each record begins in `bytes`
+    std::shared_ptr<const Memory> starts;  // std::uint32_t elements: where each record begins in `bytes`
     Side side = Side::kHost;
 };
 

@@ -16,7 +16,7 @@ InputHead head_of(Input& input, const Dialect& dialect, const Policy& policy, co
     if (input.is_snapshot()) {
         Execution quiet = execution;
         quiet.meter = nullptr;
-        index_records(input, dialect, quiet);  // leaves out the incomplete last record
+        index_records(input, dialect, quiet);  // drops the incomplete last record
     }
     return read_head(input, dialect, policy.header, job.options.max_record);
 }
@@ -33,7 +33,7 @@ Stage stage_of(const InputHead& head, const Dialect& dialect, const JobRules& jo
     }
 }
 
-// The number of the column in what is written. Throws RuleError with `text` if it is left out.
+// The number of the column in what is written. Throws RuleError with `text` if the column is left out.
 std::size_t place_in_output(const KeyColumn& column, const Stage& stage, const RuleText& text) {
     const std::vector<std::size_t>& written = stage.program().rules.selected;
     const auto found = std::ranges::find(written, column.number);
@@ -49,7 +49,7 @@ std::optional<KeyField> key_of(const Policy& policy, const InputHead& head, cons
     return KeyField(stage.dialect(), std::move(column), policy.together->accepts_missing);
 }
 
-// Feeds changed records to a cutter, as if they were the input.
+// Feeds changed records to a cutter as if they were the input.
 class CutterFeed {
 public:
     explicit CutterFeed(StreamCutter& cutter) : cutter_(cutter) {}
@@ -169,7 +169,7 @@ std::uint64_t Rewriting::write_piece(const RewrittenPiece& piece, unsigned threa
     return write_run(piece.range, piece.record, threads, write);
 }
 
-// Without a header, writes the byte order mark if the run begins with it. Returns the run without it.
+// Without a header, writes the byte order mark if the run begins with it. Returns the run without the mark.
 BlobRange Rewriting::write_mark(BlobRange run, const Write& write) {
     const std::uint64_t mark = head_.has_header ? 0 : head_.bytes.size();
     if (run.offset >= mark || run.size == 0) return run;
@@ -191,12 +191,12 @@ std::uint64_t Rewriting::write_run(BlobRange run, std::uint64_t record, unsigned
 
 void Rewriting::write_record(BlobRange range, std::uint64_t record, const Write& write) {
     const BlobRange rest = write_mark(range, write);
-    if (rest.size == 0) return;  // the mark was all of it
+    if (rest.size == 0) return;  // the mark was all there was
     lane_.write_record(rest, record, [&](std::span<const std::uint8_t> bytes, auto) { write(bytes); });
 }
 
-// Piece `number` of a policy by pieces with Policy::together. All records are measured, but as three pieces at most:
-// the wanted one and those before and behind it.
+// Returns piece `number` under a policy with a number of pieces and Policy::together. Measures all records, but as at
+// most three pieces: the requested one, everything before it and everything after it.
 RewrittenPiece Rewriting::piece_together(std::uint64_t number) {
     const RecordIndex& index = lane_.index();
     const Piece even = plan_piece(index, even_, number);

@@ -133,7 +133,7 @@ int CompletedManager::pin(const cleave_memory_owner& owner, void* pointer, std::
     return 0;
 }
 
-// Of the first manager that has the space and can tell.
+// Asks the first manager that has the space and can tell.
 int CompletedManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
     for (const cleave_memory_manager* manager : managers_) {
         if ((manager->capabilities & capability_of(space)) == 0 || manager->info == nullptr) continue;

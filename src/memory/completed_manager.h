@@ -1,4 +1,4 @@
-// A manager together with managers that do what it cannot do.
+// A manager completed with others, which provide the members that it lacks.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace cleave {
 
-// Each member goes to the first of the managers that has it: allocate() to the first that has the space. What it gave
-// is released to the same one. Memory that is too small or misaligned is given back, and the error is EPROTO. Secret
-// host memory of a manager that cannot keep it secret is whole pages, left out of core dumps and wiped here. Owns the
-// managers.
+// Each call goes to the first manager that supports it: allocate() to the first that has the space. Memory is released
+// to the manager that it came from. Memory that is too small or misaligned is given back at once, and allocate()
+// returns EPROTO. If a manager cannot keep host memory secret, this class asks it for whole pages, leaves them out of
+// core dumps and wipes them. Owns the managers.
 class CompletedManager final : public ManagerBase {
 public:
-    // At least one manager; their interface_version is ours. Takes its name from the first.
+    // Takes at least one manager, each with our interface_version. The first provides the name.
     explicit CompletedManager(std::vector<const cleave_memory_manager*> managers);
     ~CompletedManager() override;
 
@@ -39,7 +39,7 @@ private:
         Given* next;
         const cleave_memory_manager* manager;
         cleave_memory memory;
-        bool must_wipe;  // the manager does not
+        bool must_wipe;  // because the manager does not
     };
 
     const cleave_memory_manager* first_with(std::uint32_t capability) const noexcept;
@@ -49,7 +49,7 @@ private:
 
     const std::vector<const cleave_memory_manager*> managers_;
     Mutex mutex_;
-    Given* first_ CLEAVE_GUARDED_BY(mutex_) = nullptr;  // of all memory that is not released
+    Given* first_ CLEAVE_GUARDED_BY(mutex_) = nullptr;  // all memory not yet released
 };
 
 }  // namespace cleave

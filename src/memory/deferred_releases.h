@@ -1,11 +1,12 @@
-// Memory that is released, and that is given back later: giving it back costs a system call, or makes a device wait.
+// Postpones giving released memory back, which costs a system call or makes a device wait.
 //
-//   add     a block is released; it is pending
-//   flush   gives back all that is pending. Due when more than kMostPending blocks are pending, or more than kMostShare
-//           of the memory they belong to. It is put off between begin() and end(), but not when memory runs out
+//   add     marks a block as released; it is then pending
+//   flush   gives back all pending blocks. It is due when more than kMostPending blocks are pending, or more than
+//           kMostShare of the memory that they belong to. Between begin() and end() it is postponed, except when memory
+//           runs out
 //
-// The limits are those of Numba's memory manager (https://numba.readthedocs.io/en/stable/cuda/memory.html). Not safe
-// for several threads: the manager that owns it holds a lock.
+// The limits are the ones Numba's memory manager uses (https://numba.readthedocs.io/en/stable/cuda/memory.html). Not
+// thread-safe: the owning manager holds a lock.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace cleave {
 
-// `Block` has `Block* next_pending` and `std::size_t held`, its bytes. It stays the owner's.
+// `Block` has `Block* next_pending` and `std::size_t held`, its size in bytes. The owning manager keeps ownership of
+// the blocks.
 template <class Block>
 class DeferredReleases {
 public:
@@ -27,15 +29,15 @@ public:
         size_ += block.held;
     }
 
-    // Whether a flush is due. `size` is the memory that the blocks belong to, in bytes.
+    // `size` is the size in bytes of the memory that the blocks belong to.
     bool is_due(std::uint64_t size) const noexcept {
         return depth_ == 0 && (count_ > kMostPending || size_ > size / 100 * kMostShare);
     }
     bool is_empty() const noexcept { return first_ == nullptr; }
-    // Bytes that are pending.
+    // The pending bytes.
     std::uint64_t size() const noexcept { return size_; }
 
-    // Calls give_back(block) for each block that is pending.
+    // Calls give_back(block) for each pending block.
     template <class GiveBack>
     void flush(const GiveBack& give_back) noexcept {
         count_ = 0;
@@ -44,7 +46,7 @@ public:
     }
 
     void begin() noexcept { ++depth_; }
-    // False without a begin().
+    // Returns false if there was no matching begin().
     bool end() noexcept {
         if (depth_ == 0) return false;
         --depth_;

@@ -1,5 +1,5 @@
-// A memory manager that is written in C++: its virtual functions are the members of cleave_memory_manager, which has
-// their contract. They return 0 or a value of <errno.h>.
+// The base of memory managers written in C++. The virtual functions are the members of cleave_memory_manager, which
+// documents their contract. They return 0 or a value from <errno.h>.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +16,7 @@ public:
     ManagerBase& operator=(const ManagerBase&) = delete;
     virtual ~ManagerBase() = default;
 
-    // The manager as others see it. Its destroy() deletes this object, which was made by new.
+    // The manager as the C interface. Its destroy() deletes this object, which must have been created with `new`.
     const cleave_memory_manager& face() const noexcept { return face_; }
 
     virtual int initialize(std::int32_t /*device*/) noexcept { return 0; }
@@ -39,9 +39,9 @@ public:
     virtual int reset() noexcept = 0;
 
 protected:
-    // `name` must outlive the manager. Optional members are exported as the capabilities say.
+    // `name` must outlive the manager. The optional members are exported according to `capabilities`.
     ManagerBase(const char* name, std::uint32_t capabilities) noexcept;
-    // For a name that is a member. To be called by the constructor.
+    // For derived classes that own their name. Call it from the constructor.
     void set_name(const char* name) noexcept { face_.name = name; }
 
 private:
@@ -51,10 +51,11 @@ private:
 constexpr std::uint32_t kAllMemoryFlags = CLEAVE_MEMORY_PORTABLE | CLEAVE_MEMORY_WRITE_COMBINED | CLEAVE_MEMORY_ZEROED |
                                           CLEAVE_MEMORY_HUGE | CLEAVE_MEMORY_SECRET;
 
-// What allocate() checks first. Sets an alignment of 0 to the default of the space. Returns 0 or EINVAL.
+// The checks that every allocate() begins with. Replaces an alignment of 0 with the default of the space. Returns 0 or
+// EINVAL.
 int check_request(cleave_memory_space space, std::size_t& alignment, std::uint32_t flags) noexcept;
 
-// Leaves the whole pages of the memory out of core dumps. The command is not dumpable either.
+// Leaves the whole pages within the memory out of core dumps. (The command as a whole is not dumpable either.)
 void leave_out_of_dumps(const cleave_memory& memory) noexcept;
 
 // The bit of cleave_memory_manager::capabilities for the space; 0 if there is no such space.

@@ -1,4 +1,4 @@
-// Managers from shared libraries.
+// Memory managers from shared libraries.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace cleave {
 
-// Loads the library at `path`, which is absolute, and makes a manager. The library stays loaded until the process ends:
-// threads that used it may still have to end in it. Throws MemoryManagerNameError: somebody else could have written it,
-// see load_library(). Throws MemoryManagerError: it cannot be loaded, it has no cleave_memory_manager_open(), or that
-// fails or gives a manager that fails check_version().
+// Loads the library at the absolute `path` and creates a manager. The library stays loaded until the process ends,
+// because threads that used it may run its code as they exit. Throws MemoryManagerNameError if someone else could have
+// written the library (see load_library()). Throws MemoryManagerError if it cannot be loaded, if it has no
+// cleave_memory_manager_open(), if that function fails, or if its manager fails check_version().
 const cleave_memory_manager* open_plugin(const std::string& path, const std::string& config);
 
-// Throws MemoryManagerError if the manager is of another version of the interface, or lacks a member that must be
-// there. `origin` names it in messages.
+// Throws MemoryManagerError if the manager has a different version of the interface or lacks a required member.
+// `origin` is what messages call the manager.
 void check_version(const cleave_memory_manager& manager, const std::string& origin);
 
-// A text of a plugin, for messages: control characters as \xHH.
+// A plugin's text, made safe for messages: control characters become \xHH.
 std::string printable(std::string_view text);
 
 }  // namespace cleave

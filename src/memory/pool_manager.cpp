@@ -19,13 +19,13 @@ struct PoolManager::Region {
 // What a cleave_memory::handle points to.
 struct PoolManager::Block {
     Region* region = nullptr;
-    Block* previous = nullptr;  // by address
+    Block* previous = nullptr;  // in address order
     Block* next = nullptr;
-    Block* previous_free = nullptr;  // in a list of free_
+    Block* previous_free = nullptr;  // in its list of free_
     Block* next_free = nullptr;
-    std::size_t offset = 0;  // in the region
+    std::size_t offset = 0;  // within the region
     std::size_t size = 0;
-    void* stream = nullptr;  // of a free block: on which it was released
+    void* stream = nullptr;  // of a free block: the stream on which it was released
     bool is_free = true;
     bool is_secret = false;
 
@@ -84,7 +84,7 @@ void PoolManager::unlink(Block& block) noexcept {
     }
 }
 
-// A region with one free block.
+// Adds a region with one free block.
 int PoolManager::add_region(cleave_memory_space space, std::size_t size) noexcept {
     auto* const region = new (std::nothrow) Region{};
     auto* const block = new (std::nothrow) Block{};
@@ -112,8 +112,8 @@ int PoolManager::add_region(cleave_memory_space space, std::size_t size) noexcep
     return 0;
 }
 
-// Divides a free block in two, `size` bytes long and the rest. Returns the rest, which is in no list; nullptr if there
-// is no memory to describe it.
+// Splits a free block into one of `size` bytes and the rest. Returns the rest, which is not in a list, or nullptr if
+// there is no memory to describe it.
 PoolManager::Block* PoolManager::divide(Block& block, std::size_t size) noexcept {
     auto* const rest = new (std::nothrow) Block{};
     if (rest == nullptr) return nullptr;
@@ -129,8 +129,8 @@ PoolManager::Block* PoolManager::divide(Block& block, std::size_t size) noexcept
     return rest;
 }
 
-// Takes `size` bytes of a free block, `before` bytes past its begin. nullptr if there is no memory to describe the
-// parts.
+// Takes `size` bytes from a free block, starting `before` bytes past its beginning. Returns nullptr if there is no
+// memory to describe the parts.
 PoolManager::Block* PoolManager::take(Block& block, std::size_t before, std::size_t size) noexcept {
     unlink(block);
     Block* taken = &block;
@@ -140,14 +140,14 @@ PoolManager::Block* PoolManager::take(Block& block, std::size_t before, std::siz
         if (taken == nullptr) return nullptr;
     }
     if (taken->size > size) {
-        // Without memory for the description, the block stays larger than it has to be.
+        // If there is no memory to describe the rest, the block stays larger than necessary.
         if (Block* const rest = divide(*taken, size)) link(*rest);
     }
     taken->is_free = false;
     return taken;
 }
 
-// A block of `size` bytes, taken; nullptr if there is none.
+// Finds and takes a block of `size` bytes. Returns nullptr if there is none.
 PoolManager::Block* PoolManager::find(cleave_memory_space space, std::size_t size, std::size_t alignment) noexcept {
     for (std::size_t list = list_of(size); list < kLists; ++list) {
         for (Block* block = free_[space][list]; block != nullptr; block = block->next_free) {
@@ -159,8 +159,8 @@ PoolManager::Block* PoolManager::find(cleave_memory_space space, std::size_t siz
     return nullptr;
 }
 
-// Sets `block` to one of that size, which is in no list: of what is free, of neighbours that are joined when memory
-// runs out, or of a new region, which has `extra` bytes more.
+// Sets `block` to a taken block of `size` bytes: from the free blocks; from a new region, which has `extra` more bytes;
+// or, when memory runs out, from joined neighbours.
 int PoolManager::obtain(cleave_memory_space space, std::size_t size, std::size_t extra, std::size_t alignment,
                         Block*& block) noexcept {
     block = find(space, size, alignment);
@@ -181,7 +181,7 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
                           void* stream, cleave_memory& memory) noexcept {
     if (const int error = check_request(space, alignment, flags); error != 0) return error;
     if ((capability_of(space) & face().capabilities) == 0) return ENOTSUP;
-    // A region begins at a multiple of a unit; a higher alignment may need that much more.
+    // A region begins at a multiple of kUnit; a higher alignment may need that many more bytes.
     const std::size_t extra = alignment > kUnit ? alignment : 0;
     if (size > SIZE_MAX / 4 || extra > SIZE_MAX / 4) return ENOMEM;
     const std::size_t wanted = std::max<std::size_t>((size + kUnit - 1) / kUnit, 1) * kUnit;
@@ -194,7 +194,7 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
     statistics_.peak_size = std::max(statistics_.peak_size, statistics_.used_size);
     ++statistics_.requests;
     int error = space == CLEAVE_MEMORY_DEVICE && block->stream != stream ? calls_.wait(block->stream) : 0;
-    if (error == 0) block->stream = stream;  // or it is still not ready for other streams
+    if (error == 0) block->stream = stream;  // otherwise it is still not ready for other streams
     if (error == 0 && (flags & CLEAVE_MEMORY_ZEROED) != 0) error = zero(*block, block->size, stream);
     if (error != 0) {
         put_back(*block);
@@ -206,7 +206,7 @@ int PoolManager::allocate(cleave_memory_space space, std::size_t size, std::size
 
 int PoolManager::release(const cleave_memory& memory, void* stream) noexcept {
     auto& block = *static_cast<Block*>(memory.handle);
-    // A device may still copy pinned memory, which is then for anyone.
+    // A device may still be copying pinned memory, which any caller may get next.
     const cleave_memory_space space = block.region->space;
     const bool is_pinned = space == CLEAVE_MEMORY_PINNED || space == CLEAVE_MEMORY_MAPPED;
     const int waited = is_pinned && calls_.wait != nullptr ? calls_.wait(stream) : 0;
@@ -233,7 +233,7 @@ void PoolManager::put_back(Block& block) noexcept {
     link(*first);
 }
 
-// Host memory is ready for every stream.
+// Blocks of host memory can always be joined: they are ready for every stream.
 bool PoolManager::can_join(const Block& block, const Block& next) noexcept {
     const bool is_one_stream = block.region->space != CLEAVE_MEMORY_DEVICE || block.stream == next.stream;
     return block.is_free && next.is_free && is_one_stream;
@@ -247,7 +247,7 @@ void PoolManager::join_next(Block& block) noexcept {
     delete next;
 }
 
-// Waits for the streams of all free blocks, and joins neighbours that different streams have kept apart.
+// Waits for the streams of all free device blocks, and joins neighbours that were kept apart by different streams.
 void PoolManager::settle() noexcept {
     for (Region* region = first_region_; region != nullptr; region = region->next) {
         if (region->space != CLEAVE_MEMORY_DEVICE) continue;
@@ -266,7 +266,7 @@ void PoolManager::settle() noexcept {
     }
 }
 
-// Gives back the regions that are wholly free.
+// Gives back the regions that are entirely free.
 void PoolManager::trim() noexcept {
     for (Region* region = first_region_; region != nullptr;) {
         Region* const current = std::exchange(region, region->next);
@@ -316,7 +316,7 @@ int PoolManager::reset() noexcept {
     while (first_region_ != nullptr) {
         for (Block* block = first_region_->first; block != nullptr; block = block->next) {
             if (!block->is_free && block->is_secret) zero(*block, block->size, block->stream);
-            // A region is released on one stream, and its blocks may be in use on others.
+            // A region is released on one stream, but its blocks may be in use on others.
             if (first_region_->space == CLEAVE_MEMORY_DEVICE && block->stream != nullptr) calls_.wait(block->stream);
         }
         drop(*first_region_, nullptr);

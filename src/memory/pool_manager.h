@@ -1,14 +1,14 @@
-// The built-in manager "pool": parts of large regions.
+// The built-in manager "pool", which hands out parts of large regions.
 //
-// A region comes from another manager and is divided into blocks, which lie side by side and form a list in the order
-// of their addresses. A request takes a free block that is large enough and cuts off what it does not need. A block
-// that is released is joined with free neighbours. Free blocks are in lists by size: list k has those of 2^k to 2^(k+1)
-// - 1 units. A request looks at the blocks of its own list, and then takes any block of a list of larger ones
-// (segregated fits; Wilson, Johnstone, Neely and Boles, "Dynamic storage allocation", 1995). What describes blocks lies
-// outside the regions, so that they may be memory of a device.
+// A region comes from another manager and is divided into adjacent blocks, which form a list in address order. A
+// request takes a free block that is large enough and cuts off what it does not need. A released block is joined with
+// free neighbours. Free blocks are kept in lists by size: list k has blocks of 2^k to 2^(k+1) - 1 units. A request
+// searches the list for its own size, and then takes any block from a list of larger ones (segregated fits; Wilson,
+// Johnstone, Neely and Boles, "Dynamic storage allocation", 1995). The descriptions of blocks are kept outside the
+// regions, which may therefore be device memory.
 //
-// On a device, a block that was released on one stream may still be in use by what was submitted before. The same
-// stream gets it at once, because it works in order. For another stream the pool waits.
+// On a device, a block released on one stream may still be in use by work submitted earlier. The same stream can have
+// it at once, because a stream works in order. Before a different stream gets it, the pool waits.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace cleave {
 
-// What the pool needs of a device. Both return 0 or a value of <errno.h>.
+// What the pool needs from a device. Both functions return 0 or a value from <errno.h>.
 struct DeviceCalls {
     int (*wait)(void* stream) = nullptr;
     int (*zero)(void* pointer, std::size_t size, void* stream) = nullptr;
@@ -32,10 +32,10 @@ public:
     static constexpr std::uint64_t kDefaultRegionSize = std::uint64_t{64} << 20;
     static constexpr std::uint64_t kMinRegionSize = std::uint64_t{64} << 10;
     static constexpr std::uint64_t kMaxRegionSize = std::uint64_t{1} << 40;
-    static constexpr std::size_t kUnit = 256;  // blocks are multiples of it
+    static constexpr std::size_t kUnit = 256;  // block sizes are multiples of it
 
-    // Owns `source`, and serves the spaces that it has. `calls` are needed if it has memory of a device. A larger
-    // request than `region_size` gets a region of its own.
+    // Owns `source` and serves the spaces that it has. `calls` are required if `source` has device memory. A request
+    // larger than `region_size` gets a region to itself.
     PoolManager(const cleave_memory_manager& source, std::uint64_t region_size, DeviceCalls calls = {}) noexcept;
     ~PoolManager() override;
 
@@ -46,7 +46,7 @@ public:
                  cleave_memory& memory) noexcept override;
     int release(const cleave_memory& memory, void* stream) noexcept override;
     int info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept override;
-    // Of the region, with the offset of the block.
+    // Exports the block's region, with the offset of the block.
     int export_ipc(const cleave_memory& memory, cleave_memory_export& exported) noexcept override;
     int reset() noexcept override;
 

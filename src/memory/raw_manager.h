@@ -1,4 +1,4 @@
-// Managers as they are, before MemoryManager completes them. The conformance suite tests them so.
+// Managers as they are, before MemoryManager completes them. The conformance suite tests them in this form.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct RawManager {
     const PoolManager* pool;  // nullptr, or the object behind `manager`
 };
 
-// `name` is that of MemoryManager::open(). The manager is not initialized. Throws MemoryManagerError and
+// `name` is as for MemoryManager::open(). The manager is not initialized. Throws MemoryManagerError and
 // MemoryManagerNameError.
 RawManager open_raw_manager(const std::string& name);
 

@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// "cannot lock 4096 bytes of memory for keys (limit of locked memory, RLIMIT_MEMLOCK: 8388608 bytes)"
+// For example "cannot lock 4096 bytes of memory for keys (limit of locked memory, RLIMIT_MEMLOCK: 8388608 bytes)".
 std::string describe_lock(std::size_t size) {
     std::string text = "cannot lock " + std::to_string(size) + " bytes of memory for keys";
     rlimit limit;
@@ -67,7 +67,7 @@ SecretMemory& SecretMemory::operator=(SecretMemory&& other) noexcept {
 
 SecretMemory::~SecretMemory() { release(); }
 
-// Not inlined: its array lies where the frames of the functions called before were.
+// Not inlined, so that its array lies where the frames of the previously called functions were.
 [[gnu::noinline]] void wipe_stack() noexcept {
     std::array<std::uint8_t, 4096> below;
     ::explicit_bzero(below.data(), below.size());

@@ -1,5 +1,5 @@
-// Memory for keys and what is computed from them. It is locked (never swapped), left out of core dumps, empty in a
-// child process, and wiped when it is released. Knows no keys.
+// Memory for keys and for values computed from them. It is locked (never swapped), left out of core dumps, empty in a
+// child process, and wiped when released. Knows nothing about keys.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,13 @@
 
 namespace cleave {
 
-// Pages of its own, owned. Zeros at first.
+// Owns whole pages, which are zero at first.
 class SecretMemory {
 public:
-    // No bytes.
+    // Holds no bytes.
     SecretMemory() = default;
-    // At least `size` bytes: whole pages. Throws std::system_error, with the limit if too much memory is locked.
+    // Holds at least `size` bytes, rounded up to whole pages. Throws std::system_error, whose text gives the limit if
+    // too much memory is locked.
     explicit SecretMemory(std::size_t size);
 
     SecretMemory(SecretMemory&& other) noexcept;
@@ -30,7 +31,7 @@ private:
     std::span<std::uint8_t> bytes_;
 };
 
-// Overwrites what the functions that were called before have left on the stack of this thread, some KiB of it.
+// Overwrites what earlier function calls have left on this thread's stack: the next 4 KiB.
 void wipe_stack() noexcept;
 
 }  // namespace cleave

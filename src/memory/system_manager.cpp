@@ -19,7 +19,7 @@ std::size_t small_page() noexcept {
     return kSize;
 }
 
-// 0 if the result is too large.
+// Returns 0 if the result would overflow.
 std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
     return size > SIZE_MAX - (unit - 1) ? 0 : (size + unit - 1) / unit * unit;
 }
@@ -33,7 +33,7 @@ SystemManager::SystemManager(Pages pages) noexcept
 
 SystemManager::~SystemManager() { reset(); }
 
-// Gets block.held bytes.
+// Allocates block.held bytes.
 bool SystemManager::fill(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept {
     if (block.held == 0) return true;
     if (!block.is_of_heap) return map(block, alignment, flags);
@@ -43,7 +43,7 @@ bool SystemManager::fill(Block& block, std::size_t alignment, std::uint32_t flag
     return true;
 }
 
-// Maps block.held bytes at a multiple of `alignment`: more than that, and then gives the rest back.
+// Maps block.held bytes at a multiple of `alignment`, by mapping more and giving the excess back.
 bool SystemManager::map(Block& block, std::size_t alignment, std::uint32_t flags) const noexcept {
     const bool is_reserved = pages_ == Pages::kReservedHuge;
     const bool wants_huge = pages_ == Pages::kTransparentHuge || (flags & CLEAVE_MEMORY_HUGE) != 0;
@@ -63,7 +63,7 @@ bool SystemManager::map(Block& block, std::size_t alignment, std::uint32_t flags
         ::munmap(block.begin + block.held, extra - before);
     }
     if (wants_huge && !is_reserved) ::madvise(block.begin, block.held, MADV_HUGEPAGE);
-    if (block.is_secret) ::madvise(block.begin, block.held, MADV_DONTDUMP);  // the command is not dumpable either
+    if (block.is_secret) ::madvise(block.begin, block.held, MADV_DONTDUMP);  // besides, the command is not dumpable
     return true;
 }
 
@@ -132,7 +132,7 @@ void SystemManager::give_back(Block& block) noexcept {
     delete &block;
 }
 
-// Memory that no process uses. Limits of a control group do not enter.
+// Reports the memory that no process uses. Ignores the limits of control groups.
 int SystemManager::info(cleave_memory_space space, std::uint64_t& free_size, std::uint64_t& total_size) noexcept {
     if (space != CLEAVE_MEMORY_HOST) return ENOTSUP;
     free_size = static_cast<std::uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * small_page();
@@ -155,7 +155,7 @@ int SystemManager::defer_cleanup_end() noexcept {
 
 int SystemManager::reset() noexcept {
     const MutexLock lock(mutex_);
-    pending_.flush([](Block&) {});  // they are in the list of all blocks too
+    pending_.flush([](Block&) {});  // the blocks are also in the list of all blocks
     while (first_ != nullptr) {
         if (first_->is_secret && first_->held > 0) ::explicit_bzero(first_->begin, first_->held);
         give_back(*first_);

@@ -1,4 +1,4 @@
-// The built-in managers "system" and "huge": pages of the operating system.
+// The built-in managers "system" and "huge", which use pages of the operating system.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 namespace cleave {
 
 enum class Pages : std::uint8_t {
-    kSmall,            // huge ones only where a request asks for them
-    kTransparentHuge,  // the system is asked to use huge ones
-    kReservedHuge,     // huge ones that the administrator has reserved; no others
+    kSmall,            // huge pages only where a request asks for them
+    kTransparentHuge,  // asks the system to use huge pages
+    kReservedHuge,     // only huge pages that the administrator has reserved
 };
 
-// Every request gets pages of its own, of the host; one of less than half a page that is not secret comes from the
-// heap. Releases are deferred (DeferredReleases): the memory that they belong to is what the manager holds. So it never
-// holds more than a quarter more than what is in use.
+// Serves host memory. Every request gets its own pages, except that "system" takes small requests (under half a page,
+// not secret) from the heap. Releases are deferred (DeferredReleases), measured against all the memory that the manager
+// holds, so it never holds more than 1.25 times the bytes in use.
 class SystemManager final : public ManagerBase {
 public:
     explicit SystemManager(Pages pages) noexcept;
@@ -38,9 +38,9 @@ private:
         Block* previous;
         Block* next;
         Block* next_pending;
-        std::uint8_t* begin;  // of the pages; null if they are not any
-        std::size_t held;     // bytes of them
-        bool is_of_heap;      // of aligned_alloc(), not pages
+        std::uint8_t* begin;  // null if there are no bytes
+        std::size_t held;     // in bytes
+        bool is_of_heap;      // from aligned_alloc() rather than pages
         bool is_secret;
     };
 
@@ -53,7 +53,7 @@ private:
     const Pages pages_;
     Mutex mutex_;
     Block* first_ CLEAVE_GUARDED_BY(mutex_) = nullptr;
-    std::uint64_t held_ CLEAVE_GUARDED_BY(mutex_) = 0;  // bytes of all blocks
+    std::uint64_t held_ CLEAVE_GUARDED_BY(mutex_) = 0;  // in all blocks
     DeferredReleases<Block> pending_ CLEAVE_GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,4 @@
-// Memory for values that must not leak: no core dump holds it, and it is zeroed when it is released. Knows no CSV.
+// Memory for values that must not leak: it is left out of core dumps and zeroed when released. Knows nothing about CSV.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,24 @@
 
 namespace cleave {
 
-// Owned bytes of a memory manager that can grow. The content stays when it grows.
+// A growable buffer from a memory manager. Growing preserves the content.
 class ValueBuffer {
 public:
-    // `manager` is not null.
+    // `manager` must not be null.
     explicit ValueBuffer(std::shared_ptr<MemoryManager> manager);
 
     std::uint8_t* data() noexcept { return memory_.data(); }
     const std::uint8_t* data() const noexcept { return memory_.data(); }
     std::size_t size() const noexcept { return memory_.size(); }
 
-    // Makes it at least `size` bytes long. Throws MemoryError.
+    // Makes the buffer at least `size` bytes long. Throws MemoryError.
     void reserve(std::size_t size);
-    // The same, but the content is lost where it grows, and need not be copied.
+    // As reserve(), but loses the content if the buffer grows, which saves the copy.
     void renew(std::size_t size) {
         if (size > memory_.size()) memory_.release();
         reserve(size);
     }
-    // Gives the memory back. The buffer is empty.
+    // Gives the memory back and leaves the buffer empty.
     void release() noexcept { memory_.release(); }
 
 private:

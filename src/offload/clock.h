@@ -1,11 +1,11 @@
-// The time by which a device is measured.
+// The clock that a device is measured with.
 #pragma once
 
 #include "offload/device.h"
 
 namespace cleave {
 
-// The device's own clock, else that of the host. `device` may be null.
+// The device's own clock, or else the host's. `device` may be null.
 const Clock& clock_of(const Device* device);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// What a context consists of.
+// The parts of a context.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@ class Core {
 public:
     explicit Core(const ContextOptions& given);
 
-    // What one thread does with the core; others wait. Throws std::logic_error if this thread has begun already.
+    // Held while one thread uses the core; other threads wait. Throws std::logic_error if this thread is already using
+    // it.
     class CLEAVE_SCOPED_LOCK Use {
     public:
         explicit Use(Core& core) CLEAVE_ACQUIRE(core.mutex);
@@ -34,14 +35,15 @@ public:
         MutexLock lock_;
     };
 
-    // The stream of all work that is not paged. Throws DeviceError; std::invalid_argument if there is no device.
+    // The stream for all work that is not paged. Throws DeviceError, or std::invalid_argument if there is no device.
     DeviceStream& stream() CLEAVE_REQUIRES(mutex);
-    // A new stream for pages.
+    // Creates a stream for pages.
     DeviceStream make_page_stream() const;
 
-    // Seconds of a move from or to memory of the host that is pinned or not; nothing without a profile.
+    // The seconds that a transfer to `to` takes; the memory on the host is pinned or ordinary. Returns std::nullopt
+    // without a profile.
     std::optional<double> move_seconds(Side to, bool is_pinned, std::uint64_t bytes) const;
-    // Why the device is not to be considered; null if it is.
+    // Why the device is not considered; null if it is.
     const char* reason_for_host() const;
 
     const ContextOptions options;
@@ -51,7 +53,7 @@ public:
     Mutex mutex;
     Rates rates CLEAVE_GUARDED_BY(mutex);
     std::vector<NodeReport> report CLEAVE_GUARDED_BY(mutex);
-    std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // of the last evaluation: lines for explain()
+    std::vector<std::string> remarks CLEAVE_GUARDED_BY(mutex);  // about the last evaluation: lines for explain()
 
 private:
     Core& not_used_by_this_thread();

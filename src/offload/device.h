@@ -1,5 +1,5 @@
-// A device as the library uses it: the C interface of cleave/device_module.h, whose contract its members have. The
-// other side is device_base.h.
+// A device as the library uses it. The members follow the contract of the C interface in cleave/device_module.h.
+// device_base.h is the module's side.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-// Seconds since any moment that stays the same.
+// Seconds since some fixed moment.
 class Clock {
 public:
     Clock() = default;
@@ -25,12 +25,12 @@ public:
     virtual double seconds() const noexcept = 0;
 };
 
-// What a call of a device returns. It owns no memory.
+// The result of a device call. Owns no memory.
 class DeviceStatus {
 public:
     DeviceStatus() = default;
     explicit DeviceStatus(const cleave_device_status& status) noexcept;
-    // Keeps the beginning of a long text.
+    // Truncates a long text.
     DeviceStatus(DeviceFault fault, const char* text) noexcept;
 
     bool is_good() const noexcept { return status_.fault == CLEAVE_DEVICE_GOOD; }
@@ -52,7 +52,7 @@ struct DeviceIdentity {
 
 class Device {
 public:
-    // Owns the device. It is whole: see check_device().
+    // Owns the device, which must be complete: see check_device().
     explicit Device(const cleave_device& face);
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -62,7 +62,7 @@ public:
     const DeviceIdentity& identity() const noexcept { return identity_; }
     // For MemoryManager::adopt().
     const cleave_memory_manager* make_memory_manager() noexcept { return face_->make_memory_manager(face_->state); }
-    // Null if it keeps no time.
+    // Null if the device has no clock.
     const Clock* clock() const noexcept { return face_->seconds != nullptr ? &clock_ : nullptr; }
     const void* entry(const char* name) const noexcept;
 
@@ -75,7 +75,7 @@ public:
     DeviceStatus copy_out(void* to_host, const void* from_device, std::size_t size, void* stream) noexcept;
     DeviceStatus copy_within(void* to_device, const void* from_device, std::size_t size, void* stream) noexcept;
 
-    // `body` does not throw.
+    // `body` must not throw.
     DeviceStatus run(const DeviceWork& work, std::function<void(void* stream)> body, void* stream);
 
     DeviceStatus create_event(void*& event) noexcept;
@@ -100,7 +100,8 @@ private:
     const DeviceClock clock_;
 };
 
-// What is wrong with a device of a module: of another version, or not whole. Empty if nothing is.
+// Says what is wrong with a module's device: it has a different version or is incomplete. Returns an empty string if
+// nothing is wrong.
 std::string check_device(const cleave_device& face);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// A device that is written in C++: its virtual functions are the members of cleave_device, which has their contract. It
-// is for modules and for devices of tests; the library uses offload/device.h.
+// The base of devices written in C++. The virtual functions are the members of cleave_device, which documents their
+// contract. For modules and test devices; the library itself uses offload/device.h.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// Work of the host, which is called once at most.
+// Host work that is called at most once.
 class DeviceBody {
 public:
     explicit DeviceBody(const cleave_device_work& work) noexcept : work_(work) {}
@@ -32,7 +32,7 @@ public:
     DeviceBase& operator=(const DeviceBase&) = delete;
     virtual ~DeviceBase() = default;
 
-    // The device as others see it. Its close() deletes this object, which was made by new.
+    // The device as the C interface. Its close() deletes this object, which must have been created with `new`.
     const cleave_device& face() const noexcept { return face_; }
 
     virtual const cleave_memory_manager* make_memory_manager() noexcept = 0;
@@ -55,7 +55,7 @@ public:
     virtual DeviceStatus elapsed(void* from, void* to, double& seconds) noexcept = 0;
 
 protected:
-    // `clock` is null for a device that keeps no time; it lives as long as the device.
+    // `clock` is null if the device has no clock; otherwise, it must outlive the device.
     DeviceBase(DeviceIdentity identity, const Clock* clock);
 
 private:

@@ -36,7 +36,7 @@ std::string DeviceChoice::explain() const {
     std::shared_ptr<DeviceContext> context;
     std::vector<std::string> remarks;
     {
-        // Not held while the context is asked: a thread that uses the context may wait for this lock.
+        // Not held while asking the context, because a thread that uses the context may be waiting for this lock.
         const std::scoped_lock lock(mutex_);
         context = context_;
         remarks = remarks_;

@@ -1,4 +1,4 @@
-// Streams of pages, and what a context says of itself.
+// Streams of pages, and what a context reports about itself.
 #include "cleave/device_context.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace cleave {
 namespace offload {
 namespace {
 
-// For a page. Its copy to pinned memory, copies in, bodies and copies out of different pages overlap, so the slowest of
-// them counts. Nothing if that cannot be predicted.
+// The predicted seconds per page. The copy to pinned memory, the copies in, the bodies and the copies out of different
+// pages overlap, so only the slowest of these counts. Returns std::nullopt if that cannot be predicted.
 std::optional<double> device_seconds(Core& core, const Function& function, const void* page)
     CLEAVE_REQUIRES(core.mutex) {
     const TypeOperations& type = *function.arguments.front();
@@ -32,7 +32,7 @@ bool is_better(const std::optional<double>& device, const std::optional<double>&
     return host && device && *device * kLeastGain <= *host;
 }
 
-// Applies one function to pages that come one by one. The core is in use by this thread.
+// Applies one function to pages that arrive one by one. This thread must be using the core.
 class PageStream {
 public:
     PageStream(Core& core, const Function& function, const std::function<void(const void*)>& sink)
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    // By the first page, which is predicted.
+    // Decides from the predicted time of the first page.
     Side place(const Value& page, std::optional<double>& predicted) CLEAVE_REQUIRES(core_.mutex) {
         const std::uint64_t bytes = function_.arguments.front()->bytes(page.get());
         const auto host = core_.rates.predict(function_, Side::kHost, static_cast<double>(bytes));

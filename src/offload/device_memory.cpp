@@ -31,7 +31,7 @@ std::uint32_t capabilities_of(const MemoryManager& chosen, const MemoryManager* 
 struct DeviceMemoryManager::Given {
     const cleave_memory_manager* manager;
     cleave_memory memory;
-    std::uint64_t counted;  // bytes of the device
+    std::uint64_t counted;  // bytes of device memory
 };
 
 DeviceMemoryManager::DeviceMemoryManager(std::shared_ptr<Device> device, std::shared_ptr<MemoryManager> chosen,
@@ -95,7 +95,7 @@ int DeviceMemoryManager::info(cleave_memory_space space, std::uint64_t& free_siz
     return manager->info(manager->state, space, &free_size, &total_size);
 }
 
-// A context never resets its manager: values that it gave to the user would lose their memory.
+// A context never resets its manager, because values given to the user would lose their memory.
 int DeviceMemoryManager::reset() noexcept { return ENOTSUP; }
 
 void rethrow_if_broken(const MemoryError& error) {

@@ -1,5 +1,5 @@
-// The memory manager of a context: the one that the user chose, completed by that of the device, with a limit on the
-// memory of the device. Counts what is in use.
+// A context's memory manager: the one that the user chose, supplemented with the device's, with a limit on device
+// memory. Counts what is in use.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ namespace cleave {
 
 class DeviceMemoryManager final : public ManagerBase {
 public:
-    // Memory of a space comes from `chosen` if that has it, else from `standard`, which may be null. At most `limit`
-    // bytes of the device are given out; 0 is no limit. `device` may be null; it lives as long as this manager. The
-    // name is that of `chosen`, with that of `standard` if that is needed.
+    // Memory of a space comes from `chosen` if it has that space, and otherwise from `standard`, which may be null. At
+    // most `limit` bytes of device memory are handed out; 0 means no limit. `device` may be null; otherwise, this
+    // manager keeps it alive. The manager is named after `chosen`, and also after `standard` if that is used too.
     DeviceMemoryManager(std::shared_ptr<Device> device, std::shared_ptr<MemoryManager> chosen,
                         std::shared_ptr<MemoryManager> standard, std::uint64_t limit);
 
     std::uint64_t device_bytes_in_use() const noexcept { return in_use_.load(); }
-    // Bytes of the device that can be had, as far as that is known.
+    // The bytes of device memory that are available, as far as that is known.
     std::uint64_t available() noexcept;
 
     int allocate(cleave_memory_space space, std::size_t size, std::size_t alignment, std::uint32_t flags, void* stream,
@@ -35,7 +35,7 @@ public:
 private:
     struct Given;
 
-    // Null if no manager has memory of the space.
+    // Null if no manager has the space.
     const cleave_memory_manager* manager_of(cleave_memory_space space) const noexcept;
 
     const std::string name_;
@@ -46,12 +46,12 @@ private:
     std::atomic<std::uint64_t> in_use_{0};
 };
 
-// To be called by the handler of an exception after which something else than the memory would do. Throws the exception
-// again if the manager has broken its promises: a plugin that does so is an error, never a lack of memory.
+// Call from a catch block whose error can be worked around without this memory. Rethrows the exception if the manager
+// has broken its contract, because that is a bug in a plugin and not a lack of memory.
 void rethrow_if_broken(const MemoryError& error);
 
-// A manager as above, and the same as a MemoryManager, which owns it. Throws DeviceError if the device gives no
-// manager, and MemoryManagerError.
+// Creates a manager as above, together with a MemoryManager that owns it. Throws MemoryManagerError, and DeviceError if
+// the device does not provide a manager.
 struct ContextMemory {
     std::shared_ptr<MemoryManager> manager;
     DeviceMemoryManager* device = nullptr;

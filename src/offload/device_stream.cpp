@@ -61,7 +61,7 @@ Memory DeviceStream::allocate_host(std::size_t size) {
         try {
             return state_->memory->allocate({size, MemorySpace::kPinned, 0, state_->memory_flags, nullptr});
         } catch (const MemoryError& error) {
-            rethrow_if_broken(error);  // else ordinary memory does too
+            rethrow_if_broken(error);  // if the manager works, ordinary memory will do
         }
     }
     return state_->memory->allocate({size, MemorySpace::kHost, 0, state_->memory_flags, nullptr});
@@ -81,7 +81,7 @@ void DeviceStream::copy_in(void* to_device, const void* from_host, std::size_t s
         state_->pinned.reserve(state_->pinned.size() + 1);
         if (std::shared_ptr<Memory> block = state_->blocks->take(size)) {
             source = std::memcpy(block->data(), from_host, size);
-            state_->pinned.push_back(std::move(block));  // kept even if the copy fails: it may have begun
+            state_->pinned.push_back(std::move(block));  // kept even if the copy fails, because it may have begun
         }
     }
     check(state_->device.copy_in(to_device, source, size, state_->stream), "copy to the device");
@@ -101,7 +101,7 @@ void DeviceStream::run(const DeviceWork& work, std::function<void(void* stream)>
     const auto guarded = [failure = state_->failure, body = std::move(body)](void* stream) {
         try {
             body(stream);
-        } catch (...) {  // carried to the thread that waits for the stream
+        } catch (...) {  // rethrown in the thread that waits for the stream
             failure->set(std::current_exception());
         }
     };

@@ -1,4 +1,4 @@
-// The inside of a DeviceStream, and events. Turns what a device returns into exceptions.
+// The internals of DeviceStream, and events. Turns the results of device calls into exceptions.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace cleave {
 
-// Throws DeviceError unless the status is good. `doing` is what the device was asked to do: "copy to the device".
+// Throws DeviceError if the status is not good. `doing` is what the device was asked to do, such as "copy to the
+// device".
 void check(const DeviceStatus& status, const char* doing);
 
-// The first exception that a body threw, on whatever thread the device called it.
+// The first exception that a body threw, on whichever thread the device called it.
 class BodyFailure {
 public:
     void set(std::exception_ptr failure);
-    // Rethrows it once, if there is one.
+    // Rethrows the exception, once, if there is one.
     void rethrow();
 
 private:
@@ -43,15 +44,15 @@ struct DeviceStream::State {
     void* stream = nullptr;
     std::shared_ptr<BodyFailure> failure = std::make_shared<BodyFailure>();
 
-    // Pages are copied from and to pinned memory. Copies work without it, more slowly.
+    // Pages are copied to and from pinned memory. Without it copies still work, but more slowly.
     std::shared_ptr<PinnedBlocks> blocks;         // null if no pages are copied
-    std::vector<std::shared_ptr<Memory>> pinned;  // that copies read since they were submitted
+    std::vector<std::shared_ptr<Memory>> pinned;  // read by copies submitted since it was last emptied
 };
 
-// Waits for a stream after its device ran out of memory. Throws what else has failed on it.
+// Waits for a stream whose device has run out of memory. Throws any other failure of the stream.
 void settle(DeviceStream& stream);
 
-// A place on a stream. Made when it is recorded first.
+// A point in a stream's work, created when it is first recorded.
 class DeviceEvent {
 public:
     DeviceEvent() = default;
@@ -60,11 +61,11 @@ public:
     DeviceEvent& operator=(DeviceEvent&&) = delete;
     ~DeviceEvent();
 
-    // These throw DeviceError. All but the first are for events that were recorded.
+    // These throw DeviceError. All but record() need an event that has been recorded.
     void record(DeviceStream& stream);
-    // The stream goes on when the event has happened.
+    // Makes the stream wait until the event has happened.
     void hold(DeviceStream& stream) const;
-    // The calling thread waits.
+    // Makes the calling thread wait.
     void synchronize() const;
     double seconds_until(const DeviceEvent& later) const;
 

@@ -17,12 +17,12 @@ Evaluation::Evaluation(const std::shared_ptr<Core>& core, std::span<const std::s
 }
 
 Evaluation::~Evaluation() {
-    // Values are dropped next. Nothing of what the device did is used.
+    // Values are about to be dropped. A failure does not matter, because the device's results are not used.
     if (has_submitted_) std::ignore = core_.options.device->synchronize(core_.stream().native());
 }
 
-// A node that has a function becomes one of this context. Two contexts that evaluate graphs with a common node at the
-// same time do not get past here.
+// Binds the node to this context if it has a function or its value is on a device. If two contexts evaluate graphs that
+// share a node at the same time, one of them fails here.
 void Evaluation::bind(Node& node) const {
     const std::scoped_lock lock(node.mutex);
     if (node.core && node.core != shared_core_) {
@@ -46,11 +46,11 @@ std::size_t Evaluation::add_item(const std::shared_ptr<Node>& node) {
     return items_.size() - 1;
 }
 
-// Depth first, without recursion: a graph may be deeper than the stack.
+// Goes depth first but without recursion, because a deep graph would overflow the stack.
 void Evaluation::sort(std::span<const std::shared_ptr<Node>> wanted) {
     struct Visit {
         std::shared_ptr<Node> node;
-        std::size_t next = 0;  // argument
+        std::size_t next = 0;  // the next argument
     };
     std::unordered_map<const Node*, std::size_t> item_of;
     std::vector<Visit> path;
@@ -129,7 +129,7 @@ void Evaluation::wait_for_device() {
     has_submitted_ = false;
 }
 
-// The value on the host. A copy of it is kept until its last use.
+// Returns the value on the host. A copy made here is kept until its last use.
 const Value& Evaluation::host_value_of(std::size_t value, std::size_t consumer) {
     Item& it = items_[value];
     if (it.host) return it.host;
@@ -149,7 +149,7 @@ const Value& Evaluation::device_value_of(std::size_t value, std::size_t consumer
     return it.device;
 }
 
-// One consumer less. The last one frees the value.
+// Counts one consumer as done. The last one frees the value.
 void Evaluation::used(std::size_t item) {
     Item& it = items_[item];
     if (--it.uses > 0 || it.is_wanted) return;

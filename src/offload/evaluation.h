@@ -1,13 +1,14 @@
-// One evaluation of a graph. Its members stand in evaluation.cpp, evaluation_plan.cpp and evaluation_device.cpp.
+// One evaluation of a graph. The members are defined in evaluation.cpp, evaluation_plan.cpp and evaluation_device.cpp.
 //
-//   sort       the nodes that are needed, arguments before consumers
-//   place      sizes are estimated, and cheapest_places() decides; evaluation_plan.cpp
-//   group      nodes on the device that can run as one become a segment
-//   run        in order of levels: host bodies, and segments, as a whole or page by page; evaluation_device.cpp
-//   commit     nodes that were asked for get their values; until then no node has changed
+//   sort       lists the nodes that are needed, arguments before consumers
+//   place      estimates sizes, and lets cheapest_places() decide; evaluation_plan.cpp
+//   group      forms segments of nodes on the device that can run together
+//   run        runs host bodies and segments in order of levels, a segment as a whole or page by page;
+//              evaluation_device.cpp
+//   commit     gives the requested nodes their values; until then no node has changed
 //
-// A level is a number that grows along every arc between two groups and stays the same inside a group. So all groups of
-// a level can run once those of lower levels have run.
+// A level is a number that increases along every arc between two groups and is the same within a group. So all groups
+// of a level can run once the groups of lower levels have run.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ namespace cleave::offload {
 
 class Evaluation {
 public:
-    // Throws std::invalid_argument if a node belongs to another context. `core` is in use by this thread.
+    // Throws std::invalid_argument if a node belongs to a different context. This thread must be using `core`.
     Evaluation(const std::shared_ptr<Core>& core, std::span<const std::shared_ptr<Node>> wanted);
     Evaluation(const Evaluation&) = delete;
     Evaluation& operator=(const Evaluation&) = delete;
@@ -42,8 +43,8 @@ private:
 
     struct Item {
         std::shared_ptr<Node> node;
-        std::shared_ptr<const Function> function;  // null: a value
-        std::vector<std::size_t> arguments;        // items
+        std::shared_ptr<const Function> function;  // null for a value
+        std::vector<std::size_t> arguments;        // as items
         bool is_wanted = false;
         Value host;
         Value device;
@@ -51,18 +52,18 @@ private:
         Side side = Side::kHost;
         Kind kind = Kind::kValue;
         std::size_t level = 0;
-        std::size_t group = 0;  // the first item of its segment
-        std::size_t uses = 0;   // by items that have not run yet
+        std::size_t group = 0;  // the first item of the segment
+        std::size_t uses = 0;   // by items that have yet to run
         std::size_t report = 0;
     };
 
-    // What a segment is made from.
+    // The plan of a segment.
     struct Plan {
         Segment segment;
-        std::vector<std::size_t> items;    // of each step
+        std::vector<std::size_t> items;    // the item of each step
         std::vector<std::size_t> of_slot;  // the item of each slot
-        std::vector<std::uint64_t> bytes;  // of each slot, estimated for results
-        std::uint64_t units = 0;           // 0: it cannot run page by page
+        std::vector<std::uint64_t> bytes;  // of each slot; estimated for results
+        std::uint64_t units = 0;           // 0 if it cannot run page by page
     };
 
     static bool is_split(const Function& function, std::size_t argument);
@@ -97,14 +98,14 @@ private:
     const Value& host_value_of(std::size_t value, std::size_t consumer) CLEAVE_REQUIRES(core_.mutex);
     const Value& device_value_of(std::size_t value, std::size_t consumer) CLEAVE_REQUIRES(core_.mutex);
     void used(std::size_t item);
-    // The stream; it is waited for before values are dropped.
+    // The stream. It must be waited for before values are dropped.
     DeviceStream& stream_to_use() CLEAVE_REQUIRES(core_.mutex);
     void wait_for_device() CLEAVE_REQUIRES(core_.mutex);
 
     Core& core_;
     const std::shared_ptr<Core> shared_core_;
     std::vector<Item> items_;
-    bool has_submitted_ = false;  // the device may be at work for this evaluation
+    bool has_submitted_ = false;  // the device may be working for this evaluation
 };
 
 }  // namespace cleave::offload

@@ -1,4 +1,4 @@
-// How a group of nodes runs on the device: as a whole, else page by page, else on the host.
+// Runs a group of nodes on the device as a whole, or else page by page, or else on the host.
 #include <algorithm>
 #include <utility>
 
@@ -37,7 +37,7 @@ void Evaluation::run_group(const std::vector<std::size_t>& items) {
     run_plan_on_host(plan, kTooLittle);
 }
 
-// Bytes of the device that a run as a whole needs, as estimated.
+// Estimates how many bytes of device memory the plan needs to run as a whole.
 std::uint64_t Evaluation::peak_bytes(const Plan& plan) const {
     const Segment& segment = plan.segment;
     std::uint64_t now = 0;
@@ -56,7 +56,7 @@ std::uint64_t Evaluation::peak_bytes(const Plan& plan) const {
     return peak;
 }
 
-// Returns false, and changes nothing, if the device has too little memory.
+// Returns false and changes nothing if the device has too little memory.
 bool Evaluation::run_as_whole(Plan& plan) {
     const Segment& segment = plan.segment;
     std::vector<Value> slots(segment.slots());
@@ -93,7 +93,8 @@ bool Evaluation::run_as_whole(Plan& plan) {
     return true;
 }
 
-// So many that three pages fit, and that none is larger than the option says.
+// The units of a page: few enough that three pages fit in memory and that no page has more input than the page_size
+// option.
 std::uint64_t Evaluation::page_units(const Plan& plan) const {
     std::uint64_t all = 0;
     std::uint64_t in = 0;
@@ -156,7 +157,7 @@ void Evaluation::run_plan_on_host(Plan& plan, const std::string& note) {
     finish(plan, times, 0, note);
 }
 
-// Completes the report, learns from the times, and frees what was used last.
+// Completes the report, updates the rates from the times, and frees values after their last use.
 void Evaluation::finish(const Plan& plan, const std::vector<StepTimes>& times, std::uint64_t pages,
                         const std::string& note) {
     for (std::size_t i = 0; i < plan.items.size(); ++i) {

@@ -1,4 +1,4 @@
-// Where the nodes of an evaluation run, and which of them run as one.
+// Decides where the nodes of an evaluation run, and which of them run together.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@
 namespace cleave::offload {
 namespace {
 
-// Estimated bytes of a result.
+// Estimates the size of a result in bytes.
 std::uint64_t estimate(const Function& function, std::span<const std::uint64_t> arguments) {
     if (function.cost.result_bytes) return function.cost.result_bytes(arguments);
     return arguments.empty() ? 0 : std::ranges::max(arguments);
@@ -34,7 +34,7 @@ void find_last_uses(Segment& segment) {
 
 }  // namespace
 
-// Whether pages get parts of the argument.
+// Whether each page gets a part of this argument.
 bool Evaluation::is_split(const Function& function, std::size_t argument) {
     return !function.is_allocation && function.cost.by_parts && function.arguments[argument]->can_split &&
            std::ranges::count(function.cost.whole, argument) == 0;
@@ -115,18 +115,18 @@ std::vector<PlacementNode> Evaluation::placement_nodes() {
     return nodes;
 }
 
-// Of the value, or of the one that is going to be made. What a body makes on the host, or what comes back from the
-// device, is taken to be in ordinary memory. Without a profile it does not count.
+// The time to transfer the value, which may not exist yet. Values that a body creates on the host, or that come back
+// from the device, are assumed to be in ordinary memory. Without a profile the time is 0.
 double Evaluation::move_seconds(const Item& item, Side to) const {
     const bool is_pinned = to == Side::kDevice && item.host && item.node->type->is_pinned(item.host.get());
     return core_.move_seconds(to, is_pinned, item.bytes).value_or(0);
 }
 
-// The seconds of a function. With kGpu they do not count, and may be unknown.
+// Sets the seconds of a function. Under kGpu they do not matter, and may be unknown.
 void Evaluation::predict(const Item& item, PlacementNode& node) {
     const Function& function = *item.function;
     node.is_allocation = function.is_allocation;
-    if (node.is_allocation) {  // it takes no time worth counting
+    if (node.is_allocation) {  // an allocation takes negligible time
         node.host = 0;
         if (function.device) node.device = 0;
         return;
@@ -151,7 +151,7 @@ Evaluation::Kind Evaluation::kind_of(const Item& item) const {
     return can_page ? Kind::kDeviceParts : Kind::kDeviceWhole;
 }
 
-// Joins neighbours of kind kDeviceParts, unless one needs all of the other's result at once.
+// Groups neighbours of kind kDeviceParts, unless one needs the whole result of the other at once.
 void Evaluation::find_groups() {
     const auto root_of = [&](std::size_t item) {
         while (items_[item].group != item) item = items_[item].group = items_[items_[item].group].group;
@@ -181,7 +181,7 @@ void Evaluation::find_groups() {
     for (std::size_t i = 0; i < items_.size(); ++i) items_[i].group = root_of(i);
 }
 
-// Makes the report's entry, with the prediction.
+// Adds an entry for the item to the report, with the prediction.
 void Evaluation::start_report(std::size_t item, Side side) {
     Item& it = items_[item];
     NodeReport report;
@@ -206,7 +206,7 @@ void Evaluation::start_report(std::size_t item, Side side) {
     core_.report.push_back(std::move(report));
 }
 
-// Slots, steps and units of a group.
+// Builds the slots, steps and units of a group.
 Evaluation::Plan Evaluation::make_plan(const std::vector<std::size_t>& items) const {
     Plan plan;
     Segment& segment = plan.segment;
@@ -257,7 +257,7 @@ Evaluation::Plan Evaluation::make_plan(const std::vector<std::size_t>& items) co
     return plan;
 }
 
-// Units of the split inputs and of what is allocated; 0 if the group cannot run page by page.
+// The common number of units of the split inputs and the allocations; returns 0 if the group cannot run page by page.
 std::uint64_t Evaluation::units_of(const Plan& plan) const {
     std::optional<std::uint64_t> units;
     bool is_the_same = items_[plan.items.front()].kind == Kind::kDeviceParts;

@@ -6,11 +6,12 @@
 namespace cleave::offload {
 namespace {
 
-// With three digits; at least 0. By integers: std::to_chars() would make every program load the mathematics library.
+// Formats a number, which must be at least 0, with three digits. Uses integers, because std::to_chars() would make
+// every program load the mathematics library.
 std::string text_of(double number) {
     const std::size_t decimals = number >= 100 ? 0 : number >= 10 ? 1 : 2;
     const double scale = number >= 100 ? 1 : number >= 10 ? 10 : 100;
-    constexpr double kMost = 1e19;  // fits an integer
+    constexpr double kMost = 1e19;  // fits into an integer
     std::string digits = std::to_string(static_cast<std::uint64_t>(std::clamp(number * scale + 0.5, 0.0, kMost)));
     if (decimals == 0) return digits;
     if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');

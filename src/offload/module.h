@@ -9,11 +9,11 @@
 
 namespace cleave {
 
-// Where the module of a GPU is looked for, the first place first: beside this library, and in the configured folder.
+// Where to look for the GPU module, in order: next to this library, then in the configured folder.
 std::vector<std::string> module_paths();
 
-// Loads the first module of `paths` that exists, and opens a device. The module stays loaded until the process ends.
-// Throws DeviceUnavailable.
+// Loads the first existing module of `paths` and opens a device. The module stays loaded until the process ends. Throws
+// DeviceUnavailable.
 std::shared_ptr<Device> open_module(const std::vector<std::string>& paths, const std::string& config);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Nodes of a graph, and how their values reach the user.
+// The nodes of a graph, and how their values reach the user.
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace cleave::offload {
 
-// A long chain of nodes is taken apart link by link: each link destroying the next one would overflow the stack.
+// A long chain of nodes is taken apart link by link, because recursive destruction would overflow the stack.
 Node::~Node() {
     std::vector<std::shared_ptr<Node>> last_references = std::move(arguments);
     while (!last_references.empty()) {
@@ -42,7 +42,7 @@ const void* host_value(Node& node) {
     {
         const std::scoped_lock lock(node.mutex);
         core = node.core;
-        // Without a context nothing changes the node but evaluate(), which takes this lock first.
+        // Without a context, only evaluate() changes the node, and it takes this lock first.
         if (!core && node.host) return node.host.get();
         if (!core && node.function) throw std::logic_error("offload: the value was not evaluated");
     }
@@ -55,7 +55,7 @@ const void* host_value(Node& node) {
         try {
             stream.synchronize();
         } catch (const DeviceError&) {
-            std::ignore = core->options.device->synchronize(stream.native());  // before its memory goes
+            std::ignore = core->options.device->synchronize(stream.native());  // before its memory is released
             throw;
         }
         node.host = std::move(moved);

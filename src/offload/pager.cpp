@@ -24,10 +24,10 @@ struct Pager::Flight {
         : page(std::move(its_page)), slots(segment.slots()), run(segment, compute) {}
 
     Page page;
-    std::vector<Value> parts;                     // of the page
+    std::vector<Value> parts;                     // of the page's values
     std::vector<Value> slots;                     // on the device
     std::vector<Value> results;                   // on the host, once the last copy is done
-    std::vector<std::shared_ptr<Memory>> pinned;  // that its copies read
+    std::vector<std::shared_ptr<Memory>> pinned;  // read by the page's copies
     SegmentRun run;
     DeviceEvent came_in;
     DeviceEvent computed;
@@ -48,7 +48,7 @@ Pager::Pager(Core& core, const Segment& segment, PagerOptions options, std::vect
       out_(core.make_page_stream()) {}
 
 Pager::~Pager() {
-    // A failure of one stream must not keep the others from being waited for. Nothing of what they did is used.
+    // Waits for every stream, even if one of them fails. Failures do not matter, because the results are not used.
     for (DeviceStream* stream : {&in_, &compute_, &out_}) {
         std::ignore = stream->device().synchronize(stream->native());
     }
@@ -88,7 +88,7 @@ void Pager::pump() {
     }
 }
 
-// The next page, of the size that pages have now.
+// Takes the next page, with the current page size.
 Page Pager::take_page() {
     Page& next = pending_.front();
     Page page = next;
@@ -147,7 +147,7 @@ void Pager::move_out(Flight& flight) {
     }
 }
 
-// Waits for the oldest page, hands its results over, and frees its memory.
+// Waits for the oldest page, hands over its results, and frees its memory.
 void Pager::retire() {
     flights_.front()->went_out.synchronize();
     for (DeviceStream* stream : {&in_, &compute_, &out_}) stream->state().failure->rethrow();
@@ -160,7 +160,8 @@ void Pager::retire() {
     hand_over(done->results);
 }
 
-// What is moved in counts for the first step that uses it, what is moved out for the step that made it.
+// Transfers to the device count for the first step that uses the value, transfers to the host for the step that created
+// it.
 void Pager::count_moves(const Flight& flight) {
     for (std::size_t i = 0; i < segment_.split_inputs.size(); ++i) {
         const std::size_t slot = segment_.split_inputs[i];
@@ -193,7 +194,7 @@ void Pager::put_back() {
     for (; !flights_.empty(); flights_.pop_back()) pending_.push_front(std::move(flights_.back()->page));
 }
 
-// After a failure: finishes what can be finished, and makes pages smaller.
+// After a failure: finishes the pages that can be finished, and makes pages smaller.
 void Pager::shrink(const DeviceError& error) {
     if (error.fault() != DeviceFault::kOutOfMemory || flights_.empty()) throw error;
     const bool was_alone = flights_.size() == 1;

@@ -1,4 +1,4 @@
-// Runs a segment page by page, for values that do not fit into the memory of the device.
+// Runs a segment page by page, for values that do not fit into device memory.
 //
 // Three pages are in flight, each on one stream at a time:
 //
@@ -6,14 +6,14 @@
 //   stream compute    | bodies, page 1 | bodies, page 2  |
 //   stream out        | copy page 0 out| copy page 1 out |
 //
-// A page goes from one stream to the next by an event. Before a fourth page is begun the oldest is waited for, its
-// results are handed over, and its memory is freed; so results come in the order of the pages. Copies go through pinned
-// memory. Nothing of a page is freed before its last copy is done, except what its bodies allocate for one another:
-// that is used on one stream only.
+// Events pass a page from one stream to the next. Before a fourth page begins, the pager waits for the oldest, hands
+// over its results and frees its memory, so results arrive in page order. Copies go through pinned memory. Nothing that
+// belongs to a page is freed before its last copy is done, except what its bodies allocate for one another, which only
+// one stream uses.
 //
-// When the device runs out of memory, the pages in flight before the one that failed are finished. The others are put
-// back, and from there on pages have half as many units. Pages of one unit are tried one at a time. If one alone does
-// not fit, the host bodies take it and all that follow, or the error comes out.
+// If the device runs out of memory, the pages in flight before the one that failed are finished and the others are put
+// back, and pages have half as many units from then on. One-unit pages are tried one at a time. If even one of them
+// does not fit, either the host bodies process it and all later pages, or the error is thrown.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@
 
 namespace cleave::offload {
 
-// The units from `begin` to `end` of some values, which have `size` units each.
+// The units from `begin` to `end` of some values that have `size` units each.
 struct Page {
-    std::vector<Value> values;  // of the split inputs, on any side
+    std::vector<Value> values;  // the split inputs, on either side
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t size = 0;
@@ -38,30 +38,30 @@ struct Page {
 };
 
 struct PagerOptions {
-    std::uint64_t page_units = 1;    // that a page has at first
-    bool may_use_host = true;        // when the smallest page does not fit
-    std::vector<Value> inputs;       // those that are not split, on the device
-    std::vector<Value> host_inputs;  // the same on the host
+    std::uint64_t page_units = 1;    // of the first pages
+    bool may_use_host = true;        // if the smallest page does not fit
+    std::vector<Value> inputs;       // the inputs that are not split, on the device
+    std::vector<Value> host_inputs;  // the same inputs on the host
 };
 
 class Pager {
 public:
-    // Gets the results of a page, on the host, in the order of Segment::outputs.
+    // Receives the results of a page, on the host, in the order of Segment::outputs.
     using Sink = std::function<void(std::vector<Value>& results)>;
 
-    // `core`, `segment` and `times` must outlive the pager; `times` has an entry for each step.
+    // `core`, `segment` and `times` must outlive the pager; `times` has one entry for each step.
     Pager(Core& core, const Segment& segment, PagerOptions options, std::vector<StepTimes>& times, Sink sink);
     Pager(const Pager&) = delete;
     Pager& operator=(const Pager&) = delete;
-    // Waits for what is in flight, and drops it.
+    // Waits for the pages in flight, and drops them.
     ~Pager();
 
-    // Takes a page, which may be cut into smaller ones. Throws what bodies and the sink throw, and DeviceError.
+    // Takes a page, which may be split into smaller ones. Throws DeviceError and whatever bodies and the sink throw.
     void push(Page page);
     void finish();
 
     std::uint64_t pages() const noexcept { return pages_; }
-    // Why the host bodies took over; empty if they did not.
+    // Why the host bodies have taken over; empty if they have not.
     const std::string& note() const noexcept { return note_; }
 
 private:
@@ -90,7 +90,7 @@ private:
     const bool can_split_;
     std::size_t most_in_flight_;
     bool uses_host_ = false;
-    bool is_handing_over_ = false;  // an exception comes from the sink
+    bool is_handing_over_ = false;  // if set, an exception comes from the sink
     std::uint64_t pages_ = 0;
     std::string note_;
     DeviceStream in_;

@@ -9,10 +9,10 @@
 namespace cleave {
 namespace {
 
-// Of the pages in flight: their bytes, and what the device made of them.
+// Enough for the pages in flight: for their input and output.
 constexpr std::size_t kMostFree = 16;
 
-// So that a block also holds pages that are somewhat larger than the one it was made for.
+// Adds some room, so that a block can also hold slightly larger pages.
 constexpr std::size_t roomy(std::size_t size) { return size + size / 8; }
 
 bool is_smaller(const Memory& a, const Memory& b) { return a.size() < b.size(); }
@@ -35,7 +35,7 @@ std::shared_ptr<Memory> PinnedBlocks::take(std::size_t size) {
     try {
         if (block.size() == 0) block = memory_->allocate({roomy(size), MemorySpace::kPinned, 0, flags_, nullptr});
     } catch (const MemoryError& error) {
-        rethrow_if_broken(error);  // else the caller does without
+        rethrow_if_broken(error);  // if the manager works, the caller does without the block
         return nullptr;
     }
     const auto give_back = [pool = shared_from_this()](Memory* used) {
@@ -50,7 +50,7 @@ void PinnedBlocks::clear() {
     free_.clear();
 }
 
-// Keeps the largest ones.
+// Keeps the largest blocks.
 void PinnedBlocks::put_back(Memory block) noexcept {
     const MutexLock lock(mutex_);
     try {

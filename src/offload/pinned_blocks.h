@@ -1,4 +1,4 @@
-// Pinned memory that pages use one after another. To pin memory costs more than to copy it, and so does to zero it.
+// Reuses pinned memory for page after page, because pinning or zeroing memory takes longer than copying it.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,17 @@
 
 namespace cleave {
 
-// Any thread may use it.
+// Thread-safe.
 class PinnedBlocks : public std::enable_shared_from_this<PinnedBlocks> {
 public:
-    // `flags` are those of cleave/memory_manager.h, for each block.
+    // `flags` are passed with each request; see cleave/memory_manager.h.
     PinnedBlocks(std::shared_ptr<MemoryManager> memory, std::uint32_t flags)
         : memory_(std::move(memory)), flags_(flags) {}
 
-    // A block of at least `size` bytes, which comes back with its last pointer. Null if there is no pinned memory.
+    // Takes a block of at least `size` bytes, which comes back when its last pointer is destroyed. Returns null if
+    // there is no pinned memory.
     std::shared_ptr<Memory> take(std::size_t size);
-    // Releases the blocks that nobody has.
+    // Releases the blocks that are not taken.
     void clear();
 
 private:

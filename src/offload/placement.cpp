@@ -6,9 +6,9 @@
 namespace cleave {
 namespace {
 
-constexpr double kNothing = 1e-15;  // seconds; what is less than that is an error of rounding
+constexpr double kNothing = 1e-15;  // in seconds; anything smaller is a rounding error
 
-// Maximum flow from one vertex to another, by the algorithm of Dinic.
+// The maximum flow from one vertex to another, with Dinic's algorithm.
 class Network {
 public:
     explicit Network(std::size_t vertices) : arcs_of_(vertices), level_(vertices), next_(vertices) {}
@@ -27,7 +27,8 @@ public:
         arcs_.push_back({from, back});
     }
 
-    // For each vertex whether it is on the sink's side of the minimum cut with the most vertices on the other side.
+    // For each vertex, whether it is on the sink's side of the minimum cut. If there are several minimum cuts, takes
+    // the one with the fewest vertices on that side.
     std::vector<bool> cut(std::size_t source, std::size_t sink) {
         while (find_levels(source, sink)) {
             std::ranges::fill(next_, 0);
@@ -40,7 +41,7 @@ public:
 private:
     struct Arc {
         std::size_t to;
-        double left;  // capacity that is not used
+        double left;  // unused capacity
     };
 
     bool find_levels(std::size_t source, std::size_t sink) {
@@ -58,7 +59,7 @@ private:
         return level_[sink] != SIZE_MAX;
     }
 
-    // Finds one more path along the levels, and fills it.
+    // Finds one more path along the levels and saturates it.
     bool push_path(std::size_t source, std::size_t sink) {
         std::vector<std::size_t> path;
         std::size_t at = source;
@@ -95,7 +96,7 @@ private:
         std::vector<std::size_t> queue{sink};
         for (std::size_t i = 0; i < queue.size(); ++i) {
             for (const std::size_t arc : arcs_of_[queue[i]]) {
-                const std::size_t from = arcs_[arc].to;  // the opposite arc leads from there to here
+                const std::size_t from = arcs_[arc].to;  // the opposite arc leads from `from` to here
                 if (reaches[from] || arcs_[arc ^ 1].left <= kNothing) continue;
                 reaches[from] = true;
                 queue.push_back(from);
@@ -104,7 +105,7 @@ private:
         return reaches;
     }
 
-    std::vector<Arc> arcs_;  // an arc and its opposite lie side by side
+    std::vector<Arc> arcs_;  // an arc is next to its opposite
     std::vector<std::vector<std::size_t>> arcs_of_;
     std::vector<std::size_t> level_;
     std::vector<std::size_t> next_;

@@ -1,8 +1,8 @@
 // Measures a machine and a device.
 //
-// A rate has two parts, and two sizes tell them apart: `fixed` is what a very small copy takes, `per_byte` what each
-// further byte of a large one adds. Each time is the least of several: what disturbs a measurement only adds to it. The
-// number of tries is bounded, and so is the time of each kind of measurement.
+// A rate has two parts, which are found with copies of two sizes: `fixed` is the time of a very small copy, and
+// `per_byte` is what each further byte of a large copy adds. Each time is the lowest of several, because disturbances
+// can only add to it. Both the number of tries and the time of each kind of measurement are bounded.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -24,9 +24,9 @@ namespace {
 constexpr std::size_t kSmall = 64;
 constexpr std::size_t kLarge = std::size_t{16} << 20;
 constexpr int kTries = 20;
-constexpr double kMostSeconds = 0.15;  // of one measurement; there are eleven
+constexpr double kMostSeconds = 0.15;  // for each of the eleven measurements
 
-// The least time of a call.
+// The shortest time of several calls.
 double least_seconds(const Clock& clock, const std::function<void()>& work) {
     double least = std::numeric_limits<double>::infinity();
     const double begin = clock.seconds();
@@ -50,14 +50,15 @@ Rate measure_rate(const Clock& clock, std::size_t large, const std::function<voi
 
 }  // namespace
 
-// "model name" of x86; "CPU part" of ARM, whose numbers tell models apart.
+// "model name" on x86; "CPU part" on ARM, where the number identifies the model.
 std::string processor_model() {
     const std::string path = "/proc/cpuinfo";
     std::string text;
     try {
         const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        text = read_to_end(fd.get(), std::size_t{2} << 10, path);  // the first core is enough; each takes its time
-    } catch (const std::system_error&) {                           // the model is unknown
+        text = read_to_end(fd.get(), std::size_t{2} << 10,
+                           path);         // the first core is enough, and the system takes time to list each one
+    } catch (const std::system_error&) {  // the model is unknown
     }
     for (const std::string key : {"model name", "CPU part"}) {
         const std::size_t line = text.find("\n" + key);
@@ -79,7 +80,7 @@ MachineProfile measure_machine(Device& device, const std::shared_ptr<MemoryManag
     profile.identity = machine_identity(device);
     const Clock& clock = clock_of(&device);
 
-    // The device is somebody else's, and must not be destroyed with the manager.
+    // The device belongs to the caller and must not be destroyed with the manager.
     const std::shared_ptr<Device> borrowed(std::shared_ptr<Device>(), &device);
     const ContextMemory managers = make_context_memory(borrowed, memory, 0);
     const std::uint64_t available = managers.device->available();
@@ -103,7 +104,7 @@ MachineProfile measure_machine(Device& device, const std::shared_ptr<MemoryManag
         stream.copy_in(there.data(), plain.data(), size);
         stream.synchronize();
     });
-    // A value that comes back gets new memory, whose pages the system has to make first.
+    // A value that comes back gets new memory, whose pages the system must first create.
     profile.ordinary_out = measure_rate(clock, large, [&](std::size_t size) {
         const Memory made = managers.manager->allocate({size, MemorySpace::kHost});
         stream.copy_out(made.data(), there.data(), size);

@@ -1,4 +1,4 @@
-// The file of a machine's profile: where it is, and whether somebody else may have put it there.
+// The file that holds a machine's profile: where it is, and whether someone else may have put it there.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ std::string name_of(const MachineIdentity& identity) {
     return "machine-" + name + ".json";
 }
 
-// Whether nobody else can have put something there.
+// Whether this has the right type, and no other user can have created or written it.
 bool is_ours(int descriptor, ::mode_t type) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return false;
@@ -50,7 +50,7 @@ std::string absolute_variable(const char* name) {
     return value != nullptr && value[0] == '/' ? value : "";
 }
 
-// A name that is free, and that nobody can have prepared.
+// Creates a file under an unused name that nobody can have prepared.
 Fd make_temporary(int folder, std::string& name, const std::string& path) {
     std::array<std::uint64_t, 1> random{};
     for (int tries = 0; tries < 100; ++tries) {
@@ -68,7 +68,7 @@ Fd make_temporary(int folder, std::string& name, const std::string& path) {
 
 constexpr const char* kNotMeasured = "not measured yet";
 
-// The same as below, without the path, of a file in an open folder.
+// Like read_profile(), but for a file in an open folder, and without setting the path.
 ReadProfile read_file(int folder, const std::string& name, const MachineIdentity& identity) {
     const Fd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file.is_open()) return unusable(errno == ENOENT ? kNotMeasured : "cannot be opened");
@@ -82,7 +82,8 @@ ReadProfile read_file(int folder, const std::string& name, const MachineIdentity
     }
 }
 
-// The profile or the reason. `name_in` finds the name of the file in the open folder; empty: there is none.
+// Returns the profile, or the reason why there is none. `name_in` finds the file's name in the open folder, and returns
+// "" if there is none.
 ReadProfile read(const std::string& folder, const MachineIdentity& identity,
                  const std::function<std::string(int folder)>& name_in) {
     const Fd directory = open_folder(folder);
@@ -101,7 +102,7 @@ bool is_later(const ::timespec& a, const ::timespec& b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-// Of the profile that was written last; empty if there is none.
+// The name of the most recently written profile; empty if there is none.
 std::string newest_name(int folder) {
     const int copy = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
     ::DIR* const list = copy < 0 ? nullptr : ::fdopendir(copy);

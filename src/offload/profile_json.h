@@ -1,4 +1,4 @@
-// A machine's profile as JSON, with the machine's identity. Knows no files.
+// A machine's profile, with the machine's identity, as JSON. Knows nothing about files.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace cleave {
 
-// On one line, with a line feed.
+// Returns a single line that ends with a line feed.
 std::string profile_text(const MachineProfile& profile);
 
-// `identity` is what the machine is; a device and a driver that are empty are not compared. The result has no path.
+// `identity` describes this machine; if its device is empty, device and driver are not compared. The result does not
+// contain a path.
 ReadProfile parse_profile(const std::string& text, const MachineIdentity& identity);
 
 }  // namespace cleave

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-constexpr double kAlike = 2;  // sizes that differ by less than this factor are alike
+constexpr double kAlike = 2;  // sizes within this factor of each other are similar
 
 }  // namespace
 

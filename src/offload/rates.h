@@ -1,4 +1,4 @@
-// How fast functions run: what was known before, and what was measured in this process.
+// How fast functions run, from earlier knowledge and from measurements in this process.
 #pragma once
 
 #include <map>
@@ -9,17 +9,16 @@
 
 namespace cleave {
 
-// Of one body. A prediction follows what was measured:
+// The rate of one body. Predictions follow the measurements:
 //
-//   sizes that differ much     the line through the measured points, by least squares; neither part is negative
-//   sizes that are alike       the line that was known before, scaled to what was measured; without one, a line through
-//                              zero
-//   nothing                    the line that was known before
+//   sizes that differ a lot    the line through the measured points, by least squares; neither part is negative
+//   similar sizes              the known line, scaled to the measurements; without one, a line through zero
+//   no measurements            the known line
 class BodyRate {
 public:
     void set_prior(const std::optional<Rate>& prior) { prior_ = prior; }
     void add(double bytes, double seconds);
-    // Nothing if nothing is known.
+    // Returns std::nullopt if nothing is known.
     std::optional<Rate> rate() const;
 
 private:
@@ -33,14 +32,14 @@ private:
     double most_ = 0;
 };
 
-// Of all functions, by name. Not for several threads at once.
+// The rates of all functions, by name. For one thread at a time.
 class Rates {
 public:
     explicit Rates(const std::map<std::string, FunctionRates>& known) : known_(known) {}
 
     std::optional<double> predict(const offload::Function& function, Side side, double bytes);
     void add(const offload::Function& function, Side side, double bytes, double seconds);
-    // What was known, with what was measured.
+    // What was known, updated with what was measured.
     std::map<std::string, FunctionRates> all() const;
 
 private:

@@ -5,7 +5,7 @@
 namespace cleave::offload {
 namespace {
 
-// The arguments of a step, as bodies take them. An allocation makes as many units as the page has.
+// A step's arguments in the form that bodies take. An allocation produces as many units as the page has.
 class Arguments {
 public:
     Arguments(const Step& step, const std::vector<Value>& slots, std::optional<std::uint64_t> units) {

@@ -1,4 +1,4 @@
-// A part of a graph that runs on the device as one: a list of steps over numbered slots of values.
+// A part of a graph that runs on the device as one unit: a list of steps over numbered slots of values.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@ namespace cleave::offload {
 
 struct Step {
     const Function* function = nullptr;
-    std::vector<std::size_t> arguments;  // slots
+    std::vector<std::size_t> arguments;  // as slots
     std::size_t result = 0;              // a slot
-    std::vector<std::size_t> last_uses;  // slots of results that no later step and nobody outside needs
+    std::vector<std::size_t> last_uses;  // slots of results that neither a later step nor anything outside needs
 };
 
 struct Segment {
     std::vector<Step> steps;
     std::vector<const TypeOperations*> types;  // of each slot
-    std::vector<std::size_t> inputs;           // slots that are filled from outside; not split
-    std::vector<std::size_t> split_inputs;     // likewise; each page gets a part
-    std::vector<std::size_t> outputs;          // slots of results that are needed outside
+    std::vector<std::size_t> inputs;           // slots filled from outside, not split
+    std::vector<std::size_t> split_inputs;     // the same, but each page gets a part
+    std::vector<std::size_t> outputs;          // slots of results needed outside
 
     std::size_t slots() const noexcept { return types.size(); }
 };
 
-// What was seen of a step; of all pages together.
+// The measurements of a step, for all pages together.
 struct StepTimes {
     struct Sample {
         std::uint64_t bytes;  // of the arguments
@@ -40,29 +40,29 @@ struct StepTimes {
     std::uint64_t bytes_out = 0;
 };
 
-// Runs the steps on a stream, and takes the time of each. What it refers to must live until times() was called.
+// Runs the steps on a stream and times each. The objects it refers to must live until add_times() has been called.
 class SegmentRun {
 public:
     SegmentRun(const Segment& segment, DeviceStream& stream) : segment_(segment), stream_(stream) {}
 
-    // Submits the bodies. `slots` has the inputs, on the device, and gets the results. `units` is the number of units
-    // of a page; nothing if there are no pages. Values of steps are dropped after their last use.
+    // Submits the bodies. `slots` holds the inputs, on the device, and receives the results. `units` is the number of
+    // units of a page; std::nullopt if there are no pages. Values are dropped after their last use by a step.
     void submit(std::vector<Value>& slots, std::optional<std::uint64_t> units);
-    // After the stream has done them.
+    // Call after the stream has finished the steps.
     void add_times(std::vector<StepTimes>& times) const;
 
 private:
     const Segment& segment_;
     DeviceStream& stream_;
-    std::vector<DeviceEvent> events_;   // before the first step, and after each
-    std::vector<std::uint64_t> bytes_;  // of the arguments of each step
+    std::vector<DeviceEvent> events_;   // one before the first step and one after each
+    std::vector<std::uint64_t> bytes_;  // of each step's arguments
 };
 
-// Runs the steps by their host bodies. `slots` has the inputs, on the host.
+// Runs the steps with their host bodies. `slots` holds the inputs, on the host, and receives the results.
 void run_on_host(const Segment& segment, std::vector<Value>& slots, std::optional<std::uint64_t> units,
                  MemoryManager& memory, const Clock& clock, std::vector<StepTimes>& times);
 
-// Bytes of arguments, as their types say.
+// The bytes of the step's arguments, as reported by their types.
 std::uint64_t bytes_of(const Step& step, const Segment& segment, const std::vector<Value>& slots);
 
 }  // namespace cleave::offload

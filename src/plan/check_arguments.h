@@ -9,7 +9,7 @@ namespace cleave {
 const Policy& checked(const Policy& policy);
 const Policy& checked(Policy&& policy) = delete;  // the reference would outlive it
 
-// The same for pieces that are ranges: not for Policy::by.
+// Like checked(), for pieces that are ranges: also refuses Policy::by.
 const Policy& checked_for_ranges(const Policy& policy);
 
 }  // namespace cleave

@@ -36,7 +36,8 @@ Findings cut_stream(Input& input, const Dialect& dialect, const Execution& execu
         cutter.set_header_records(has_header ? header.records() : walker.lead().records());
         cutter.feed(bytes, walker.walk(bytes));
     };
-    // Empty records belong to the header if a record that is not empty follows. They wait until that is known.
+    // Empty records belong to the header if a record that is not empty follows them, so they are held back until that
+    // is known.
     SpillBuffer waiting;
     const auto cut_waiting = [&] {
         waiting.for_each_part(cut);

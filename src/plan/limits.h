@@ -1,4 +1,4 @@
-// What ends a piece: the arithmetic of all who cut.
+// The arithmetic that decides where a piece ends, shared by everything that cuts.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,9 @@ inline Policy of_dialect(Policy policy, const Dialect& dialect) {
     return policy;
 }
 
-// Whether the policy counts records, and asks for nothing else; or divides the input, and asks for nothing else but a
-// balance. All members are compared, so a caller that supports no more refuses a limit that is added later.
+// is_by_records_alone() tells whether the policy sets only a number of records; is_by_pieces_alone(), whether it sets
+// only a number of pieces and possibly a balance. They compare all members, so a caller that supports only such
+// policies also refuses limits that are added later.
 inline bool is_by_records_alone(const Policy& policy) {
     Policy plain;
     plain.header = policy.header;
@@ -33,13 +34,13 @@ inline bool is_by_pieces_alone(const Policy& policy) {
     return policy.pieces && policy == plain;
 }
 
-// The limits of one piece of a policy by records or size.
+// The limits of one piece under a policy that sets `records`, `size` or both.
 struct Limits {
     std::uint64_t records;
     std::uint64_t size;  // of the body
 };
 
-// Throws HeaderSizeError if a header that is to be repeated does not fit a piece.
+// Throws HeaderSizeError if a header that must be repeated does not fit into a piece.
 inline void check_header_size(const Policy& policy, std::uint64_t header_size,
                               const std::optional<Findings>& findings = std::nullopt) {
     const std::uint64_t repeated = header_size_in(policy.header, 2, header_size);
@@ -54,16 +55,17 @@ inline void check_piece_count(const char* things, std::uint64_t count, std::uint
                           " records; the most is " + std::to_string(most));
 }
 
-// The start of the bytes that a policy by pieces divides. A header that goes into the first piece alone counts in that
-// piece's share.
+// Where the bytes to be divided begin, if the policy sets the number of pieces. A header that goes only into the first
+// piece counts towards that piece's share.
 inline std::uint64_t shared_from(const Policy& policy, std::uint64_t header_size) {
     return policy.header == HeaderMode::kFirst ? 0 : header_size;
 }
 
-// The least offset at which piece `number` + 1 of a policy by pieces may start: the end of `number` even shares.
+// The lowest offset at which piece `number` + 1 may start if the policy sets the number of pieces: the end of the first
+// `number` equal shares.
 inline std::uint64_t share_end(const Policy& policy, std::uint64_t number, std::uint64_t header_size,
                                std::uint64_t input_size) {
-    __extension__ using Wide = unsigned __int128;  // a product of two offsets
+    __extension__ using Wide = unsigned __int128;  // for the product of two offsets
     const std::uint64_t from = shared_from(policy, header_size);
     const std::uint64_t size = input_size - from;
     const auto share = static_cast<std::uint64_t>(static_cast<Wide>(size) * number / *policy.pieces);
@@ -79,7 +81,7 @@ inline Limits limits_of(const Policy& policy, std::uint64_t piece_number, std::u
     return limits;
 }
 
-// Whether a piece of so many bytes and records is no larger than the policy wants.
+// Whether a piece of `size` bytes and `records` records is within the limits.
 inline bool is_within(const Limits& limits, std::uint64_t size, std::uint64_t records) {
     return records <= limits.records && size <= limits.size;
 }

@@ -1,4 +1,4 @@
-// Cuts records into pieces by what is written of them.
+// Cuts records into pieces according to how many bytes are written for them.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 
 namespace cleave {
 
-// A piece of the input, and what is written of it.
+// A piece of the input, and what is written for it.
 struct RewrittenPiece {
     BlobRange range;           // of the input
-    std::uint64_t record = 0;  // the first one in the range, from 0, the header counted
-    Piece written;             // offsets and sizes of what is written; unknown ones are 0
+    std::uint64_t record = 0;  // the number of the first record in the range, from 0, counting the header
+    Piece written;             // offsets and sizes in what is written; 0 where unknown
 };
 
 class MeasuringCutter {
 public:
-    // `mark` is the byte order mark, if it is not part of a header: it begins the first piece.
+    // `mark` is the range of the byte order mark, with which the first piece begins; it is empty if the mark is part of
+    // a header.
     MeasuringCutter(const Policy& policy, std::span<const Piece> cuts, std::uint64_t header_size, BlobRange mark,
                     std::uint64_t record)
         : policy_(policy), cuts_(cuts), header_size_(header_size), state_(policy) {
@@ -29,8 +30,8 @@ public:
         state_.take(state_.end() + mark.size, 0);
     }
 
-    // The next record of the input: where it begins, its number, the bytes that are written of it, and whether a piece
-    // may begin with it: under Policy::together only if the value changes.
+    // Takes the next record of the input: where it begins, its number, how many bytes are written for it, and whether a
+    // piece may begin with it. Under Policy::together a piece may begin only where the value changes.
     void take(std::uint64_t offset, std::uint64_t record, std::uint64_t size, bool may_begin) {
         if (!cuts_.empty()) {
             // The open piece is cuts_[pieces_.size()].
@@ -45,7 +46,7 @@ public:
         state_.take(state_.end() + size);
     }
 
-    // `end` is where the input ends, `record` how many records it has.
+    // `end` is where the input ends, and `record` how many records it has.
     std::vector<RewrittenPiece> finish(std::uint64_t end, std::uint64_t record) {
         while (pieces_.size() + 1 < cuts_.size()) cut(end, record);
         const bool is_written =
@@ -60,7 +61,8 @@ private:
         open_ = {{offset, 0}, record, {}};
         change_ = {};
     }
-    // Before a record is taken: cuts behind a run that does not fit, and at the last change if the record does not fit.
+    // Called before a record is taken. Cuts after a run of equal values that does not fit, and at the last change if
+    // the record does not fit.
     void keep_together(std::uint64_t offset, std::uint64_t record, std::uint64_t size, bool is_change) {
         if (state_.records() == 0) return;
         if (is_change && state_.is_oversize()) return cut(offset, record);
@@ -82,12 +84,13 @@ private:
         begin(offset, record);
     }
 
-    // The last change in the open piece, and what of the piece is before it; `records` is 0 if there is none.
+    // The last change in the open piece, and how much of the piece comes before it. `records` is 0 if there is no
+    // change.
     struct Change {
         std::uint64_t offset = 0;
         std::uint64_t record = 0;
         std::uint64_t records = 0;
-        std::uint64_t end = 0;  // of what is written of them
+        std::uint64_t end = 0;  // of what is written for these records
     };
 
     const Policy& policy_;

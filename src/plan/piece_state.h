@@ -1,12 +1,14 @@
-// The piece that records go into, in order. Whoever cuts going forward keeps one: of a stream, of what is written of
-// records. What jumps to its cuts (plan.cpp, range_plan.cpp) uses the arithmetic of plan/limits.h alone.
+// The state of the piece that is being filled with records. Code that cuts as it moves forward keeps one PieceState,
+// whether it cuts a stream or the output of rules. Code that jumps from cut to cut (plan.cpp, range_plan.cpp) uses only
+// the arithmetic in plan/limits.h.
 //
-//   open    the next piece begins
-//   fits    whether a record goes into this piece; a piece without records takes any
-//   take    it does
-//   close   the piece is done; whether it is larger than the policy wants is known now
+//   open    begins the next piece
+//   fits    whether a record fits into this piece; a piece without records takes any record
+//   take    adds the record
+//   close   ends the piece; only now is it known whether the piece is larger than the policy allows
 //
-// Records are told by where they end: so what a piece has is a difference, and costs nothing while records come.
+// A record is identified by the offset where it ends. The length of a piece is therefore a difference, and no sum has
+// to be kept as records arrive.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +21,11 @@ namespace cleave {
 // For one thread at a time.
 class PieceState {
 public:
-    // `policy` must outlive it.
+    // `policy` must outlive this object.
     explicit PieceState(const Policy& policy) : policy_(&policy) {}
 
-    // The piece after this one, which begins at `start`. `header_size` is that of the input, or of what is written of
-    // it.
+    // Moves to the next piece, which begins at `start`. `header_size` is the size of the header in the input, or in
+    // what is written for the input.
     void open(std::uint64_t start, std::uint64_t header_size) {
         piece_ = {piece_.number + 1, start, 0, piece_.first_record + records_, 0};
         limits_ = limits_of(*policy_, piece_.number, header_size);
@@ -36,23 +38,23 @@ public:
     std::uint64_t length() const { return end_ - piece_.start; }
     std::uint64_t end() const { return end_; }
     const Limits& limits() const { return limits_; }
-    // Without what it has taken.
+    // The piece, not counting the records taken so far.
     const Piece& piece() const { return piece_; }
 
-    // Whether it stays within the limits if it takes so many records, the last one of which ends at `end`.
+    // Whether the piece stays within the limits if it takes `records` more records, the last of which ends at `end`.
     bool has_room(std::uint64_t end, std::uint64_t records = 1) const {
         return is_within(limits_, end - piece_.start, records_ + records);
     }
     bool fits(std::uint64_t end) const { return records_ == 0 || has_room(end); }
     bool is_oversize() const { return !is_within(limits_, length(), records_); }
-    // Whether no record fits any more, however small.
+    // Whether no further record fits, however small.
     bool is_full() const { return records_ == limits_.records || is_oversize(); }
 
     void take(std::uint64_t end, std::uint64_t records = 1) {
         records_ += records;
         end_ = end;
     }
-    // What it has taken after `records` records, the last one of which ends at `end`.
+    // Gives back all but the first `records` records, the last of which ends at `end`.
     void give_back(std::uint64_t end, std::uint64_t records) {
         records_ = records;
         end_ = end;
@@ -70,7 +72,7 @@ private:
     Piece piece_{0, 0, 0, 1, 0};
     Limits limits_{};
     std::uint64_t records_ = 0;
-    std::uint64_t end_ = 0;  // of the last one
+    std::uint64_t end_ = 0;  // of the last record
 };
 
 }  // namespace cleave

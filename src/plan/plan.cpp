@@ -1,7 +1,7 @@
-// The end of a piece by records alone, or by an even share of bytes or records, does not depend on the pieces before
-// it. Such ends are found side by side: each thread takes a run of neighbouring pieces and has a locator of its own.
-// The end of a piece by size, and of one whose records stay together, depends on the end of the piece before: one
-// thread finds them in order.
+// If pieces are limited only by a number of records, or are even shares of the bytes or records, the end of a piece
+// does not depend on the pieces before it. Such ends are found in parallel: each thread takes a run of neighbouring
+// pieces and has its own locator. If pieces are limited by size, or records with the same value stay together, the end
+// of a piece depends on the end of the piece before it, so one thread finds these ends in order.
 #include "cleave/plan.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 namespace cleave {
 namespace {
 
-// An aligned cut is looked for in a window of 1 / kWindowsInPiece of a piece.
+// The search for an aligned cut covers 1 / kWindowsInPiece of a piece.
 constexpr std::uint64_t kWindowsInPiece = 100;
 
-// Ends that are found side by side at a time: they take 512 KiB.
+// How many ends are found in parallel at once. They take up 512 KiB.
 constexpr std::uint64_t kEndsAtOnce = std::uint64_t{1} << 15;
-// Runs of pieces for each thread, so that none waits long for the others.
+// Runs of pieces per thread: enough that no thread waits long for the others.
 constexpr std::uint64_t kRunsOfThread = 4;
-// The least blocks of the input that the pieces of a run lie in.
+// The minimum number of blocks of the input that the pieces of a run must span.
 constexpr std::uint64_t kBlocksOfRun = 4;
 
 // Finds the cuts of a policy.
@@ -37,10 +37,11 @@ public:
         if (policy.together) runs_.emplace(index, locator_, *policy.together, has_header());
     }
 
-    const Policy& policy() const { return policy_; }  // of the dialect
+    const Policy& policy() const { return policy_; }  // adapted to the dialect
     Boundary body() const { return body_; }
 
-    // The end of piece `number` of a policy whose pieces have independent ends. `from` is the end of an earlier one.
+    // The end of piece `number`, under a policy whose pieces have independent ends. `from` is the end of an earlier
+    // piece.
     Boundary independent_end(std::uint64_t number, Boundary from) {
         if (policy_.pieces) return after_share(number, *policy_.pieces, from);
         const std::uint64_t records = end_.record - body_.record;
@@ -48,8 +49,8 @@ public:
                                  (number <= records / *policy_.records ? number * *policy_.records : records));
     }
 
-    // The end of piece `number` that starts at `from`, by records and size. If the size limit ends the piece, an
-    // aligned cut a little earlier is preferred.
+    // The end of piece `number`, which starts at `from`, under limits on records and size. If the size limit ends the
+    // piece, an aligned cut a little earlier is preferred.
     Boundary after_limits(Boundary from, std::uint64_t number) {
         const Limits limits = limits_of(policy_, number, body_.offset);
         const bool all_fits = limits.size >= end_.offset - from.offset;
@@ -67,10 +68,10 @@ public:
         return runs_ ? runs_->change_within(from, cut) : cut;
     }
 
-    // The start of piece `number` + 1 of `pieces`: the first boundary at the even share of bytes or after it, or an
-    // aligned one a little later. A window is shorter than a share, so the cuts ascend as the shares do. `from` is
-    // where an earlier piece starts. If `from` is not before the share, it is the cut. So the many empty pieces beside
-    // a large record cost no look at the bytes.
+    // The start of piece `number` + 1 of `pieces`: the first boundary at or after the end of the first `number` even
+    // shares of the bytes, or an aligned boundary a little later. A search window is shorter than a share, so cuts are
+    // in the same order as shares. `from` is where an earlier piece starts; if that is at or past the end of the
+    // shares, it is the cut. This finds the many empty pieces next to a large record without looking at any bytes.
     Boundary after_share(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         if (number == 0) return body_;
         if (number == pieces) return end_;
@@ -84,15 +85,16 @@ public:
         return target <= from.offset ? from : first_cut(locator_.at_or_after(target));
     }
 
-    // The same of records: the first pieces have one more, where the records cannot be divided evenly.
+    // As after_share(), but with even shares of the records. If the records cannot be divided evenly, the first pieces
+    // get one more each.
     Boundary after_records(std::uint64_t number, std::uint64_t pieces, Boundary from) {
         const std::uint64_t records = end_.record - body_.record;
         const std::uint64_t target = body_.record + records / pieces * number + std::min(number, records % pieces);
         return target <= from.record ? from : first_cut(locator_.start_of(target));
     }
 
-    // Throws InputChangedError if the boundaries are not in order, which happens only if the bytes have changed. So
-    // planning always comes to an end.
+    // Throws InputChangedError if the boundaries are not in order, which happens only if the bytes have changed. This
+    // guarantees that planning ends.
     Piece piece(std::uint64_t number, Boundary from, Boundary to) const {
         if (from != to && (to.offset <= from.offset || to.record <= from.record)) throw InputChangedError();
         const std::uint64_t first = from.record - body_.record + 1;
@@ -104,10 +106,10 @@ public:
 private:
     bool has_header() const { return policy_.header != HeaderMode::kNone; }
 
-    // Whether a piece may start there: anywhere between records, unless records with one value stay together.
+    // Whether a piece may start at this boundary: at any record, unless records with the same value stay together.
     bool may_cut(Boundary at) { return !runs_ || at == body_ || at == end_ || runs_->is_change(at); }
 
-    // The first cut at `at` or after it.
+    // The first cut at or after `at`.
     Boundary first_cut(Boundary at) { return !runs_ || at == body_ || at == end_ ? at : runs_->first_change(at); }
 
     // The first and the last aligned cut in [from, to).
@@ -122,7 +124,8 @@ private:
         return cut;
     }
 
-    // The starts at which a piece's bytes lie in blocks as they do in the input.
+    // The starts for which the body of piece `number` has the same position relative to aligned blocks in the piece as
+    // in the input.
     Grid aligned_starts(std::uint64_t number) const {
         return {policy_.alignment, header_size_in(policy_.header, number, body_.offset) % policy_.alignment};
     }
@@ -139,14 +142,16 @@ bool has_independent_ends(Policy policy) {
     return is_by_records_alone(policy) || is_by_pieces_alone(policy);
 }
 
-// The ends of pieces `first`, `first` + 1, ... of a policy that makes `pieces` pieces with independent ends.
+// Sets `ends` to the ends of pieces `first`, `first` + 1, ... under a policy that yields `pieces` pieces with
+// independent ends.
 void find_ends(const RecordIndex& index, const Policy& policy, std::uint64_t pieces, Cuts& cuts, std::uint64_t first,
                std::span<Boundary> ends) {
     const auto find = [&](Cuts& own, std::size_t begin, std::size_t end) {
         Boundary last = own.body();
         for (std::size_t i = begin; i < end; ++i) ends[i] = last = own.independent_end(first + i, last);
     };
-    // Each run walks its first block again, from the start of that block. So a run is worth it if it has many blocks.
+    // Each run walks its first block again, from the start of that block, so a run is worthwhile only if it spans many
+    // blocks.
     const double bytes =
         static_cast<double>(index.end().offset) * static_cast<double>(ends.size()) / static_cast<double>(pieces);
     const auto worthwhile = static_cast<std::uint64_t>(bytes / static_cast<double>(kBlocksOfRun * index.block_size()));
@@ -224,7 +229,7 @@ std::uint64_t plan_pieces(const RecordIndex& index, const Policy& wanted,
         return header_size;
     }
     std::uint64_t number = 1;
-    // A header alone makes one piece, if it is written at all.
+    // A header without records becomes one piece, if it is written at all.
     if (from == end && header_size_in(policy.header, number, header_size) > 0) take(cuts.piece(number, from, end));
     for (; from.offset < end.offset; ++number) {
         const Boundary to = cuts.after_limits(from, number);

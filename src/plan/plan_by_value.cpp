@@ -1,20 +1,20 @@
-// Measure, scan, and scatter or place:
+// Works in three steps: measure, scan, and either scatter or place.
 //
-//   measure   each thread reads the keys of one share of the records. It numbers them as they come, sums up their
-//             records, and writes a route: for each record the number of its key, and its size.
-//   scan      the shares' keys, in order, become pieces, numbered in order of their first records. Within a piece the
-//             records of share 1 come first, then those of share 2, and so on: a prefix sum gives each share its place
-//             in each piece.
-//   scatter   few pieces: each thread follows the route of a share, and writes each record to its piece.
-//   place     many pieces: each thread follows the route of a share, and writes the range of each entry to the next
-//             place in the list of its piece.
+//   measure   each thread reads the keys of one share of the records. It numbers them in order of appearance, adds up
+//             their records, and writes a route: for each record, the number of its key and its size.
+//   scan      the keys of the shares, in order, become pieces, numbered in the order of their first records. Within a
+//             piece the records of share 1 come first, then those of share 2, and so on: a prefix sum gives each share
+//             its place in each piece.
+//   scatter   if there are few pieces: each thread follows the route of a share and writes each record to its piece.
+//   place     if there are many pieces: each thread follows the route of a share and writes the range of each entry to
+//             the next place in the list of its piece.
 //
-// A limit on records or bytes depends on all records before: one thread follows all routes, in order, before the last
-// step, and replaces keys by pieces.
+// With a limit on records or bytes, a record's piece depends on all records before it. One thread then follows all
+// routes in order before the last step, and replaces keys with pieces.
 //
-// Memory: for each thread and key about 60 bytes and the key, and for each key about 70 bytes. Routes, 8 bytes an
-// entry, and lists, 16 bytes an entry, lie in temporary files when they are large, as do the starts of keys. Buffers
-// take up 16 MiB.
+// Memory: in each thread, about 60 bytes per key plus the key itself; in addition, about 70 bytes per key. Routes (8
+// bytes per entry), lists (16 bytes per entry) and the starts of keys are kept in temporary files when they are large.
+// Buffers take up to 16 MiB.
 #include "plan/plan_by_value.h"
 
 #include <algorithm>
@@ -32,18 +32,18 @@
 namespace cleave {
 namespace {
 
-// A smaller share is not worth a thread.
+// A share smaller than this is not worth a thread.
 constexpr std::uint64_t kLeastShare = std::uint64_t{256} << 10;
 
-// Bytes of buffers of all threads that scatter.
+// The total size of the buffers of all threads that scatter.
 constexpr std::size_t kBuffers = std::size_t{16} << 20;
-// With smaller ones, to gather each piece is faster.
+// If buffers had to be smaller than this, gathering each piece would be faster.
 constexpr std::size_t kLeastBuffer = std::size_t{16} << 10;
 
 std::vector<Boundary> share_bounds(const RecordIndex& index, Locator& locator, Boundary body) {
     const std::uint64_t size = index.end().offset - body.offset;
     const std::uint64_t least = std::min<std::uint64_t>(kLeastShare, index.block_size());
-    // A share may have two temporary files.
+    // A share may need two temporary files.
     const std::uint64_t most =
         std::min<std::uint64_t>(index.threads(), std::max<std::uint64_t>(descriptor_limit() / 4, 1));
     const std::uint64_t count = std::clamp<std::uint64_t>(size / least, 1, most);
@@ -99,7 +99,7 @@ PlanByValue::PlanByValue(const RecordIndex& index, const Policy& policy, std::sp
         question.written = &rewriting->written;
     }
     parallel_for(shares.size(), index.threads(), [&](std::size_t i) {
-        // A record never becomes more than twice as long by losing columns ("," becomes two quotes): shares do not
+        // A record that loses columns never becomes more than twice as long ("," becomes two quotes), so shares do not
         // overlap.
         if (rewriting != nullptr) shares[i].origin = header_size_ + 2 * (bounds[i].offset - body.offset);
         shares[i].read(question, bounds[i], bounds[i + 1]);
@@ -125,7 +125,7 @@ void PlanByValue::make_pieces(std::span<KeyShare> shares, std::uint64_t seed) {
     if (piece_count_ > kBuffers / kLeastBuffer / shares_.size()) list_parts();
 }
 
-// Makes a piece of each key. Of all faults in the input the first one is thrown: a share stops at its first fault.
+// Turns each key into a piece. Each share stops at its first fault, so the fault thrown is the first one in the input.
 void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
     const ByValue& by = *policy_->by;
     std::size_t most = 0;
@@ -140,7 +140,7 @@ void PlanByValue::merge(std::span<KeyShare> shares, std::uint64_t seed) {
     for (std::size_t s = 0; s < shares.size(); ++s) {
         KeyShare& share = shares[s];
         const std::size_t count = share.records.size();
-        if (s == 0) keys_ = std::move(share.keys);  // and their numbers
+        if (s == 0) keys_ = std::move(share.keys);  // keeps the keys' numbers
         Share& merged = shares_.emplace_back();
         merged.pieces.reserve(count);
         for (std::size_t k = 0; k < count; ++k) {
@@ -181,14 +181,14 @@ void PlanByValue::add_records(const KeyShare& share, std::span<const std::uint32
     }
 }
 
-// Replaces the pieces, one for each key, by pieces within the limits.
+// Replaces the pieces, one for each key, with pieces within the limits.
 void PlanByValue::divide() {
     constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-    struct Open {  // the piece of a key that records go to
+    struct Open {  // the piece that records of a key go to
         std::uint32_t piece = kNone;
-        std::uint32_t place = 0;   // in Share::pieces of that share:
-        std::size_t share = 0;     // + 1
-        std::uint64_t before = 0;  // pieces of the key
+        std::uint32_t place = 0;   // the piece's position in Share::pieces of this share:
+        std::size_t share = 0;     // the number of the share, plus 1
+        std::uint64_t before = 0;  // how many pieces the key has so far
     };
     std::vector<Open> open(pieces_.size());
     pieces_.clear();
@@ -227,18 +227,18 @@ void PlanByValue::divide() {
     }
 }
 
-// Whether the piece stays within its limits with so much more.
+// Whether the piece stays within its limits with `size` more bytes and `records` more records.
 bool PlanByValue::fits(const Piece& piece, std::uint64_t size, std::uint64_t records) const {
     return is_within(limits_of(*policy_, piece.number, header_size_), piece.length + size, piece.records + records);
 }
 
 void PlanByValue::scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const {
-    std::vector<std::uint64_t> ends;  // by piece: of what it has
+    std::vector<std::uint64_t> ends;  // for each piece, the end of its bytes so far
     ends.reserve(piece_count_);
     for (std::size_t i = 0; i < piece_count_; ++i) {
         ends.push_back(header_size_in(policy_->header, i + 1, header_size_));
     }
-    std::vector<std::vector<std::uint64_t>> offsets(shares_.size());  // by share and place
+    std::vector<std::vector<std::uint64_t>> offsets(shares_.size());  // by share, then by position in Share::pieces
     for (std::size_t s = 0; s < shares_.size(); ++s) {
         for (std::size_t i = 0; i < shares_[s].pieces.size(); ++i) {
             std::uint64_t& end = ends[shares_[s].pieces[i]];
@@ -277,9 +277,10 @@ void PlanByValue::list_parts() {
     shares_.clear();
 }
 
-// Makes the lists of parts, with the headers in them. Returns where in parts_ the first entry of each piece goes.
+// Makes room for the lists of parts and enters the headers. Returns, for each piece, where in parts_ its first entry
+// after the header goes.
 std::vector<std::uint64_t> PlanByValue::reserve_parts() {
-    std::vector<std::uint64_t> next(piece_count_);  // first the number of entries of each piece
+    std::vector<std::uint64_t> next(piece_count_);  // at first, the number of entries of each piece
     for (const Share& share : shares_) {
         for (std::size_t i = 0; i < share.pieces.size(); ++i) next[share.pieces[i]] += share.records[i].entries;
     }
@@ -298,7 +299,7 @@ std::vector<std::uint64_t> PlanByValue::reserve_parts() {
     return next;
 }
 
-// Follows the route of a share; next[i] is where in parts_ the next entry of place i goes.
+// Follows the route of a share. next[i] is where in parts_ the next entry for position i in Share::pieces goes.
 void PlanByValue::place(const Share& share, std::span<std::uint64_t> next) {
     const std::span<BlobRange> parts = parts_.as<BlobRange>();
     std::uint64_t offset = share.origin;

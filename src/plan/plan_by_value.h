@@ -1,5 +1,5 @@
-// The plan of pieces by value: which piece each record goes to, and for each piece the ranges of the input that it
-// consists of. Plain data; opens no piece.
+// The plan for pieces by value: which piece each record goes to, and which ranges of the input each piece consists of.
+// It is plain data and does not open any piece.
 #pragma once
 
 #include <cstddef>
@@ -27,76 +27,78 @@ class Stage;
 // InputChangedError.
 std::vector<KeyColumn> key_columns_of(const RecordIndex& index, const Policy& policy);
 
-// For one thread at a time that changes it; any thread otherwise.
+// Only one thread at a time may change a plan; while none does, any thread may read it.
 class PlanByValue {
 public:
-    // The policy has Policy::by, and must outlive the plan. Works with as many threads as the index was made with.
-    // Throws RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
-    // HeaderSizeError,
-    // InputChangedError if the bytes are not those of the index, Cancelled, std::system_error.
+    // `policy` must set Policy::by and outlive the plan. Uses as many threads as the index was created with. Throws
+    // RuleError, InputError for a record without the field and for a header that is too long, KeyLimitError,
+    // HeaderSizeError, InputChangedError if the bytes are not the ones that were indexed, Cancelled, std::system_error.
     PlanByValue(const RecordIndex& index, const Policy& policy);
 
-    // The records lose columns after their keys were read, and go to `written`. Parts are parts of that, and starts are
-    // those of the records as if they stood one after the other behind the header.
+    // For records that lose columns after their keys have been read, and are then written to `written`. Parts are
+    // ranges of `written`, and starts are offsets as if the written records followed the header without gaps.
     struct Rewriting {
         const Stage& stage;
         TemporaryBlob& written;     // begins with the header
-        std::uint64_t header_size;  // there
+        std::uint64_t header_size;  // in `written`
     };
-    // The same by these columns. Throws InputError also for a record that the stage refuses.
+    // As above, but reads the keys from the given columns. Also throws InputError for a record that the stage refuses.
     PlanByValue(const RecordIndex& index, const Policy& policy, std::span<const KeyColumn> columns,
                 const Rewriting* rewriting = nullptr);
 
-    // Of records whose keys were read while they were written, by these columns. Parts are parts of what was written.
+    // For records whose keys, in the given columns, were read while the records were being written. Parts are ranges of
+    // what was written.
     struct Written {
         KeyShares shares;
-        std::uint64_t header_size;  // what comes first there
+        std::uint64_t header_size;  // the header comes first in what was written
         std::uint64_t seed;         // of the hashes of keys: see seed_for()
-        unsigned threads;           // to work with, at least 1
+        unsigned threads;           // how many to use, at least 1
     };
     PlanByValue(const Policy& policy, std::span<const KeyColumn> columns, Written written);
-    // Keys are numbered as they come, so no result depends on it; except for buckets.
+    // Returns a seed for the hashes of keys. Keys are numbered in order of appearance, so no result depends on the
+    // seed, except for buckets.
     static std::uint64_t seed_for(const ByValue& by);
-    // Whether neighbours with one key may be one entry of the route.
+    // Whether neighbouring records with the same key may share an entry of the route.
     static bool joins(const Policy& policy) { return !policy.records && !policy.size; }
 
     std::uint64_t header_size() const { return header_size_; }
 
     // In order of their first records; buckets in order of their numbers.
     const std::vector<Piece>& pieces() const { return pieces_; }
-    // The same, for one call: pieces() is empty afterwards.
+    // Moves the pieces out; pieces() is empty afterwards.
     std::vector<Piece> take_pieces() { return std::exchange(pieces_, {}); }
 
-    // Writes the bodies of all pieces as the records come. write(i, offset, bytes) writes to piece i, from 0; the
-    // header comes first in it. It is called by several threads. `from` is what the pieces consist of. Only if
-    // can_scatter(). Throws what Blob::lend() and `write` throw, Cancelled.
+    // Writes the bodies of all pieces in the order of the records. write(i, offset, bytes) writes to piece i, counted
+    // from 0, at an offset that includes the piece's header; several threads call it at once. `from` is the blob that
+    // holds the parts of the pieces. Requires can_scatter(). Throws what Blob::lend() and `write` throw, and Cancelled.
     void scatter(const Blob& from, const Scatterer::Write& write, const Cancellation* cancellation) const;
-    // Whether the pieces are few enough for that.
+    // Whether scatter() can be called: there are few enough pieces, and list_parts() has not listed the parts.
     bool can_scatter() const { return !shares_.empty(); }
 
-    // Finds out what pieces consist of, unless that is known. Throws std::system_error; the plan is of no use then.
+    // Lists the parts of all pieces, unless that has been done already. Throws std::system_error, after which the plan
+    // can no longer be used.
     void list_parts();
-    // What piece `number`, from 1, consists of, the header included.
+    // The parts of piece `number`, counted from 1, including the header.
     std::span<const BlobRange> parts(std::uint64_t number) const {
         return parts_.as<BlobRange>().subspan(first_parts_[number - 1],
                                               first_parts_[number] - first_parts_[number - 1]);
     }
 
-    // Copies all parts from the blob that they are parts of to `to`, where those of neighbouring pieces are side by
-    // side. They are parts of `to` afterwards. `pieces` are those of the plan. Throws what Blob::lend() throws,
-    // Cancelled, std::system_error.
+    // Copies all parts from `from`, the blob that holds them, to `to`, where the parts of neighbouring pieces are next
+    // to each other. From then on the parts are ranges of `to`. `pieces` are the pieces of the plan. Throws what
+    // Blob::lend() throws, Cancelled, std::system_error.
     struct Regrouping {
-        std::uint64_t group;   // bytes of the pieces that are side by side, at least 1
-        std::uint64_t window;  // bytes of the blob that are read at a time, at least 1
+        std::uint64_t group;   // how many bytes of pieces are placed next to each other, at least 1
+        std::uint64_t window;  // how many bytes of the blob are read at once, at least 1
     };
     void regroup(std::span<const Piece> pieces, const Blob& from, TemporaryBlob& to, const Regrouping& sizes,
                  const Cancellation* cancellation);
 
-    // What the header calls the columns of the key; empty without a header.
+    // The names of the key's columns in the header; empty without a header.
     const std::vector<std::string>& columns() const { return columns_; }
-    // Different keys; 0 for buckets.
+    // How many different keys there are; 0 for buckets.
     std::size_t key_count() const { return keys_.size(); }
-    // The value of a key, from 0 in order of the first records, in a column.
+    // The value of a key in a column. Keys are numbered from 0 in the order of their first records.
     std::string_view value(std::size_t key, std::size_t column) const;
 
     // The key of piece `number`, and how many pieces with that key come before it.
@@ -107,19 +109,19 @@ public:
     Place place_of(std::uint64_t number) const {
         return places_.empty() ? Place{static_cast<std::size_t>(number - 1), 0} : places_[number - 1];
     }
-    // The values of its key, one for each column; none for buckets.
+    // The values of the key of piece `number`, one for each column; none for buckets.
     std::vector<std::string> values_of(std::uint64_t number) const;
-    // The most pieces that one key has.
+    // The largest number of pieces that one key has.
     std::uint64_t most_of_key() const { return most_of_key_; }
 
 private:
-    // Consecutive records, and what each piece has of them.
+    // Consecutive records, and how many of them go to each piece.
     struct Share {
-        std::uint64_t origin = 0;           // where they lie, one after the other
+        std::uint64_t origin = 0;           // where the records begin; they follow one another without gaps
         std::uint64_t size = 0;             // bytes
-        std::vector<std::uint32_t> pieces;  // from 0, each at most once
-        std::vector<KeyRecords> records;    // of each of these pieces
-        Route route;                        // to places in `pieces`
+        std::vector<std::uint32_t> pieces;  // numbers from 0, each at most once
+        std::vector<KeyRecords> records;    // for each of these pieces
+        Route route;                        // its entries lead to positions in `pieces`
     };
 
     void make_pieces(std::span<KeyShare> shares, std::uint64_t seed);
@@ -141,8 +143,8 @@ private:
     std::uint64_t most_of_key_ = 1;
     std::size_t piece_count_ = 0;
     std::vector<Share> shares_;               // empty if the parts are listed
-    ScratchMemory parts_;                     // of BlobRange, piece after piece
-    std::vector<std::uint64_t> first_parts_;  // by piece, and the end
+    ScratchMemory parts_;                     // BlobRange elements, piece after piece
+    std::vector<std::uint64_t> first_parts_;  // for each piece, and the end
 };
 
 }  // namespace cleave

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// Keeps the pieces of a stream, and none of its bytes.
+// Keeps the pieces of a stream, but none of its bytes.
 class PlanSink : public PieceSink {
 public:
     explicit PlanSink(Plan& plan) : plan_(plan) {}
@@ -60,7 +60,7 @@ Plan plan(Input& input, const Policy& policy, const PlanOptions& options) {
         plan.header = header_mode(policy.header, plan.sniffed.dialect);
         plan.compression = input.compression();
         if (needs_whole_input(policy)) {
-            refuse_foreign(input.peek(kSniffSize));  // rather than after the copy
+            refuse_foreign(input.peek(kSniffSize));  // now rather than after the copy
             input.spool();
         }
         if (input.is_stream()) {

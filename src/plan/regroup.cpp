@@ -1,14 +1,15 @@
-// Gathering small parts from all over an input that is larger than the memory would read the disk once for each part.
-// So the parts of neighbouring pieces are brought together first:
+// Gathering small parts from all over an input that is larger than memory would take one disk read per part. To avoid
+// this, the parts of neighbouring pieces are first brought together:
 //
-//   groups     consecutive pieces, of at most `group_size` bytes unless it is one piece; each has a region of the file
+//   groups     consecutive pieces of at most Regrouping::group bytes in all, or a single larger piece; each group has a
+//              region of the file
 //   for each window of the blob, in order:
 //       read it
 //       for each group, for each of its pieces: append the piece's parts that start in the window to the region
 //
-// Random access then stays within a window here, and within a group when the pieces are written. Every byte is written
-// once more. The parts of a piece that start in one window lie side by side afterwards. Cost: a look at each piece for
-// each window.
+// Random access then stays within a window here, and within a group when the pieces are written. Afterwards, the parts
+// of a piece that start in the same window are next to each other. The cost: every byte is written one more time, and
+// each piece is examined once per window.
 #include <algorithm>
 
 #include "io/copy.h"
@@ -69,10 +70,10 @@ void PlanByValue::regroup(std::span<const Piece> pieces, const Blob& from, Tempo
     struct Group {
         std::size_t first;
         std::size_t end;
-        std::uint64_t at;  // the end of what it has
+        std::uint64_t at;  // where the next part of the group goes
     };
     std::vector<Group> groups;
-    std::vector<std::uint64_t> next;  // by piece: the part to be copied next
+    std::vector<std::uint64_t> next;  // for each piece, the part to copy next
     next.reserve(pieces.size());
     std::uint64_t at = header_size_;
     std::uint64_t size = 0;  // of the last group

@@ -1,15 +1,16 @@
 // The generator is SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). A number
 // below a limit comes from the upper half of a product (Lemire: Fast Random Integer Generation in an Interval, 2019),
-// so that every number is equally likely.
+// which makes every number equally likely.
 //
 // A sample of n out of N records, with m the smaller of n and N - n:
 //
-//   m <= 2^20    draw numbers below N until m of them are distinct. They are the sample, or if n is the larger one, all
-//                others are.
-//   otherwise    for each record in turn: of r records from here on k are still needed; take it if a number below r is
-//                less than k (Knuth: The Art of Computer Programming, volume 2, section 3.4.2, algorithm S)
+//   m <= 2^20    draw numbers below N until m of them are distinct. If n is the smaller one, they are the sample;
+//                otherwise, the sample is all other numbers.
+//   otherwise    for each record in turn: if k of the r records from here on are still needed, take this one if a
+//                random number below r is less than k (Knuth: The Art of Computer Programming, volume 2, section
+//                3.4.2, algorithm S)
 //
-// The result is part of what users keep: nothing here may change.
+// Users rely on getting the same sample again, so nothing here may change the result.
 #include "cleave/sample.h"
 
 #include <algorithm>
@@ -38,23 +39,24 @@ std::uint64_t Sample::random() {
     return number ^ number >> 31U;
 }
 
-// `limit` is above 0.
+// `limit` must be above 0.
 std::uint64_t Sample::random_below(std::uint64_t limit) {
     __extension__ using Wide = unsigned __int128;
-    const std::uint64_t uneven = -limit % limit;  // 2^64 modulo the limit: so many products are refused
+    const std::uint64_t uneven = -limit % limit;  // 2^64 modulo the limit: this many products are rejected
     for (;;) {
         const Wide product = static_cast<Wide>(random()) * limit;
         if (static_cast<std::uint64_t>(product) >= uneven) return static_cast<std::uint64_t>(product >> 64U);
     }
 }
 
-// Each round draws as many numbers as are missing. So the set is that of the first distinct ones, whatever the rounds.
+// Each round draws as many numbers as are missing, so the set consists of the first distinct numbers, however many
+// rounds it takes.
 void Sample::draw_few(std::size_t count) {
     few_.reserve(count);
     while (few_.size() < count) {
         while (few_.size() < count) few_.push_back(random_below(population_));
         std::ranges::sort(few_);
-        // NOLINTNEXTLINE(modernize-use-ranges): clang 14 cannot compile that of libstdc++
+        // NOLINTNEXTLINE(modernize-use-ranges): clang 14 cannot compile libstdc++'s version
         few_.erase(std::unique(few_.begin(), few_.end()), few_.end());
     }
 }

@@ -1,6 +1,6 @@
-// Cuts bytes that come in order, with the same result as plan.cpp:
+// Cuts bytes that arrive in order, with the same result as plan.cpp:
 //
-//   at each record start: if the record before it does not fit the piece, cut before that record;
+//   at each record start: if the record before it does not fit into the piece, cut before that record;
 //                         if the piece is full, cut here
 //   after each chunk: pass on the bytes up to the last record start; hold back the record in progress, unless it
 //                     belongs to this piece whatever its size
@@ -22,16 +22,16 @@ namespace cleave {
 // For one thread at a time.
 class StreamCutter {
 public:
-    // Only policies by pieces use `input_size`. `sink` must outlive the cutter.
+    // `input_size` is used only if the policy sets the number of pieces. `sink` must outlive the cutter.
     StreamCutter(Policy policy, PieceSink& sink, std::uint64_t input_size)
         : policy_(std::move(policy)), sink_(sink), input_size_(input_size), state_(policy_) {}
     StreamCutter(const StreamCutter&) = delete;
     StreamCutter& operator=(const StreamCutter&) = delete;
 
-    // How many records are not data. To be called before the first feed().
+    // Sets how many records are not data. Call this before the first feed().
     void set_header_records(std::uint64_t count) { header_records_ = count; }
 
-    // The next bytes of the stream, and a bit for each at which a record starts.
+    // Takes the next bytes of the stream, with a bit for each byte that is set if a record starts there.
     void feed(std::span<const std::uint8_t> chunk, std::span<const std::uint64_t> starts) {
         chunk_ = chunk;
         for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -49,7 +49,7 @@ public:
         base_ = end;
     }
 
-    // `findings` are those of the whole stream.
+    // `findings` describe the whole stream.
     void finish(const Findings& findings) {
         chunk_ = {};
         if (open_) {
@@ -97,7 +97,7 @@ private:
         while (offset >= share_end_) cut(offset);
     }
 
-    // Ends the piece at `offset`, where a record begins; the next one begins there.
+    // Ends the piece at `offset`, where a record begins, and begins the next one there.
     void cut(std::uint64_t offset) {
         end_piece(offset);
         begin_piece(offset);
@@ -154,13 +154,13 @@ private:
     std::uint64_t input_size_;
     std::span<const std::uint8_t> chunk_;
     std::uint64_t base_ = 0;  // where chunk_ begins
-    bool in_header_ = true;   // or there is none, and nothing was fed yet
+    bool in_header_ = true;   // also if there is no header, until something is fed
     std::uint64_t header_records_ = 0;
-    std::uint64_t header_started_ = 0;  // records of the header, the one in progress included
+    std::uint64_t header_started_ = 0;  // header records begun so far, including the one in progress
     std::uint64_t header_size_ = 0;
     bool open_ = false;                     // a piece is open; the members up to sent_ describe it
-    PieceState state_;                      // without the record in progress, which begins where it ends
-    std::uint64_t share_end_ = kUnlimited;  // by pieces: the first record start at or after this ends the piece
+    PieceState state_;                      // without the record in progress, which begins where the state ends
+    std::uint64_t share_end_ = kUnlimited;  // with a piece count: a record start from here on ends the piece
     std::uint64_t sent_ = 0;                // the sink has the bytes up to here
     SpillBuffer held_;
 };

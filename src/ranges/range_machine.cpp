@@ -56,7 +56,8 @@ RangeMachine::Step RangeMachine::step(const StateMachine& machine, RangeState st
     return step;
 }
 
-// Walks the graph of the states, by the dialect's rule alone and by both. All bytes without a role are alike.
+// Walks the graph of the states, once in the dialect's quote mode alone and once in both modes. All bytes without a
+// role behave the same way, so one of them is enough.
 void RangeMachine::find_reachable() {
     std::vector<std::uint8_t> bytes = {'\r', '\n', dialect_.delimiter, kMark[0], kMark[1], kMark[2]};
     if (dialect_.quote) bytes.push_back(*dialect_.quote);
@@ -88,7 +89,7 @@ void RangeMachine::find_reachable() {
     }
 }
 
-// Whether a reader can be in the state past that many bytes.
+// Whether a reader can be in the state after the first `begin` bytes of the input.
 bool RangeMachine::can_enter(RangeState state, std::uint64_t begin) const {
     switch (state) {
         case RangeState::kStart: return begin <= dialect_.preamble;
@@ -99,7 +100,7 @@ bool RangeMachine::can_enter(RangeState state, std::uint64_t begin) const {
     }
 }
 
-// How many of the first bytes are of the preamble.
+// How many of the bytes belong to the preamble. These bytes come first.
 std::uint64_t RangeMachine::preamble_size_in(std::span<const std::uint8_t> bytes, std::uint64_t begin) const {
     return std::min<std::uint64_t>(bytes.size(), dialect_.preamble - std::min(begin, dialect_.preamble));
 }

@@ -1,5 +1,5 @@
-// The readers of a range, a byte at a time: a reader by the dialect's quote rule and one by the other, from the start
-// of the input on. RangeState says where such a reader may stand.
+// Reads a range one byte at a time, as two readers would that have read the input from its start: one in the dialect's
+// quote mode and one in the other mode. RangeState lists the states in which such a reader can be.
 #pragma once
 
 #include <array>
@@ -21,30 +21,31 @@ constexpr RangeState range_state(State state) { return static_cast<RangeState>(s
 constexpr bool is_empty_so_far(RangeState state) {
     return state >= RangeState::kEmptyAfterMark && state <= RangeState::kEmptyCarriageReturn;
 }
-// The state past the same bytes, of which all but a byte order mark are CR and LF. kNone if that cannot be.
+// The state of a reader that is in `state` and has so far seen nothing but CR, LF and perhaps a byte order mark. kNone
+// if `state` cannot follow such bytes.
 RangeState empty_state(State state);
 
-// Whether a section is open in that state, or would be if a quote followed.
+// Whether a quoted section is open in that state, or would be open if a quote followed.
 constexpr bool may_be_open(State state) { return is_quoted(state) || state == State::kQuoteInQuoted; }
 
-// Immutable, any thread.
+// Immutable, so it can be used from any thread.
 class RangeMachine {
 public:
     explicit RangeMachine(const Dialect& dialect);
 
     const Dialect& dialect() const { return dialect_; }
 
-    // The state of the reader if the bytes so far are no byte order mark.
+    // The exact state of a reader, assuming that the bytes so far are not the beginning of a byte order mark.
     State exact(RangeState state) const { return exact(own_, state); }
     State exact_by_other(RangeState state) const { return exact(other_, state); }
 
-    // Of states that differ in nothing that is to come, the same one: without quotes, a field may as well have begun.
+    // Maps states with the same future to one of them. Without quotes, kFieldStart behaves like kUnquoted.
     State settled(State state) const {
         return !dialect_.quote && state == State::kFieldStart ? State::kUnquoted : state;
     }
 
-    // What the bytes [begin, begin + bytes.size()) of the input do, from all states in which they can be entered. In
-    // the others the rows lead to kNone.
+    // Returns what the bytes [begin, begin + bytes.size()) of the input do to a reader, for each state in which it can
+    // enter them. In the rows of the other states, `exit` is kNone.
     RangeSummary summarise(std::span<const std::uint8_t> bytes, std::uint64_t begin) const;
 
 private:
@@ -66,8 +67,8 @@ private:
     Dialect dialect_;
     StateMachine own_;
     StateMachine other_;
-    std::array<bool, kRangeStateCount> reachable_{};                  // by the dialect's rule
-    std::vector<std::pair<RangeState, RangeState>> reachable_pairs_;  // while the rules do not differ
+    std::array<bool, kRangeStateCount> reachable_{};                  // in the dialect's quote mode
+    std::vector<std::pair<RangeState, RangeState>> reachable_pairs_;  // while both modes start the same records
 };
 
 }  // namespace cleave

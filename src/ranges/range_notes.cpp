@@ -17,7 +17,7 @@ void RangeNotes::reported(const BlockedInput& input, std::size_t number, std::sp
         Rescanner rescanner(input.dialect, *input.execution.kernel);
         rescans_[number] = rescanner.rescan(bytes, block, !report.rescan.inside);
     }
-    // Mostly such a block holds no quote at all, and that is seen at the speed of a cache.
+    // Most such blocks contain no quote at all, which memchr discovers at the speed of the cache.
     if (summary.records[1] != 0 || summary.suspect[1] != 0 || summary.flips != 0) return;
     open_quotes_[number] = kBeforeRange;
     const auto& quote = input.dialect.quote;

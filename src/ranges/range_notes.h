@@ -1,5 +1,5 @@
-// What the worker that has a block of a range in its cache notes beside the block's report, so that the range need not
-// be read again where a report does not tell enough.
+// What a worker that has a block of a range in its cache notes in addition to the block's report. Where the report is
+// not enough, these notes make it unnecessary to read the block a second time.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,18 @@ class RangeNotes final : public KernelSummariser {
 public:
     void resize(std::size_t block_count) { open_quotes_.resize(block_count); }
 
-    // Whether suspect blocks are rescanned both as if they began outside quotes and as if inside, from now on. Must not
-    // be called while blocks are summarised.
+    // Sets whether suspect blocks are rescanned, from now on, under both assumptions: that they begin outside quotes,
+    // and that they begin inside. Must not be called while blocks are being summarised.
     void rescan_both(bool wanted) { rescans_.resize(wanted ? open_quotes_.size() : 0); }
 
-    // Of a block without a record start from inside quotes: the quote that opened in the block if it was entered inside
-    // quotes; kBeforeRange if none did; nothing if that was not looked for. Offsets count from the start of the range.
+    // For a block that a reader enters inside quotes and in which no record starts after that: returns the offset of
+    // the quote that opened the section which is still open at the end of the block. Returns kBeforeRange if that
+    // section opened before the block, and nothing if the worker did not look. Offsets count from the start of the
+    // range.
     std::optional<std::uint64_t> open_quote(std::size_t number) const { return open_quotes_[number]; }
 
-    // A rescan of the block as if it began there. The report is that of the block.
+    // Returns a rescan of the block as if it began inside or outside quotes. `report` must be the report of the same
+    // block.
     Rescan rescan(std::size_t number, const BlockReport& report, bool inside) const {
         return rescans_.empty() || report.rescan.inside == inside ? report.rescan : rescans_[number];
     }
@@ -35,7 +38,7 @@ private:
                   const BlockReport& report) override;
 
     std::vector<std::optional<std::uint64_t>> open_quotes_;
-    std::vector<Rescan> rescans_;  // from the state that the reports have not taken for the likely one; or empty
+    std::vector<Rescan> rescans_;  // from the state that the reports considered less likely; or empty
 };
 
 }  // namespace cleave

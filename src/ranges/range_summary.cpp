@@ -1,6 +1,6 @@
-// How summaries of ranges compose. A reader that comes into the first range in one state leaves it in another one, and
-// comes into the second range in that state: each row of the sum is a row of the first range, followed by the row of
-// the second one that it leads to.
+// How summaries of ranges compose. A reader enters the first range in one state and leaves it in another, which is the
+// state in which it enters the second range. So each row of the composed summary is a row of the first range, followed
+// by the row of the second range to which it leads.
 #include "cleave/range_summary.h"
 
 #include <stdexcept>

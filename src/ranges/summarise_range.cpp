@@ -1,21 +1,23 @@
-// Summarises a range: the readers that come into it in different states soon stand in the same state, and go on as one.
+// Summarises a range. The idea: readers that enter the range in different states are soon in the same state, and from
+// then on continue as one.
 //
-//   sum = the first bytes, by the exact machine from every state
-//   over all threads: summarise the blocks, once as if each began outside quotes, once as if inside
+//   sum = the first bytes, read by the exact machine from every state
+//   across all threads: summarise the blocks, once as if each began outside quotes, once as if inside
 //   for each block, in order:
-//       for each state in which a reader of `sum` stands: its row of the block, from the summary; or from a walk, where
-//       that state is not what the block has read off the bytes before it, or the block is suspect from that state
+//       for each state that a reader of `sum` is in: get its row of the block from the summary; or from a walk, if
+//       that state is not the one that the bytes before the block suggest, or if the block is suspect from that state
 //       sum = compose(sum, these rows)
 //   find the first and last record starts and the open quotes of the rows
 //
-// By field-start, a reader that is wrong about quotes stands right after a few of them; and in a text without quotes no
-// block is suspect. So mostly one or two rows a block come from its summary, and a range costs one scan. Offsets within
-// a block that came from its summary are not known; they are found at the end, by a walk of the few blocks in question.
+// In field-start mode, a reader that is wrong about quotes is right again after a few of them; and in a text without
+// quotes no block is suspect. So there are mostly one or two rows per block, they come from the block's summary, and a
+// range costs one scan. The summary of a block does not say where in the block a record starts. Such offsets are found
+// at the end, by walking the few blocks in question.
 //
-// If the range begins inside a long quoted field, a reader that is wrong about it finds quotes in unquoted fields, and
-// all of its blocks are suspect. So the workers rescan them from outside and from inside quotes, and the walks above
-// skip nearly all of each block. Once only one of these readers is left, that would be in vain. So blocks are taken in
-// batches, which grow: what was rescanned in vain is then never much more than what had to be.
+// If the range begins inside a long quoted field, a reader that is wrong about this finds quotes in unquoted fields,
+// and all of its blocks are suspect. So the workers rescan these blocks both from outside and from inside quotes, and
+// the walks above skip nearly all of each block. Once only one of the two readers is left, half of that work is wasted.
+// So blocks are processed in batches that grow: then the wasted rescans never cost much more than the necessary ones.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -37,15 +39,15 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kExactSize = 256;     // bytes taken from every state
-constexpr std::size_t kLeastExactSize = 4;  // past a preamble or a byte order mark, wherever the range begins
-constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // where the walks that go on have mostly met
+constexpr std::size_t kExactSize = 256;     // how many bytes are read from every state
+constexpr std::size_t kLeastExactSize = 4;  // enough to get past a byte order mark, wherever in it the range begins
+constexpr std::size_t kWalkedSize = std::size_t{64} << 10;  // by here, most of the remaining walks have met
 constexpr std::size_t kPartSize = std::size_t{64} << 10;
-constexpr std::size_t kFirstBatch = 16;  // blocks; at least 4 for each thread
+constexpr std::size_t kFirstBatch = 16;  // in blocks; at least 4 for each thread
 constexpr std::uint64_t kMaxEnd = std::uint64_t{1} << 58;
 
-// An offset that is to be found in the segment that begins at `begin`, by a walk from `state`. `begin` counts from the
-// start of the range.
+// Stands for an offset that is not yet known: a walk from `state` will find it in the segment that begins at `begin`,
+// counted from the start of the range.
 struct Sought {
     std::uint64_t begin;
     State state;
@@ -59,12 +61,12 @@ std::optional<Sought> decode(std::uint64_t offset) {
     return Sought{(offset & ~kSought) >> 3, static_cast<State>(offset & 7)};
 }
 
-// A part of the range with what is known of it.
+// A part of the range, and what is known about it.
 struct Segment {
-    std::uint64_t begin;  // from the start of the range
+    std::uint64_t begin;  // counted from the start of the range
     std::uint64_t end;
-    const BlockReport* report;   // nullptr: it is walked
-    std::optional<Carry> after;  // the carry at its end, `inside` left 0; set if there is a report that knows it
+    const BlockReport* report;   // null if the segment is walked
+    std::optional<Carry> after;  // the carry at its end, with `inside` 0; set if there is a report that knows it
 };
 
 class RangeScan {
@@ -111,10 +113,12 @@ private:
     const Cancellation* cancellation_;
     RangeMachine machine_;
     ComparingWalker comparing_;
-    std::uint64_t exact_end_ = 0;   // the segments: [0, exact_end_), [exact_end_, walked_end_), up to the next block
-    std::uint64_t walked_end_ = 0;  // boundary, and the blocks from there on
+    // The segments are [0, exact_end_), [exact_end_, walked_end_), from there to the next block boundary, and the
+    // blocks after it.
+    std::uint64_t exact_end_ = 0;
+    std::uint64_t walked_end_ = 0;
     std::vector<BlockReport> blocks_;
-    std::size_t reported_end_ = 0;  // the blocks before it have reports
+    std::size_t reported_end_ = 0;  // all blocks before this one have reports
     RangeNotes notes_;
     RangeSummary sum_;
     std::vector<std::uint8_t> buffer_;
@@ -146,7 +150,7 @@ RangeSummary RangeScan::run() {
     return sum_;
 }
 
-// Block 0 begins with the bytes that are walked. What is left of the block in which these end is summarised here.
+// Block 0 begins with the bytes that are walked. This summarises the rest of the block in which they end.
 void RangeScan::take_blocks() {
     const std::uint64_t size = blob_.size();
     const std::size_t block_size = execution_.block_size;
@@ -206,7 +210,7 @@ Segment RangeScan::block(std::size_t number) const {
     return segment;
 }
 
-// Adds the rows of the segment that the readers of `sum_` come to.
+// Composes `sum_` with the rows of the segment that its readers reach.
 void RangeScan::take(const Segment& segment) {
     RangeSummary rows;
     rows.begin = begin_ + segment.begin;
@@ -245,7 +249,8 @@ void RangeScan::take(const Segment& segment) {
     sum_ = compose(sum_, rows);
 }
 
-// The row of a reader in the state; if `is_compared`, beside a reader by the other rule in the same state.
+// Adds the row of a reader that enters in `state`. With `is_compared`, compares it with a reader that enters in the
+// same state but reads in the other quote mode.
 void RangeScan::add_row(const Segment& segment, State state, bool is_compared, RangeSummary& rows) {
     if (add_row_by_summary(segment, state, is_compared, rows)) return;
     comparing_.compare_from(segment.begin, state, state, kBeforeRange);
@@ -265,7 +270,7 @@ void RangeScan::add_row(const Segment& segment, State state, bool is_compared, R
     if (is_compared) rows.row(range_state(state), range_state(state)) = compared();
 }
 
-// What the walk that compares the rules has found.
+// The result of a walk that compares the quote modes.
 RulesRow RangeScan::compared() const {
     const auto absolute = [&](const Place& place) {
         return place.offset == kBeforeRange ? kBeforeRange : begin_ + place.offset;
@@ -282,7 +287,7 @@ RulesRow RangeScan::compared() const {
     return row;
 }
 
-// Returns false if the summary does not tell.
+// Adds the row on the basis of the block's summary. Returns false if the summary is not enough.
 bool RangeScan::add_row_by_summary(const Segment& segment, State state, bool is_compared, RangeSummary& rows) const {
     if (segment.report == nullptr || !segment.after) return false;
     const SummarisedBlock& block = segment.report->summarised;
@@ -314,7 +319,7 @@ bool RangeScan::add_row_by_summary(const Segment& segment, State state, bool is_
     return true;
 }
 
-// Two readers in different states. Mostly their rules differ at the next record start.
+// Compares two readers in different states. Usually they differ at the next record start.
 void RangeScan::add_rules(const Segment& segment, State own, State other, RangeSummary& rows) {
     comparing_.compare_from(segment.begin, own, other, kBeforeRange);
     for (std::uint64_t at = segment.begin; at < segment.end && comparing_.compares(); at = comparing_.offset()) {
@@ -323,7 +328,8 @@ void RangeScan::add_rules(const Segment& segment, State own, State other, RangeS
     rows.row(range_state(own), range_state(other)) = compared();
 }
 
-// A reader that has seen nothing but line breaks. Precondition: the rows of its exact state are there.
+// Adds the row of a reader that has seen nothing but line breaks. Precondition: `rows` already contains the rows of its
+// exact state.
 void RangeScan::add_empty_row(const Segment& segment, RangeState state, RangeSummary& rows) {
     const State exact = machine_.exact(state);
     const auto bytes = lend(segment.begin, segment.end);

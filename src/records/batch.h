@@ -1,4 +1,4 @@
-// Batches of whole records: what everything above the scan works on.
+// Batches of whole records, which everything above the scan works on.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +14,36 @@
 
 namespace cleave {
 
-// Whole records, in memory that nobody else can change (see records/private_bytes.h).
+// Whole records, in memory that no other process can change (see records/private_bytes.h).
 //
-// Where a guessed batch begins and ends was guessed. It is sound if its bytes are whole records. The first one of a
-// range begins with a record; so if all batches before a batch are sound, it begins with a record, too. If it is not
-// sound, its end was guessed wrong, or its records have a fault.
+// The beginning and the end of a guessed batch are guesses. The batch is sound if its bytes are whole records. The
+// first batch of a range begins with a record, so a batch begins with a record if all batches before it are sound. If
+// such a batch is not sound, its end was guessed wrong or its records have a fault.
 struct Batch {
     std::span<const std::uint8_t> bytes;
-    Place place;           // of a guessed batch without the number of the record
-    bool is_exact = true;  // else it is a guessed one
-    bool is_last = false;  // of a guessed one: the range ends with it
-    bool is_cut = false;   // the beginning of a record that is too long, and nothing else
+    Place place;           // the record number is not known in a guessed batch
+    bool is_exact = true;  // false: guessed
+    bool is_last = false;  // if guessed: it is the last batch of the range
+    bool is_cut = false;   // it holds only the beginning of a record that is too long
 };
 
-// With its memory, for who makes it.
+// A batch that owns its memory, for the code that creates batches.
 struct OwnedBatch : Batch {
-    // `memory` is not null.
+    // `memory` must not be null.
     explicit OwnedBatch(std::shared_ptr<MemoryManager> memory) : copy(std::move(memory)) {}
 
-    ValueBuffer copy;          // has `bytes`
-    std::uint64_t number = 0;  // of a guessed one
+    ValueBuffer copy;          // holds `bytes`
+    std::uint64_t number = 0;  // the number of a guessed batch
 };
 
-// A guessed batch is not sound.
+// Thrown if a guessed batch is not sound.
 class DoubtfulBatch : public std::exception {};
 
 struct BatchOptions {
-    std::size_t size = 0;                             // about the bytes of a batch
-    std::uint64_t max_record = 0;                     // a longer record is cut, in exact batches
+    std::size_t size = 0;                             // approximate size of a batch in bytes
+    std::uint64_t max_record = 0;                     // a longer record is cut in an exact batch
     Meter* meter = nullptr;                           // see BatchLoop
-    std::shared_ptr<MemoryManager> memory = nullptr;  // of the batches; null: a new manager "system"
+    std::shared_ptr<MemoryManager> memory = nullptr;  // the memory for batches; null: a new manager "system"
 };
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
 #include "records/batch_check.h"
 
-#define XXH_INLINE_ALL  // the code of the hash, not a library
+#define XXH_INLINE_ALL  // compiles the hash in, instead of linking a library
 #include <xxhash.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 // How many bytes before a batch are compared.
 constexpr std::size_t kReach = std::size_t{4} << 10;
 
-// What a thread compares at a time, and what it reads at a time if the file is not mapped.
+// How much a thread compares at a time, and how much it reads at a time if the file is not mapped.
 constexpr std::size_t kPart = std::size_t{1} << 20;
 constexpr std::size_t kReadPart = std::size_t{16} << 10;
 
@@ -46,7 +46,7 @@ void BatchCheck::compare(std::uint64_t offset, std::span<const std::uint8_t> byt
     });
 }
 
-// The bytes before `offset`, as one of the two ranges that meet there has seen them.
+// Notes the bytes before `offset` as seen by one of the two ranges that meet there.
 void BatchCheck::meet(std::uint64_t offset, std::span<const std::uint8_t> before) {
     const std::uint64_t hash = XXH3_64bits(before.data(), before.size());
     const MutexLock lock(mutex_);

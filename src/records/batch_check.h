@@ -1,21 +1,22 @@
-// Whether batches of records that were read of a file are still what stands there, before anything that was made of
-// them leaves the process.
+// Checks that batches read from a file still match the file before any result derived from them leaves the process.
 //
-// A batch is a private copy (see records/private_bytes.h), so it is read alike by all. But while it was copied somebody
-// may have written: then its first bytes are old and its last ones new, or it is of another version than the batch
-// before it. Such bytes may read as sound records in which a value stands in a column that no rule changes. So
+// A batch is a private copy (see records/private_bytes.h), so everything that reads it sees the same bytes. But another
+// process may have written to the file while it was being copied. Then the batch begins with old bytes and ends with
+// new ones, or it comes from a different version of the file than the batch before it. Such bytes may look like sound
+// records in which a value has moved to a column that no rule changes. To prevent this:
 //
-//   a batch is compared with the file after it was copied: a difference shows a write in between
-//   at its turn, so are the last bytes before it, as the batch before it had them: neighbours of two versions differ
-//   there where ranges are read side by side, both that meet at an offset must have seen the same bytes before it the
-//   size and the times of the file must be those of the beginning, unless it is a snapshot
+//   a batch is compared with the file after it was copied: a difference reveals a write in between
+//   when the turn of a batch comes, the last bytes before it, as they were in the previous batch, are compared with the
+//       file as well: if the two batches are from different versions of the file, these bytes differ
+//   where ranges are read side by side, both ranges that meet at an offset must have seen the same bytes before it
+//   the size and the timestamps of the file must be the same as at the beginning, unless it is a snapshot
 //
-// The comparison finds writes through mappings, which need not change the times of a file. What it cannot find are
-// bytes that change and change back, and a write that begins exactly between two batches and leaves all before it as it
-// was: then the last batches are of a version that may never have stood in the file as a whole.
+// The comparison also finds writes through mappings, which need not change the timestamps of a file. It cannot find
+// bytes that change and change back, or a write that begins exactly between two batches and leaves everything before it
+// unchanged. In that case the last batches are from a version that the file as a whole may never have had.
 //
-// It costs one memcmp() of what is in the cache, and one fstat() for each batch. Nothing is compared of a stream, whose
-// bytes are read once.
+// For each batch this costs one memcmp() of bytes that are in the cache, and one fstat(). A stream is not compared,
+// because its bytes are read only once.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +30,18 @@
 
 namespace cleave {
 
-// Of one input. Any thread.
+// Checks one input. May be used from any thread.
 class BatchCheck {
 public:
-    // What is compared with: the mapping, if there is one, or the file by pread(), where SIGBUS must not come.
+    // What to compare with: the mapping, if there is one, or the file, read with pread(). The latter is for places
+    // where SIGBUS must not occur.
     enum class Reads : std::uint8_t { kMapping, kFile };
 
     // `input` must outlive it.
     BatchCheck(const Input& input, Reads reads)
         : input_(input), is_needed_(!input.is_stream()), is_mapped_(reads == Reads::kMapping && input.is_mapped()) {}
 
-    // Throws InputChangedError unless the file has these bytes at `offset`. By `threads` threads.
+    // Throws InputChangedError unless the file has these bytes at `offset`. Uses `threads` threads.
     void compare(std::uint64_t offset, std::span<const std::uint8_t> bytes, unsigned threads = 1) const;
 
 private:
@@ -52,32 +54,32 @@ private:
     const bool is_needed_;
     const bool is_mapped_;
     Mutex mutex_;
-    // By offset: a hash of what one side has seen.
+    // For each offset where two ranges meet: a hash of what the first of the two has seen.
     std::unordered_map<std::uint64_t, std::uint64_t> met_ CLEAVE_GUARDED_BY(mutex_);
 };
 
-// The batches of a range, in order. For one thread at a time.
+// Follows the batches of a range, in order. Use from one thread at a time.
 class BatchTrail {
 public:
-    // The first batch begins at `offset`. `before` are the bytes before it, if they were read already. Throws as
-    // read_bytes(), InputChangedError.
+    // The first batch begins at `offset`. `before` holds the bytes right before it, as far as they have already been
+    // read. Throws InputChangedError, and what read_bytes() throws.
     BatchTrail(BatchCheck& check, std::uint64_t offset, std::span<const std::uint8_t> before);
 
-    // The batch that follows, which was compared. To be called before anything of it leaves the process. Throws
-    // InputChangedError, and as Input::throw_if_changed().
+    // Takes the next batch, which must have been compared. Call this before any result from the batch leaves the
+    // process. Throws InputChangedError, and what Input::throw_if_changed() throws.
     void take(std::span<const std::uint8_t> batch) { take(batch.size(), last_of(batch)); }
-    // The same, of which last_of() was kept.
+    // The same for a batch if only the result of last_of() was kept.
     void take(std::uint64_t size, std::span<const std::uint8_t> last);
-    // What is needed of a batch when its turn comes.
+    // The last bytes of a batch, which are needed when the turn of the next batch comes.
     static std::span<const std::uint8_t> last_of(std::span<const std::uint8_t> batch);
-    // No batch follows. Throws InputChangedError.
+    // Call this after the last batch. Throws InputChangedError.
     void end();
 
 private:
     void keep(std::span<const std::uint8_t> bytes);
 
     BatchCheck& check_;
-    std::uint64_t offset_;              // of the next batch
+    std::uint64_t offset_;              // where the next batch begins
     std::vector<std::uint8_t> before_;  // the last bytes before it
 };
 

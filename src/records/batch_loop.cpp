@@ -57,7 +57,7 @@ ExactBatches& BatchLoop::exact() {
     return *exact_;
 }
 
-// Makes the next batches those that are guessed, or exact ones. Returns how many of the threads may work on them.
+// Prepares guessed or exact batches. Returns how many of the threads may work on them.
 unsigned BatchLoop::prepare(unsigned threads) {
     if (is_in_doubt_ || !may_guess()) {
         exact();

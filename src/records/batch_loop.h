@@ -1,19 +1,21 @@
-// The one loop over batches of records: whoever reads records does it here.
+// The loop over batches of records that all code uses to read records.
 //
-// The problem: where a record starts is known only when all bytes before it were walked, which one thread does. So the
-// ends of batches are guessed (see records/guessed_start.h), and several threads look for fields at once:
+// The problem: where a record starts is not known until all bytes before it have been walked, and only one thread can
+// do that. So the ends of batches are guessed (see records/guessed_start.h), and several threads look for fields at
+// once:
 //
-//   pull   the next batch
-//   work   guess its ends and copy it; the consumer finds its fields and makes something of them
-//   emit   the consumer passes that on, in order
+//   pull   get the next batch
+//   work   guess the ends of the batch and copy it; the consumer finds its fields and processes them
+//   emit   the consumer passes on its results, in order
 //
-// Nothing is decided by a guess: work() of a batch that is not whole records, or that has a fault, makes a doubt. Then
-// all batches before it are emitted, and the next one is read exactly, by one thread, behind the last of them. If the
-// guess was wrong, the loop goes on guessing behind that batch; if there is a fault, the exact batch has it, with its
-// place and the number of its record. After kMostDoubts doubts all is read exactly, as a stream always is. It ends,
-// because each doubt is followed by an exact batch, which has a record at least.
+// No result depends on a guess. If a batch does not consist of whole records, or has a fault, work() raises a doubt.
+// Then all batches before it are emitted, and the next one is read exactly, by one thread, starting after the last of
+// them. If the guess was wrong, the loop resumes guessing after the exact batch. If there is a fault, the exact batch
+// has it too, with its place and its record number. After kMostDoubts doubts everything is read exactly, as a stream
+// always is. The loop ends, because each doubt is followed by an exact batch, which has at least one record.
 //
-// What it costs: a copy of each byte into memory that stays in the second cache, and a few lines at each end twice.
+// The cost: each byte is copied once, into memory that stays in the second-level cache, and a few lines at each end of
+// a batch are read twice.
 #pragma once
 
 #include <algorithm>
@@ -36,55 +38,59 @@
 
 namespace cleave {
 
-// A consumer works on one batch after the other, on one thread at a time. There are several for each thread.
+// A consumer works on one batch after another, on one thread at a time. There are several consumers for each thread.
 //
-//   void work(const Batch& batch)     Throws InputError for a fault; of a guessed batch for any, and DoubtfulBatch if
-//                                     the batch is not whole records. The bytes are valid until it returns.
-//   std::uint64_t emit(Place place)   Passes on what work() has made of the batch at `place`. One at a time, in the
-//                                     order of the batches. Returns the number of records.
+//   void work(const Batch& batch)     Throws InputError for a fault (in a guessed batch, for every fault), and
+//                                     DoubtfulBatch if a guessed batch does not consist of whole records. The bytes
+//                                     are valid until it returns.
+//   std::uint64_t emit(Place place)   Passes on the results that work() has produced from the batch at `place`. Called
+//                                     once per batch, in the order of the batches, never by two threads at once.
+//                                     Returns the number of records.
 class BatchLoop {
 public:
-    // The records of a range of a blob, which begins and ends with a record; the first one is number `record`. All must
-    // outlive the loop. With `check`, which may be null, batches are compared with the file before they are emitted;
-    // `before` are the bytes before the range, as far as they were read already. The meter gets the bytes that are
-    // emitted. Throws as BatchTrail, with a check.
+    // Reads the records of `range` in a blob. The range begins and ends at record boundaries, and its first record is
+    // number `record`. The blob, the kernel, the check and the meter must outlive the loop. If `check` is not null,
+    // batches are compared with the file before they are emitted, and this constructor throws what BatchTrail throws.
+    // `before` holds the bytes right before the range, as far as they have already been read. The meter counts the
+    // bytes that are emitted.
     BatchLoop(const Blob& blob, BlobRange range, std::uint64_t record, const Dialect& dialect, const Kernel& kernel,
               BatchAccess access, const BatchOptions& options, BatchCheck* check = nullptr,
               std::span<const std::uint8_t> before = {});
-    // All records of a stream but what is skipped. The meter gets the bytes that are read.
+    // Reads all records of a stream after the part that was skipped. The meter counts the bytes that are read.
     BatchLoop(Input& stream, Place skipped, const Dialect& dialect, const Kernel& kernel, const BatchOptions& options);
 
-    // Batches that wait for their turn, and those at work, for each thread: see base/ordered.h.
+    // The number of batches for each thread, whether being worked on or waiting for their turn; see base/ordered.h.
     static constexpr std::size_t kSlotsOfThread = 3;
 
     bool is_done() const { return is_exhausted_ || at_.offset == end_; }
     // Where the next record to be emitted begins.
     Place at() const { return at_; }
-    // Of a blob: the records that are left.
+    // For a blob: the range of the records that are left.
     BlobRange rest() const { return {at_.offset, end_ - at_.offset}; }
-    // When the loop is done: the quote that is still open at the end of exact batches.
+    // Once the loop is done, if it ended with exact batches: the quote that is still open at the end.
     std::optional<Place> open_quote() const { return exact_ ? exact_->open_quote() : std::nullopt; }
 
-    // Passes on the next `most` batches, or fewer, by `threads` threads. Each call of make() returns a consumer. Throws
-    // what consumers throw, except for doubts, what reading throws, InputChangedError, and InputError for a record that
-    // is too long. All batches before that were emitted.
+    // Processes the next `most` batches, or fewer, with `threads` threads. Each call of make() returns a consumer.
+    // Throws what consumers throw (except for doubts) and what reading throws, InputChangedError, and InputError for a
+    // record that is too long. All batches before the failure have then been emitted.
     template <class Make>
     void run(unsigned threads, const Make& make, std::uint64_t most = kAll);
     static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-    // For who reads the records from at() on in another way. They may be guessed; where they may not, they are those of
-    // exact(). Before any are passed on, they are compared, by `threads` threads, and advance() is told when they were.
+    // For callers that read the records from at() on in a different way. If may_guess() returns true, they may guess;
+    // otherwise they read the batches of exact(). Before they pass on any batch, they call compare(), which uses
+    // `threads` threads; afterwards they call advance().
     bool may_guess() const { return can_guess_ && doubts_ < kMostDoubts; }
     ExactBatches& exact();
     void compare(std::uint64_t offset, std::span<const std::uint8_t> bytes, unsigned threads);
     void advance(std::uint64_t size, std::uint64_t records);
-    // All that exact() had was passed on.
+    // Call this when every batch from exact() has been passed on.
     void end() { is_exhausted_ = true; }
-    // The next records are doubtful: run() is to read some of them exactly.
+    // Says that the next records are doubtful, so that run() reads some of them exactly.
     void doubt();
     bool is_in_doubt() const { return is_in_doubt_; }
 
-    // No record is passed on any more. Throws InputChangedError.
+    // Call this when no more records will be passed on. Throws InputChangedError.
     void finish();
 
 private:
@@ -92,7 +98,7 @@ private:
     class Slot;
 
     static constexpr unsigned kMostDoubts = 8;
-    // A batch of more times the usual size is large.
+    // A batch is large if it is more than this many times the usual size.
     static constexpr std::size_t kLarge = 4;
 
     bool is_large(std::size_t size) const { return size > kLarge * options_.size; }
@@ -106,25 +112,26 @@ private:
     const Kernel& kernel_;
     const BatchAccess access_;
     const BatchOptions options_;  // without the meter
-    Meter* const meter_;          // of what is passed on
+    Meter* const meter_;          // counts the bytes that are passed on
     BatchCheck* const check_;
-    std::optional<BatchTrail> trail_;  // with a check
+    std::optional<BatchTrail> trail_;  // only with a check
     const bool can_guess_;
-    const std::uint64_t end_;  // of the range; the largest offset for a stream
+    const std::uint64_t end_;  // the end of the range; for a stream, the largest offset
     Place at_;
-    bool is_exhausted_ = false;  // exact_
+    bool is_exhausted_ = false;  // exact_ has nothing left
     bool is_in_doubt_ = false;
     unsigned doubts_ = 0;
     std::uint64_t left_ = 0;                 // batches that may still be pulled
-    std::optional<GuessedBatches> guessed_;  // from at() on; and so is the other one
+    std::optional<GuessedBatches> guessed_;  // these begin at at(), as do those of exact_
     std::optional<ExactBatches> exact_;
 
-    // Memory for copies. A batch needs it only while a thread works on it. What was given back last is lent first: the
-    // processor's cache still holds it, and as many copies as there are threads fit where one for each slot does not.
+    // Memory for copies, which a batch needs only while a thread works on it. The buffer returned last is reused first,
+    // because it is still in the processor's cache: the cache has room for one copy per thread, but not for one per
+    // slot.
     Mutex mutex_;
     std::vector<ValueBuffer> idle_ CLEAVE_GUARDED_BY(mutex_);
-    // That of a large batch, for the next exact one: where a record is long, others are likely to be. One is enough:
-    // such records come one at a time.
+    // The memory of a large batch, kept for the next exact batch: where one record is long, others are likely to be
+    // too. One buffer is enough, because such records are read one at a time.
     ValueBuffer large_ CLEAVE_GUARDED_BY(mutex_){options_.memory};
 };
 
@@ -165,9 +172,9 @@ public:
     }
 
     void emit() {
-        // Two guesses of one place differ only if the bytes have changed.
+        // Two guesses about one place differ only if the bytes have changed.
         if (batch_.place.offset != loop_.at_.offset) throw InputChangedError();
-        if (size_ == 0) return;  // no record was found to begin in it
+        if (size_ == 0) return;  // no record starts in the batch
         if (loop_.trail_) loop_.trail_->take(size_, last_);
         loop_.advance(size_, consumer_.emit(loop_.at_));
     }
@@ -175,10 +182,10 @@ public:
 private:
     BatchLoop& loop_;
     Consumer consumer_;
-    OwnedBatch batch_;  // its bytes until work() has returned
+    OwnedBatch batch_;  // its bytes are valid until work() returns
     Walker walker_;
-    std::size_t size_ = 0;            // of its bytes
-    std::vector<std::uint8_t> last_;  // of them: see BatchTrail
+    std::size_t size_ = 0;            // how many bytes the batch has
+    std::vector<std::uint8_t> last_;  // the last bytes of the batch; see BatchTrail
     bool is_large_ = false;
 };
 
@@ -196,7 +203,7 @@ void BatchLoop::run(unsigned threads, const Make& make, std::uint64_t most) {
             const unsigned used = prepare(threads);
             run_in_order(std::span(slots).first(used == 1 ? 1 : count), used);
             most -= given - left_;
-            if (is_in_doubt_ && may_guess() && !is_done()) exact_.reset();  // it knows an open quote at the end
+            if (is_in_doubt_ && may_guess() && !is_done()) exact_.reset();  // kept at the end for open_quote()
             is_in_doubt_ = false;
         } catch (const DoubtfulBatch&) {
             most -= given - left_;

@@ -1,7 +1,7 @@
-// Walks the next bytes and cuts before the last record start in them. Those of a blob are read to where they stay;
-// those of a stream are copied, because the next read replaces them:
+// Walks the next bytes and cuts before the last record start in them. The bytes of a blob are read straight into the
+// batch. The bytes of a stream are copied, because the next read replaces them:
 //
-//   batch = the record in progress so far, and the bytes up to the last record start; the rest is carried on
+//   batch = the record in progress so far, and the bytes up to the last record start; the rest is carried over
 #include "records/exact_batches.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// The buffer for a long record of a blob grows by this factor, which is at least 2.
+// For a long record in a blob, the buffer grows by this factor, which must be at least 2.
 constexpr std::size_t kGrowth = 4;
 
 void append(ValueBuffer& buffer, std::size_t& size, std::span<const std::uint8_t> bytes) {
@@ -65,7 +65,7 @@ void ExactBatches::require_whole(const Batch& batch) const {
     if (batch.is_cut) throw_too_long(options_.max_record, batch.place);
 }
 
-// The next bytes of a stream, at most the size of a batch; none at the end.
+// Returns the next bytes of a stream, no more than the size of a batch; none at the end.
 std::span<const std::uint8_t> ExactBatches::read_on() {
     while (chunk_.empty()) {
         chunk_ = reader_->read();
@@ -79,8 +79,8 @@ std::span<const std::uint8_t> ExactBatches::read_on() {
     return part;
 }
 
-// Begins the batch with the record in progress. Returns its size so far. The buffers change places, unless that of the
-// batch has had a long record: the other one need not become as large.
+// Begins the batch with the record in progress, and returns the size of that record so far. Swaps the two buffers,
+// unless the batch's buffer has held a long record: the other buffer need not become as large.
 std::size_t ExactBatches::take_carried(OwnedBatch& batch) {
     const std::size_t size = std::exchange(carried_size_, 0);
     if (batch.copy.size() > kGrowth * options_.size && size <= batch.copy.size()) {
@@ -121,14 +121,14 @@ bool ExactBatches::next_of_stream(OwnedBatch& batch) {
     }
 }
 
-// As next_of_stream(), but the bytes are read to where they stay.
+// Like next_of_stream(), but the bytes are read straight into the batch.
 bool ExactBatches::next_of_blob(OwnedBatch& batch) {
     batch.place = begin_;
     std::size_t size = take_carried(batch);
     while (read_ < end_) {
         const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(options_.size, end_ - read_));
         if (options_.meter != nullptr) options_.meter->scanned += part;
-        // What is reserved for a long record is touched only as far as it reaches.
+        // The memory reserved for a long record is touched only as far as the record extends.
         if (size + part > batch.copy.size()) batch.copy.reserve(std::max(size + part, kGrowth * size));
         const std::span<std::uint8_t> bytes{batch.copy.data() + size, part};
         read_bytes(*blob_, read_, bytes);

@@ -1,4 +1,4 @@
-// Cuts an input into batches of whole records, in order: whoever reads them knows the number of each record.
+// Cuts an input into batches of whole records, in order, so that each record's number is known.
 #pragma once
 
 #include <cstddef>
@@ -19,25 +19,25 @@
 
 namespace cleave {
 
-// For one thread at a time. Reads by the anywhere rule or field-start, as the dialect says; where both readings differ,
-// FieldReader refuses the batch.
+// Use from one thread at a time. Reads in the dialect's quote mode; where the two modes differ, FieldReader rejects the
+// batch.
 class ExactBatches {
 public:
-    // The records of the range, which begins and ends with a record; the first one is number `record`. A byte order
-    // mark is not part of it.
+    // Reads the records of the range, which begins and ends at record boundaries and whose first record is number
+    // `record`. The range must not contain a byte order mark.
     ExactBatches(const Blob& blob, BlobRange range, std::uint64_t record, const Dialect& dialect, const Kernel& kernel,
                  const BatchOptions& options);
-    // All records of a stream from byte `skipped` on.
+    // Reads all records of a stream that begin at or after `skipped`.
     ExactBatches(Input& stream, Place skipped, const Dialect& dialect, const Kernel& kernel,
                  const BatchOptions& options);
 
-    // Sets `batch` to the next batch. Returns false after the last one. A batch may be cut: whoever reads its fields
-    // may find a fault before the record is too long. Throws as SequentialReader::read() and read_bytes(), and
-    // InputError after a batch that was cut.
+    // Sets `batch` to the next batch. Returns false after the last one. If a record is too long, its beginning is still
+    // returned as a cut batch, because its fields may already show a fault. After a cut batch, throws InputError. Also
+    // throws what SequentialReader::read() and read_bytes() throw.
     bool next(OwnedBatch& batch);
-    // Throws InputError for a batch that is cut.
+    // Throws InputError if the batch is cut.
     void require_whole(const Batch& batch) const;
-    // After the last batch: the quote that is still open at the end.
+    // After the last batch: the quote that is still open at the end, if any.
     std::optional<Place> open_quote() const { return walker_.open_quote(); }
 
 private:
@@ -50,14 +50,14 @@ private:
     const Blob* blob_;  // null: a stream
     BatchOptions options_;
     Walker walker_;
-    std::uint64_t end_;          // of the range; the largest offset for a stream
-    std::uint64_t skipped_ = 0;  // bytes of a stream that are still to be skipped
-    Place begin_;                // of the next batch
-    std::uint64_t read_;         // bytes before this offset were walked
+    std::uint64_t end_;          // the end of the range; for a stream, the largest offset
+    std::uint64_t skipped_ = 0;  // bytes of a stream that have yet to be skipped
+    Place begin_;                // where the next batch begins
+    std::uint64_t read_;         // the bytes before this offset have been walked
     bool is_done_ = false;
-    bool is_cut_ = false;                       // the last batch
-    std::unique_ptr<SequentialReader> reader_;  // of a stream
-    std::span<const std::uint8_t> chunk_;       // what is left of its last read
+    bool is_cut_ = false;                       // the last batch was cut
+    std::unique_ptr<SequentialReader> reader_;  // only for a stream
+    std::span<const std::uint8_t> chunk_;       // what is left of the reader's last read
     ValueBuffer carried_;                       // the record in progress
     std::size_t carried_size_ = 0;
 };

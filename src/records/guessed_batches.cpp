@@ -1,8 +1,8 @@
-// Batch k has the bytes from the record start that is guessed from offset k * size on, to the one that is guessed from
-// (k + 1) * size on. Both neighbours guess an end from the same bytes, so they meet there.
+// Batch k begins at the record start that is guessed from offset k * size on, and ends at the one that is guessed from
+// offset (k + 1) * size on. Neighbouring batches guess their common boundary from the same bytes, so they agree on it.
 //
-// Of a mapping the guess is made in place, and the batch is copied. Of a file a part is read that has the batch and
-// what the two guesses look at.
+// In a mapping, the guess is made in place and the batch is then copied. Without one, a part of the file is read that
+// contains the batch and all bytes that the two guesses examine.
 #include "records/guessed_batches.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// A record starts within this many bytes of most files.
+// In most files a record starts within this many bytes.
 constexpr std::size_t kSearchInFile = std::size_t{16} << 10;
 
 }  // namespace
@@ -41,7 +41,7 @@ bool GuessedBatches::next(OwnedBatch& batch) {
 void GuessedBatches::find(OwnedBatch& batch, Walker& walker) {
     const std::uint64_t from = batch.number * size_;
     const std::uint64_t to = std::min(from + size_, range_.size);
-    // What both guesses look at, and what lies between.
+    // All bytes that the two guesses examine, and everything in between.
     const std::uint64_t low = from - std::min<std::uint64_t>(from, kGuessBehind);
     const std::uint64_t high = std::min(to + std::max(kGuessAhead, search_ + 1), range_.size);
     std::span<const std::uint8_t> part;

@@ -1,12 +1,13 @@
 // The idea:
 //
-//   inside = whether the byte at `from` looks as if it stood inside quotes
-//   walk on from there in this state, up to the first record start
+//   inside = whether the byte at `from` seems to be inside quotes
+//   walk from there in this state, up to the first record start
 //
-// A byte looks inside if the next quote whose side is clear is a closing one. Quotes side by side count as one if their
-// number is odd; an even number opens and closes nothing. A quote opens if only the byte before it ends a field, and
-// closes if only the byte behind it does. Else its side is not clear. The idea to guess and check is that of Ge, Li,
-// Eilebrecht, Chandramouli and Kossmann, "Speculative Distributed CSV Data Parsing for Big Data Analytics" (2019).
+// A byte seems to be inside quotes if the next clear quote closes a section. A quote clearly opens a section if the
+// byte before it ends a field and the byte after it does not, and clearly closes one in the opposite case; otherwise it
+// is unclear. Each unclear quote on the way reverses the answer. An odd number of adjacent quotes counts as one quote;
+// an even number opens and closes nothing. The technique of guessing and then checking comes from Ge, Li, Eilebrecht,
+// Chandramouli and Kossmann, "Speculative Distributed CSV Data Parsing for Big Data Analytics" (2019).
 #include "records/guessed_start.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@
 namespace cleave {
 namespace {
 
-// How far a quote is looked for, how much is walked at a time, and how many bytes are counted before an offset.
+// kWindow: how far ahead to look for a quote. kStride: how much to walk at a time, and how many bytes to count before
+// an offset.
 constexpr std::size_t kWindow = std::size_t{16} << 10;
 constexpr std::size_t kStride = 1024;
 static_assert(kGuessAhead > kWindow && kGuessBehind > 2 * kStride + 1);
@@ -29,7 +31,7 @@ public:
 
     bool ends_field(std::uint8_t byte) const { return byte == dialect_.delimiter || byte == '\n' || byte == '\r'; }
 
-    // How many of these bytes stand side by side before the offset; no more than kStride are counted.
+    // How many adjacent bytes right before the offset have this value, up to kStride.
     std::size_t count_before(std::size_t offset, std::optional<std::uint8_t> byte) const {
         const std::size_t most = std::min(offset, kStride);
         std::size_t count = 0;
@@ -42,7 +44,7 @@ public:
     bool looks_inside(std::size_t offset) const {
         if (!dialect_.quote) return false;
         const std::size_t end = std::min(offset + kWindow, bytes_.size());
-        bool is_flipped = false;  // an odd number of quotes whose side is not clear was passed
+        bool is_flipped = false;  // whether an odd number of unclear quotes was passed
         while (offset < end) {
             const void* found = std::memchr(&bytes_[offset], *dialect_.quote, end - offset);
             if (found == nullptr) return false;
@@ -70,7 +72,7 @@ std::size_t guessed_start(std::span<const std::uint8_t> bytes, std::size_t from,
                           const Dialect& dialect, Walker& walker) {
     const Guess guess(bytes, dialect);
     const std::size_t end = std::min(from + search, bytes.size());
-    from -= guess.count_before(from, dialect.quote);  // not in the middle of quotes that stand side by side
+    from -= guess.count_before(from, dialect.quote);  // so that it is not in the middle of adjacent quotes
     const bool begins_field = from == 0 || (guess.ends_field(bytes[from - 1]) && !guess.is_escaped(from - 1));
     const State outside = begins_field ? State::kFieldStart : State::kUnquoted;
     walker.seek(from, 0, guess.looks_inside(from) ? State::kQuoted : outside);

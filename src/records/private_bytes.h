@@ -1,8 +1,8 @@
-// Bytes of a blob that nobody else can change.
+// Bytes of a blob that no other process can change.
 //
-// A mapping of a file belongs to whoever writes the file. Whoever finds fields in bytes and then copies them by what
-// was found reads the bytes twice, and needs bytes of its own: what a writer changes in between would become a field
-// that never stood in the file, or one that ends outside the memory that it was read from.
+// The bytes of a mapped file can be changed by anyone who can write to the file. Code that finds fields in bytes and
+// then copies these fields reads the bytes twice, so it needs its own copy. Otherwise a write in between would yield a
+// field that was never in the file, or one that ends outside the memory that it was read from.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,23 @@
 
 namespace cleave {
 
-// Both copy `into.size()` bytes of the blob, from `offset` on. They must lie in it. Both throw as Blob::lend() and
-// Blob::throw_if_lost().
+// Both functions copy into.size() bytes of the blob from `offset` on. These bytes must be within the blob. Both
+// functions throw what Blob::lend() and Blob::throw_if_lost() throw.
 //
-// By pread(), if it is a file, also if that is mapped: no signal is raised where the file has become shorter.
+// read_bytes() uses pread() if the blob is a file, even a mapped one, so that no signal is raised if the file has
+// become shorter.
 void read_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
-// From the mapping, if there is one, which takes less time.
+// copy_bytes() copies from the mapping if there is one, which is faster.
 void copy_bytes(const Blob& blob, std::uint64_t offset, std::span<std::uint8_t> into);
 
-// For one thread at a time.
+// Use from one thread at a time.
 class PrivateBytes {
 public:
-    // `memory` is not null.
+    // `memory` must not be null.
     explicit PrivateBytes(std::shared_ptr<MemoryManager> memory) : buffer_(std::move(memory)) {}
 
-    // A copy of the bytes [offset, offset + size), valid until the next call. Throws as copy_bytes(), MemoryError.
+    // Returns a copy of the bytes [offset, offset + size). It is valid until the next call. Throws MemoryError, and
+    // what copy_bytes() throws.
     std::span<const std::uint8_t> read(const Blob& blob, std::uint64_t offset, std::size_t size) {
         buffer_.renew(size);
         const std::span<std::uint8_t> bytes(buffer_.data(), size);

@@ -10,15 +10,15 @@
 namespace cleave {
 namespace {
 
-// Reports of blocks, made by one thread.
+// Creates the reports of blocks, on one thread.
 class Reporter {
 public:
     explicit Reporter(const BlockedInput& input) : input_(input), rescanner_(input.dialect, *input.execution.kernel) {}
 
-    // The bytes are those of the block, and valid until the next call.
+    // Returns the report of the block and the bytes of the block. The bytes are valid until the next call.
     std::pair<BlockReport, std::span<const std::uint8_t>> report(std::size_t number) {
         const std::uint64_t block = input_.begin_of(number);
-        // The bytes before a block determine the carry at its start.
+        // The bytes before the block determine the carry at its start.
         const std::uint64_t from = block - std::min(block, kLookBack);
         const auto bytes = input_.blob.lend(from, input_.end_of(number) - from, buffer_);
         const bool is_marked = from == 0 && !input_.lead.is_preamble;
@@ -49,7 +49,7 @@ void KernelSummariser::summarise(const BlockedInput& input, std::size_t first, s
                      const auto [report, bytes] = reporter.report(first + i);
                      out[i] = report;
                      reported(input, first + i, bytes, out[i]);
-                     input.blob.throw_if_lost();  // the rest would be zeros
+                     input.blob.throw_if_lost();  // otherwise the remaining bytes would be zeros
                      if (input.execution.meter != nullptr)
                          input.execution.meter->scanned += end - input.begin_of(first + i);
                  });

@@ -1,5 +1,5 @@
-// The parallel half of a scan: a report for each block, whatever the other blocks hold. It can be replaced; by default
-// the kernel makes the reports, on the threads of this machine. RecordIndex resolves them.
+// The parallel half of a scan: creates a report for each block, independently of the other blocks. It can be replaced.
+// By default, the kernel creates the reports on the threads of this machine. RecordIndex resolves them.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@
 
 namespace cleave {
 
-// The report of a block. The summary ignores a byte order mark. A summariser may set `well_known` to false: the block
-// is then walked. Even so, `before` of block 0 must be set. A rescan saves time and may be left out.
+// The report of a block. The summary ignores a byte order mark. A summariser may set `well_known` to false, in which
+// case the block is walked; even then it must set `before` of block 0. A rescan saves time but may be left out.
 struct BlockReport {
     SummarisedBlock summarised;
     Rescan rescan;
 };
 
-// An input in blocks: number i begins at i * execution.block_size, and the last one ends at `size`.
+// An input, divided into blocks. Block i begins at i * execution.block_size, and the last block ends at `size`.
 struct BlockedInput {
     const Blob& blob;
-    std::uint64_t size;  // of the part of the blob that is scanned
+    std::uint64_t size;  // size of the part of the blob that is scanned
     Lead lead;           // blocks that begin within a preamble are walked, whatever their reports say
     const Dialect& dialect;
-    const Execution& execution;  // its kernel is set
+    const Execution& execution;  // its kernel is always set
     const Cancellation* cancellation;
 
     std::uint64_t begin_of(std::size_t number) const { return number * execution.block_size; }
@@ -43,18 +43,18 @@ public:
     BlockSummariser& operator=(const BlockSummariser&) = delete;
     virtual ~BlockSummariser() = default;
 
-    // Sets out[i] to the report of block `first` + i, of which there is at least one, and adds the bytes to
-    // execution.meter. Throws what RecordIndex does.
+    // Sets out[i] to the report of block `first` + i, and adds the bytes to execution.meter. `out` must not be empty.
+    // Throws what RecordIndex throws.
     virtual void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) = 0;
 };
 
-// By the kernel and the threads of the execution. Keeps nothing, so it can be used for several indexes at once.
+// Uses the kernel and the threads of the execution. It is stateless, so one object can serve several indexes at once.
 class KernelSummariser : public BlockSummariser {
 public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override;
 
 private:
-    // Is called when the block has its report, by the thread that made it. `bytes` are those of the block.
+    // Called when the report of the block is ready, on the thread that created it. `bytes` are the bytes of the block.
     virtual void reported(const BlockedInput& /*input*/, std::size_t /*number*/,
                           std::span<const std::uint8_t> /*bytes*/, const BlockReport& /*report*/) {}
 };

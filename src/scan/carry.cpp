@@ -3,7 +3,7 @@
 namespace cleave {
 namespace {
 
-// A run of this many escapes is not looked through. The state machine follows it, so that no input makes the look-back
+// A longer run of escapes is not followed here but by the state machine, so that no input can make the look-back
 // quadratic.
 constexpr std::uint64_t kMaxEscapeRun = kLookBack - 1;
 
@@ -44,7 +44,7 @@ std::optional<Carry> local_carry(std::span<const std::uint8_t> bytes, std::uint6
         carry.escaped = odd ? 1 : 0;
         return carry;
     }
-    // As in the kernel: an escape of scope kQuoted does not make a delimiter or a terminator plain.
+    // As in the kernel, an escape with the scope kQuoted does not turn a delimiter or a terminator into plain data.
     const bool plain = odd && dialect.escape_scope == EscapeScope::kEverywhere;
     const bool any = dialect.terminator == Terminator::kAny;
     const bool is_return = last == '\r' && (any || dialect.terminator == Terminator::kCr);

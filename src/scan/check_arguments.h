@@ -5,8 +5,8 @@
 
 namespace cleave {
 
-// The kernel of the execution. Throws std::invalid_argument if it has no thread or no allowed block size, and what
-// default_kernel() throws.
+// Returns the kernel of the execution. Throws std::invalid_argument if the execution has no threads or an invalid block
+// size, and whatever default_kernel() throws.
 const Kernel& checked_kernel(const Execution& execution);
 
 }  // namespace cleave

@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-// Stretches grow as long as suspect bytes stand close together.
+// Stretches grow for as long as suspect bytes are close together.
 constexpr std::size_t kMinStretchSize = 2 * kStepSize;
 constexpr std::size_t kMaxStretchSize = 64 * kStepSize;
 
@@ -72,7 +72,7 @@ std::size_t ComparingWalker::advance(std::span<const std::uint8_t> bytes, std::u
         apart_ = false;
     } else {
         apart_ = state() != other_.state();
-        if (const auto last = last_of({starts, steps}); last && apart_) {  // the rules agreed at that record start
+        if (const auto last = last_of({starts, steps}); last && apart_) {  // the modes agreed at that record start
             trail_ = stretch.subspan(*last);
             const std::uint64_t offset = position_.offset - trail_.size();
             before_ = other_before_ = {carry_of(State::kRecordStart), offset, records() - 1, 0};
@@ -85,7 +85,7 @@ std::size_t ComparingWalker::advance(std::span<const std::uint8_t> bytes, std::u
     return stretch.size();
 }
 
-// Follows both rules along the trail again, byte by byte, to where they start different records or to its end.
+// Follows the trail again in both modes, byte by byte, up to where they start different records or to its end.
 void ComparingWalker::find_parting() {
     State own = state_of(before_.carry, dialect_.escape_scope);
     State other = state_of(other_before_.carry, dialect_.escape_scope);

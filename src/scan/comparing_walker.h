@@ -1,8 +1,8 @@
-// Walks bytes by the dialect's quote rule, and finds where the other quote rule first starts other records:
+// Walks bytes in the dialect's quote mode, and finds where the other quote mode first starts different records:
 //
-//   while nothing is suspect, both rules read alike: the kernel marks for both at once;
-//   from a suspect step on, a walker for each rule takes the bytes, until both are in one state again;
-//   where their record starts differ, the comparison is over.
+//   while nothing is suspect, both modes read the bytes the same way: the kernel marks for both at once;
+//   from a suspect step on, each mode has its own walker, until both are in the same state again;
+//   once their record starts differ, the comparison is over.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,43 @@
 
 namespace cleave {
 
-// Whether both rules find the same records from here to the next suspect byte.
+// Whether both modes find the same records from here up to the next suspect byte.
 constexpr bool agree(State one, State other) {
     return is_quoted(one) == is_quoted(other) && is_escape(one) == is_escape(other) &&
            is_past_record(one) == is_past_record(other);
 }
 
-// The dialect with the other quote rule.
+// The same dialect, but in the other quote mode.
 Dialect by_other_rule(Dialect dialect);
 
-// For one thread at a time.
+// Use from one thread at a time.
 class ComparingWalker final : public Walker {
 public:
-    // As Walker. The records are those of the dialect's own rule.
+    // Like the constructor of Walker. The records are read in the dialect's own mode.
     ComparingWalker(const Dialect& dialect, const Kernel& kernel, const Lead& lead = {});
 
-    // Whether the rules are in different states, but have not cut differently yet. Then seek() must not be called.
+    // Whether the modes are in different states but have not yet cut differently. seek() must not be called in
+    // that case.
     bool apart() const { return apart_; }
-    // Where they came apart. Set when walk() or pass() returns.
+    // Where the modes came apart. Up to date whenever walk() or pass() returns.
     const std::optional<Place>& parted() const { return parted_; }
-    // Whether the rules have not cut differently so far.
+    // Whether the modes are still compared, because they have not cut differently so far.
     bool compares() const { return !divergence_; }
-    // Whether suspect bytes matter: a summary may be wrong there, or the two rules may come apart.
+    // Whether suspect bytes matter, because a summary may be wrong there or because the two modes may come apart.
     bool heeds_suspects() const;
 
-    // Goes to a place where the rules agree, and forgets that they have cut differently.
+    // Moves to a place where the modes agree, and forgets that they have ever cut differently.
     void compare_from(std::uint64_t offset, std::uint64_t records, State state);
 
-    // The same from a place where the rules may be apart. If they do not agree, they came apart at `parted`.
+    // The same, but from a place where the modes may be apart. If they do not agree, `parted` is where they came apart.
     void compare_from(std::uint64_t offset, State own, State other, std::uint64_t parted);
-    // From here on the walk is by the dialect's own rule alone.
+    // Stops comparing: from here on, walks in the dialect's own mode alone.
     void stop_comparing() { divergence_ = Place{}; }
-    // The state by the other rule, as long as the rules are compared.
+    // The state in the other mode. Valid for as long as the modes are compared.
     State other_state() const { return apart_ ? other_.state() : state(); }
     const std::optional<Place>& divergence() const { return divergence_; }
 
-    // The findings as if the bytes so far were the whole input, without header_records. The place of an open quote is
+    // The findings, as if the bytes so far were the whole input, without header_records. The place of an open quote is
     // right only if the walk has passed that quote.
     Findings findings() const;
 
@@ -57,19 +58,20 @@ private:
     std::size_t advance(std::span<const std::uint8_t> bytes, std::uint64_t* starts) override;
     void find_parting();
 
-    Walker other_;  // by the other rule; moves only while the rules are apart
+    Walker other_;  // reads in the other mode; moves only while the modes are apart
     bool apart_ = false;
-    std::size_t stretch_size_;  // while apart, the rules are compared after this many bytes
+    std::size_t stretch_size_;  // while the modes are apart, they are compared after this many bytes
     std::optional<Place> parted_;
     std::optional<Place> divergence_;
-    // The bytes of this call that were walked since the rules last agreed, and the two positions before them.
+    // The bytes of this call that were walked since the modes last agreed, and the positions of both walkers before
+    // these bytes.
     std::span<const std::uint8_t> trail_;
     Position before_{};
     Position other_before_{};
 };
 
-// At the start of an input that is to be read from front to back. Throws InputError as refuse_foreign(), what
-// Input::peek() throws, and std::invalid_argument for a dialect with a fault or a bad execution.
+// A walker at the start of an input that will be read in order. Throws InputError like refuse_foreign(), whatever
+// Input::peek() throws, and std::invalid_argument for an invalid dialect or execution.
 ComparingWalker walker_of(Input& input, const Dialect& dialect, const Execution& execution);
 
 }  // namespace cleave

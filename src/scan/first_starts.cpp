@@ -34,12 +34,12 @@ void FirstStarts::summarise(const BlockedInput& input, std::size_t first, std::s
     if (blocks_.size() < first + out.size()) blocks_.resize(first + out.size());
     {
         const MutexLock lock(mutex_);
-        idle_.clear();  // of another input
+        idle_.clear();  // these may belong to a different input
     }
     KernelSummariser::summarise(input, first, out);
 }
 
-// The block at the start of the input is left out, and so are those that begin within the lead.
+// Ignores the block at the start of the input and blocks that begin within the lead.
 void FirstStarts::reported(const BlockedInput& input, std::size_t number, std::span<const std::uint8_t> bytes,
                            const BlockReport& report) {
     Block& block = blocks_[number];

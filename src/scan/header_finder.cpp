@@ -28,7 +28,7 @@ void HeaderFinder::feed(std::span<const std::uint8_t> bytes) {
     }
 }
 
-// The LF of a CRLF ends nothing more under Terminator::kAny: the CR before it has ended the record.
+// Under Terminator::kAny, the LF of a CRLF does not end another record, because the CR before it has already ended one.
 bool HeaderFinder::ends_record(std::uint8_t line_break) const {
     switch (dialect_.terminator) {
         case Terminator::kLf: return line_break == '\n';

@@ -1,5 +1,5 @@
-// Finds the header of an input that is read in order: doc/design.md, "What a record is". Knows no quotes: before the
-// header there are only a lead and line breaks.
+// Finds the header of an input that is read in order; see "What a record is" in doc/internals/design.md. Knows nothing
+// about quotes, because only a lead and line breaks come before the header.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@ namespace cleave {
 
 class RecordIndex;
 
-// For one thread at a time. Stops looking at the first byte that decides, so it costs nothing beyond that byte.
+// Use from one thread at a time. It stops at the first byte that decides, so it costs nothing beyond that byte.
 class HeaderFinder {
 public:
-    // At the start of an input.
+    // Starts at the beginning of an input.
     HeaderFinder(const Dialect& dialect, const Lead& lead);
 
     // Takes the next bytes of the input.
     void feed(std::span<const std::uint8_t> bytes);
 
-    // Whether the byte that decides was fed: the first one under HeaderRecord::kFirst, else the first one other than
-    // CR and LF; in both cases behind a preamble, and in the latter behind a byte order mark. If no byte decides, all
-    // records are empty, and the first one behind the preamble is the header.
+    // Whether the byte that decides has been fed. Under HeaderRecord::kFirst that is the first byte after a preamble;
+    // otherwise it is the first byte other than CR and LF after a preamble or byte order mark. If there is no such
+    // byte, all records are empty, and the header is the first record after the preamble.
     bool is_found() const { return is_found_; }
 
     // Once the header is found: the offset of the byte that decided. The header ends at the first boundary after it.
     std::uint64_t content() const { return offset_; }
 
-    // Once the header is found, or the input has ended: how many records the header takes up, the preamble included;
-    // the preamble alone under HeaderRecord::kNone.
+    // Once the header is found or the input has ended: how many records the header takes up, including the preamble.
+    // Under HeaderRecord::kNone only the preamble counts.
     std::uint64_t records() const;
 
 private:
@@ -37,15 +37,15 @@ private:
 
     Dialect dialect_;
     Lead lead_;
-    std::uint64_t offset_ = 0;      // of the next byte, or of the byte that decided
-    std::uint64_t ended_ = 0;       // empty records so far, behind a preamble
+    std::uint64_t offset_ = 0;      // offset of the next byte, or of the byte that decided
+    std::uint64_t ended_ = 0;       // number of empty records so far, after a preamble
     bool is_after_return_ = false;  // the last byte was a CR
     bool is_found_ = false;
 };
 
-// How many records end with the one that says which fields records have: the header; under HeaderRecord::kNone the
-// first record that is not empty, or the first one if all are. No more than a preamble if there is no such record.
-// Throws what Blob::lend() throws.
+// The number of records up to and including the guiding record, which says how many fields records have. That is the
+// header, or under HeaderRecord::kNone the first non-empty record, or the first record if all are empty. If there is no
+// such record, only a preamble counts. Throws what Blob::lend() throws.
 std::uint64_t guiding_records(const RecordIndex& index);
 
 }  // namespace cleave

@@ -1,12 +1,12 @@
-// Summarise and resolve: doc/design.md, "The scan".
+// The first two steps of a scan, summarise and resolve; see "The scan" in doc/internals/design.md.
 //
-//   for each block, over all threads:
+//   for each block, across all threads:
 //       summarise it, once as if it began outside quotes, once as if inside
-//       if the likelier one of the two is suspect: walk the block from that state (see rescan.h)
+//       if the likelier of the two summaries is suspect: walk the block from that state (see rescan.h)
 //   for each block, in order, with the true state at its start:
 //       note that state and the number of records before the block
-//       if nothing is suspect from that state: take records and end state from the summary
-//       else: walk the block, except what the rescan has walked from the same place in the same state
+//       if nothing is suspect from that state: take the number of records and the end state from the summary
+//       else: walk the block, except for what the rescan has walked from the same place in the same state
 #include <algorithm>
 
 #include "cleave/foreign.h"
@@ -67,11 +67,11 @@ void RecordIndex::summarise(std::size_t first, std::span<BlockReport> out, const
     KernelSummariser by_kernel;
     BlockSummariser& summariser = execution.summariser != nullptr ? *execution.summariser : by_kernel;
     summariser.summarise(input, first, out);
-    if (first == 0 && lead_.size > 0) ++out[0].summarised.summary.records[0];  // a record starts at the lead
+    if (first == 0 && lead_.size > 0) ++out[0].summarised.summary.records[0];  // a record starts with the lead
 }
 
-// Carries the true state from block to block. After a walk that state may differ from what the next block has read off
-// the bytes before it, for example after a quote that is data.
+// Carries the true state from block to block. After a walk, that state may differ from the state that the next block
+// has deduced from the bytes before it, for example after a quote that is plain data.
 void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancellation* cancellation) {
     std::vector<std::uint8_t> buffer;
     ComparingWalker walker(dialect_, *kernel_, lead_);
@@ -79,7 +79,7 @@ void RecordIndex::resolve(const std::vector<BlockReport>& blocks, const Cancella
     entries_.reserve(blocks.size());
     std::uint64_t records = 0;
     std::uint8_t inside = 0;
-    std::optional<State> walked;  // the state here, if the last block was walked
+    std::optional<State> walked;  // the state here, if the previous block was walked
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const SummarisedBlock& block = blocks[i].summarised;
         Carry before = block.before;
@@ -115,7 +115,7 @@ std::uint64_t RecordIndex::find_header() const {
     return header.records();
 }
 
-// Whether there is nothing after the last terminator outside quotes.
+// Whether nothing follows the last terminator outside quotes.
 bool RecordIndex::is_last_record_complete() const {
     if (entries_.empty()) return true;
     const std::size_t last = entries_.size() - 1;
@@ -126,14 +126,14 @@ bool RecordIndex::is_last_record_complete() const {
     return is_past_record(walker.state());
 }
 
-// Makes this the index of the bytes before the last record. The blocks before that record are not read again.
+// Turns this into the index of the bytes before the last record. The blocks before that record are not read again.
 void RecordIndex::leave_out_last_record(std::vector<BlockReport>& blocks, const Execution& execution,
                                         const Cancellation* cancellation) {
     size_ = Locator(*this).start_of(findings_.records - 1).offset;
     blocks.resize(block_count());
     if (!blocks.empty()) {
         Execution quiet = execution;
-        quiet.meter = nullptr;  // the meter has counted these bytes already
+        quiet.meter = nullptr;  // the meter has already counted these bytes
         summarise(blocks.size() - 1, std::span(blocks).last(1), quiet, cancellation);
     }
     resolve(blocks, cancellation);
@@ -150,7 +150,7 @@ std::span<const std::uint8_t> RecordIndex::block(std::size_t number, std::vector
     return blob_->lend(offset, static_cast<std::size_t>(block_end(number) - offset), buffer);
 }
 
-// The open quote is in the last record: walks that record.
+// Walks the last record, which contains the open quote.
 std::optional<Place> RecordIndex::find_open_quote() const {
     const auto after = std::ranges::lower_bound(entries_, findings_.records, {}, &Entry::records_before);
     auto number = static_cast<std::size_t>(after - entries_.begin()) - 1;

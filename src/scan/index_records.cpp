@@ -1,8 +1,7 @@
-// The index of an input, by a scan or from an index file, and the boundaries that go into such a file:
+// The index of an input, from a scan or from an index file, and the boundaries that go into such a file:
 //
 //   for each block in which a record starts: walk from its start state to the first record start, unless the thread
-//   that
-//       summarised the block has done so
+//       that summarised the block has already done so
 //   for each other block: take the boundary of the block after it
 #include <algorithm>
 
@@ -22,7 +21,7 @@ constexpr std::size_t kPartSize = std::size_t{64} << 10;
 
 }  // namespace
 
-// The entries are judged here too: the bytes of the file may have changed since it was opened.
+// The entries are checked again here, because the bytes of the file may have changed since it was opened.
 RecordIndex::RecordIndex(const IndexFile& file, const Blob& blob, const Dialect& dialect, const Execution& execution)
     : blob_(std::shared_ptr<const void>(), &blob),
       size_(blob.size()),
@@ -62,7 +61,7 @@ std::vector<Boundary> RecordIndex::first_boundaries(const Cancellation* cancella
     std::vector<Boundary> boundaries(entries_.size());
     Walker walker(dialect_, *kernel_, lead_);
     std::vector<std::uint8_t> buffer;
-    // The block's bytes are lent in parts: most walks are short.
+    // The bytes of the block are borrowed in parts, because most walks are short.
     const auto walk = [&](std::size_t i) {
         if (cancellation != nullptr) cancellation->throw_if_requested();
         std::uint64_t offset = block_begin(i) + entries_[i].begin;

@@ -8,17 +8,19 @@
 namespace cleave {
 namespace {
 
-// The bytes of a block that show its likeliest first state. Two walks from different states mostly meet within as many.
+// This many bytes of a block are enough to show its most likely first state, and two walks from different states
+// usually meet within this distance.
 constexpr std::size_t kEvidenceSize = std::size_t{4} << 10;
 
-// Bytes walked at a time. Their record starts take up little of a cache.
+// How many bytes to walk at a time. Their record starts take up little of a cache.
 constexpr std::size_t kSliceSize = std::size_t{16} << 10;
 
 }  // namespace
 
 Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBlock& summarised) {
     if (summarised.summary.suspect[0] == 0 && summarised.summary.suspect[1] == 0) return {};
-    // The wrong hypothesis turns suspect almost at once. Without evidence, most bytes stand outside quotes.
+    // The wrong hypothesis becomes suspect almost at once. Without evidence, outside is more likely, because most bytes
+    // are outside quotes.
     const Markup markup = markup_of(dialect_);
     const std::size_t evidence = std::min(block.size(), kEvidenceSize);
     const BlockSummary head = kernel_->summarise[markup.variant](markup, block.data(), evidence, summarised.before);
@@ -43,7 +45,7 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
         done += part.size();
     }
     if (!begin) return rescan;
-    // The comparison starts again: the rules agree at a record start.
+    // The comparison starts again here, because the modes agree at a record start.
     walker.compare_from(*begin, 0, State::kRecordStart);
     rescan.begin = rescan.end = static_cast<std::uint32_t>(*begin);
     walker.pass(block.subspan(*begin, done - *begin));
@@ -61,7 +63,7 @@ Rescan Rescanner::rescan(std::span<const std::uint8_t> block, const SummarisedBl
 void pass_by(ComparingWalker& walker, std::span<const std::uint8_t> block, const Rescan& rescan) {
     const std::uint64_t offset = walker.offset();
     walker.pass(block.first(rescan.begin));
-    // If only the rescan has seen the rules diverge, the walker must walk there to find the place.
+    // If the rescan has seen the modes diverge and the walker has not, the walker must walk there to find the place.
     const bool is_news = walker.compares() && rescan.diverged;
     std::size_t done = rescan.begin;
     if (is_past_record(walker.state()) && !walker.apart() && !is_news && rescan.end > rescan.begin) {

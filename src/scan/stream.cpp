@@ -1,4 +1,4 @@
-// Scans an input: a blob by an index, a stream in one pass.
+// Scans an input: a blob by building an index, a stream in one pass.
 #include <optional>
 
 #include "cleave/compression.h"
@@ -33,7 +33,7 @@ Findings scan_stream(Input& input, const Dialect& dialect, const Execution& exec
 
 }  // namespace
 
-// Looks at more and more of the input until its preamble ends. Most inputs have none.
+// Looks at more and more of the input until it reaches the end of the preamble. Most inputs have none.
 SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
     std::optional<SniffedDialect> sniffed;
     std::size_t size = 0;
@@ -46,7 +46,8 @@ SniffedDialect settle_dialect(const DialectOptions& wanted, Input& input) {
         if (!is_all) needed = sniffed ? static_cast<std::size_t>(sniffed->dialect.preamble) + kSniffSize : 2 * size;
     }
     if (!input.is_snapshot() || input.blob().size() > kSniffSize) return *sniffed;
-    // An incomplete record says little about the dialect. Each call leaves out bytes, so the recursion ends.
+    // An incomplete record says little about the dialect, so it is left out first. Each call leaves out some bytes, so
+    // the recursion ends.
     const std::uint64_t whole = input.blob().size();
     index_records(input, sniffed->dialect, Execution{});
     return input.blob().size() == whole ? *sniffed : settle_dialect(wanted, input);

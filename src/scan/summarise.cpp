@@ -23,8 +23,8 @@ SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::uint64
     const auto carry_at = [&](std::uint64_t offset) {
         if (offset == 0) return carry_of(State::kRecordStart);
         const auto carry = local_carry(bytes, bom, offset, dialect);
-        // A carry that is missing at `begin` is missing at the end of the block before, too: a walk of that block finds
-        // it.
+        // A carry that is missing at `begin` is also missing at the end of the block before, so a walk of that block
+        // will find it.
         if (!carry && offset > begin) block.well_known = false;
         return carry.value_or(Carry{});
     };

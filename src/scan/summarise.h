@@ -1,4 +1,4 @@
-// The parallel half of a scan: the summary of a block, and how the summaries of two neighbours are joined.
+// The parallel half of a scan: summarises a block, and joins the summaries of two neighbours.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace cleave {
 
-// The summary of a block, made without the state before it.
+// The summary of a block, computed without knowing the state before the block.
 struct SummarisedBlock {
     BlockSummary summary{};
-    Carry before{};          // from the bytes before the block; `inside` is 0
+    Carry before{};          // found from the bytes before the block; `inside` is 0
     bool well_known = true;  // every carry within the block and at its end was found
 };
 
-// The summary of two neighbours as one block. Associative.
+// Joins the summaries of two neighbouring blocks into one. Associative.
 BlockSummary compose(const BlockSummary& first, const BlockSummary& second);
 
-// Summarises bytes[begin, end) of an input whose byte order mark ends at `bom`. Any thread.
+// Summarises bytes[begin, end) of an input whose byte order mark ends at `bom`. May be called from any thread.
 SummarisedBlock summarise_block(std::span<const std::uint8_t> bytes, std::uint64_t bom, std::uint64_t begin,
                                 std::uint64_t end, const Dialect& dialect, const Kernel& kernel);
 

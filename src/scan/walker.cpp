@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// Bytes that the kernel marks in one call.
+// How many bytes the kernel marks in one call.
 constexpr std::size_t kSliceSize = 256 * kStepSize;
 
 }  // namespace
@@ -70,14 +70,15 @@ void Walker::read(std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
     }
 }
 
-// Lets the kernel mark record starts until it stops; returns how many bytes it took. The kernel knows no lead.
+// Lets the kernel mark record starts until it stops, and returns how many bytes it processed. The kernel knows nothing
+// about leads.
 std::size_t Walker::mark(Rules rules, std::span<const std::uint8_t> bytes, std::uint64_t* starts) {
     if (position_.offset < lead_.size) return 0;
     return kernel_->mark[static_cast<std::size_t>(rules)][markup_.variant](
         markup_, bytes.data(), std::min(bytes.size(), kSliceSize), position_, starts);
 }
 
-// Takes at most 64 bytes by the state machine; returns the record starts.
+// Runs the state machine over at most 64 bytes, and returns their record starts.
 std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
     std::uint64_t starts = 0;
     State state = this->state();
@@ -92,8 +93,8 @@ std::uint64_t Walker::step_exactly(std::span<const std::uint8_t> step) {
     return starts;
 }
 
-// The machine's transition, except for the bytes of the lead. A byte order mark belongs to the first record, whose
-// first field starts after it. A preamble is the first record, and ends it, whatever its last byte is.
+// The state machine's transition, except in the lead. A byte order mark belongs to the first record, whose first field
+// starts after it. A preamble is the first record, and it ends that record whatever its last byte is.
 Transition Walker::transition_at(std::uint64_t offset, State state, std::uint8_t byte) const {
     if (offset < lead_.size) {
         const bool ends_record = lead_.is_preamble && offset + 1 == lead_.size;

@@ -10,13 +10,13 @@
 namespace cleave {
 namespace {
 
-// The next of these bytes from `at` on; the end if there is none.
+// The first such byte at or after `at`, or `end` if there is none.
 const std::uint8_t* next(const std::uint8_t* at, const std::uint8_t* end, std::uint8_t byte) noexcept {
     const void* const found = at == end ? nullptr : std::memchr(at, byte, static_cast<std::size_t>(end - at));
     return found == nullptr ? end : static_cast<const std::uint8_t*>(found);
 }
 
-// Whether that byte, which is no quote, lies in a field that begins with one.
+// Whether the byte at `at`, which is not a quote, is in a field that begins with one.
 bool is_in_quoted_field(const RecordBlock& block, std::size_t row, std::uint32_t at, std::uint8_t quote) {
     const auto ends = block.ends.subspan(block.rows[row].first, block.rows[row + 1].first - block.rows[row].first);
     const auto end = std::ranges::lower_bound(ends, at);

@@ -1,5 +1,5 @@
-// What a stage refuses although it is well-formed: bytes that others would read differently, and values that would be
-// taken for something else.
+// Finds input that is well-formed but that a stage refuses: bytes that other programs would read differently, and
+// values that could be mistaken for something else.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,16 @@
 
 namespace cleave {
 
-// Throws InputError for the first backslash that stands before a quote in a quoted field of the block.
+// Throws InputError at the first backslash before a quote in a quoted field of the block.
 void refuse_escaped_quotes(const RecordBlock& block, std::uint8_t quote);
 
-// Whether a backslash stands before a quote, or as the last byte: what refuse_escaped_quotes() might refuse.
+// Whether the bytes contain a backslash before a quote, or end with a backslash. refuse_escaped_quotes() might refuse
+// such bytes.
 bool has_escaped_quote(std::span<const std::uint8_t> bytes, std::uint8_t quote) noexcept;
 
-// Whether the value has what the messages begin with that keys are derived from (see stage/hasher.h): its token could
-// be part of a key. Letters count in either case, and blanks before it do not matter: `lower` and `trim` remove them.
+// Whether the value contains the text that begins the messages from which keys are derived (see stage/hasher.h),
+// because its token could then be part of a key. Letter case and leading blanks are ignored, because `lower` and `trim`
+// would remove them.
 bool has_reserved_text(std::span<const std::uint8_t> value) noexcept;
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Reads the arguments of an operation. Each member throws SyntaxError with the place of the argument that is wrong.
+// Reads the arguments of an operation. Each member throws SyntaxError with the place of the offending argument.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace cleave {
 
-// An operation takes the arguments that it knows. finish() refuses what is left.
+// An operation takes the arguments that it knows; finish() then refuses any that remain.
 class Arguments {
 public:
-    // `usage` is how the operation is written, for messages: "mask(first=N, last=N, char=C)". Both arguments must
-    // outlive the object.
+    // `usage` is the syntax of the operation for messages: "mask(first=N, last=N, char=C)". Both arguments must outlive
+    // the object.
     Arguments(const OperationSyntax& syntax, const char* usage);
 
-    // The first argument, which has no name and is no operation.
+    // The first argument, which must have no name and must not be an operation.
     const ArgumentSyntax& take_first(std::string_view what);
-    // The argument `key=...`; nullptr if it was not given. With kOperation it may also be an operation.
+    // The argument `key=...`; nullptr if it was not given. With kOperation, its value may also be an operation.
     enum class Kind : std::uint8_t { kText, kOperation };
     const ArgumentSyntax* take(std::string_view key, Kind kind = Kind::kText);
-    // Whether the word is an argument.
+    // Takes the argument that is just `word`. Returns whether it was given.
     bool take_word(std::string_view word);
-    // `key=NUMBER`, between the limits; `otherwise` if it is not there.
+    // The value of `key=NUMBER`, which must be within the limits, or `otherwise` if it was not given.
     std::uint64_t take_number(std::string_view key, std::uint64_t least, std::uint64_t most, std::uint64_t otherwise);
 
     void finish() const;

@@ -1,6 +1,6 @@
-// Copies and fills short runs of bytes without a call. Most values are short, and a call of memcpy costs more than the
-// copy. A run of 8 to 16 bytes is two words of 8 that may overlap; other sizes likewise.
-// Compiles for a GPU too.
+// Copies and fills short runs of bytes without a function call, because most values are short and calling memcpy costs
+// more than the copy. A run of 8 to 16 bytes is copied as two 8-byte words that may overlap; other sizes work the same
+// way. Compiles for a GPU too.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ CLEAVE_DEVICE inline std::uint64_t fill_bytes(std::uint8_t* out, std::uint8_t by
     if (size > 32) {
         std::memset(out, byte, size);
     } else if (size >= 8) {
-        // Words at both ends, and two in the middle that are needed from 17 bytes on.
+        // One word at each end, and two in the middle for runs of 17 bytes or more.
         std::memcpy(out, &word, 8);
         if (size > 16) {
             std::memcpy(out + 8, &word, 8);

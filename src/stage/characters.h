@@ -1,5 +1,5 @@
-// Characters of values: sequences of UTF-8. A byte that is in no such sequence is a character of its own.
-// Compiles for a GPU too.
+// The characters of a value are its UTF-8 sequences. A byte that is not part of one counts as a character. Compiles for
+// a GPU too.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace cleave {
 
-// The bytes of the character that begins at `at`, 1 to 4. `at` is before `end`.
+// The size in bytes, 1 to 4, of the character at `at`, which must be before `end`.
 CLEAVE_DEVICE inline std::uint64_t character_size(const std::uint8_t* at, const std::uint8_t* end) {
     const std::uint64_t size = utf8_size(at, end);
     return size > 0 ? size : 1;
 }
 
-// Whether no byte has its top bit set. Then each byte is one character. Reads words that may overlap: values of 8 to 16
-// bytes are two of 8, shorter ones from 4 on two of 4.
+// Whether no byte has its top bit set, so that each byte is one character. Reads words that may overlap: two 8-byte
+// words for values of 8 to 16 bytes, two 4-byte words for values of 4 to 7 bytes.
 CLEAVE_DEVICE inline bool is_ascii(Value value) {
     constexpr std::uint64_t kTopBits = 0x8080808080808080;
     const std::uint8_t* const data = value.data;
@@ -50,7 +50,7 @@ CLEAVE_DEVICE inline std::uint64_t count_characters(Value value) {
     return count;
 }
 
-// Writes `sign` for each character. Returns how many. `out` has room for one byte a byte of the value.
+// Writes `sign` once per character and returns the number of characters. `out` needs as much room as the value takes.
 CLEAVE_DEVICE inline std::uint64_t mask_characters(Value value, std::uint8_t sign, std::uint8_t* out) {
     return fill_bytes(out, sign, count_characters(value));
 }

@@ -1,12 +1,12 @@
-// The facts are those of Unicode's table of confusables (UTS 39, version 14), with its letters in lower case. Only
-// characters that are their own compatibility decomposition are here: full-width letters, mathematical letters and the
-// like are decomposed before anyone looks. The choice: Latin, Greek, Cyrillic and Armenian letters, which are on
-// keyboards and in spreadsheets; the scripts whose letters look most like Latin capitals; dashes and apostrophes, which
-// word processors put in.
+// The data are from Unicode's table of confusables (UTS 39, version 14), with its letters converted to lower case. The
+// table contains only characters that are their own compatibility decomposition, because full-width letters,
+// mathematical letters and the like are decomposed before it is consulted. The selection: Latin, Greek, Cyrillic and
+// Armenian letters, which appear on keyboards and in spreadsheets; the scripts whose letters look most like Latin
+// capitals; and the dashes and apostrophes that word processors insert.
 //
-// Some small letters are here for the sake of their capitals alone, and not in Unicode's table: the capital of U+0432
-// is a twin of B, and once case is folded, the two are one letter. A letter whose capital and small form have different
-// twins (U+039D looks like N, U+03BD like v) keeps both.
+// Some lower-case letters are here only because of their capitals, and are not in Unicode's table: the capital of
+// U+0432 is a twin of B, and after case folding there is no difference between it and U+0432. A letter whose upper-case
+// and lower-case forms have different twins (U+039D looks like N, U+03BD like v) keeps both.
 #include "stage/confusables.h"
 
 #include <algorithm>
@@ -250,7 +250,7 @@ constexpr auto kConfusables = std::to_array<Confusable>({
     {0x2212, "-"},
     {0x2223, "l"},
     {0x2796, "-"},
-    // a blank pattern of Braille
+    // the blank Braille pattern
     {0x2800, " "},
     {0x2C6D, "a"},
     // Coptic

@@ -1,5 +1,5 @@
-// Characters beyond ASCII that look like ASCII letters, digits or punctuation. A small choice of those of Unicode
-// Technical Standard 39, https://www.unicode.org/reports/tr39/.
+// Characters beyond ASCII that look like ASCII letters, digits or punctuation: a small selection from Unicode Technical
+// Standard 39, https://www.unicode.org/reports/tr39/.
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@ namespace cleave {
 
 struct Confusable {
     char32_t character;
-    // What it looks like: one or two characters of ASCII, no capitals.
+    // What it looks like: one or two ASCII characters, no capitals.
     char twin[3];
 };
 
-// All of them, ascending.
+// The whole table, in ascending order.
 std::span<const Confusable> confusables() noexcept;
 
-// What the character looks like; empty if it is not in the table. In O(log n) time.
+// What the character looks like; empty if it is not in the table. Takes O(log n) time.
 std::string_view twin_of(char32_t character) noexcept;
 
 }  // namespace cleave

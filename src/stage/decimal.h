@@ -1,5 +1,4 @@
-// Decimal numbers of at most 64 bits: their digits.
-// Compiles for a GPU too.
+// Counts and writes the decimal digits of numbers of up to 64 bits. Compiles for a GPU too.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +9,14 @@ namespace cleave {
 
 CLEAVE_DEVICE constexpr bool is_digit(std::uint8_t byte) { return static_cast<std::uint8_t>(byte - '0') < 10; }
 
-// 1 for 0.
+// Returns 1 for 0.
 CLEAVE_DEVICE constexpr std::uint64_t digit_count(std::uint64_t number) {
     std::uint64_t count = 1;
     for (; number >= 10; number /= 10) ++count;
     return count;
 }
 
-// The last `count` digits of the number, with zeros before them if it has fewer. Returns `count`.
+// Writes the last `count` digits of the number, with leading zeros if it has fewer. Returns `count`.
 CLEAVE_DEVICE inline std::uint64_t write_digits(std::uint64_t number, std::uint64_t count, std::uint8_t* out) {
     for (std::uint64_t i = count; i-- > 0; number /= 10) out[i] = static_cast<std::uint8_t>('0' + number % 10);
     return count;

@@ -51,7 +51,7 @@ std::optional<std::uint64_t> DialectCodec::encode(std::uint8_t* out, std::uint64
     return size + 2;
 }
 
-// Puts a byte before each special one: `with`, or the same byte again. Works from the back, in place.
+// Inserts a byte before each special byte: `with`, or the special byte a second time. Works in place, from the back.
 std::uint64_t DialectCodec::expand(std::uint8_t* bytes, std::uint64_t size, const std::array<bool, 256>& special,
                                    std::optional<std::uint8_t> with) {
     std::uint64_t count = 0;

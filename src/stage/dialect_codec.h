@@ -1,4 +1,5 @@
-// Between a field as it stands in the file and its value: puts quotes and escapes on. FieldDecoder takes them off.
+// Converts the value of a field to the form that it has in a file, by adding quotes and escapes. FieldDecoder removes
+// them.
 #pragma once
 
 #include <array>
@@ -13,32 +14,32 @@
 
 namespace cleave {
 
-// Immutable, any thread.
+// Immutable; any thread may use it.
 class DialectCodec {
 public:
     explicit DialectCodec(const Dialect& dialect);
 
-    // As FieldDecoder.
+    // See FieldDecoder.
     bool is_quoted(const std::uint8_t* begin, const std::uint8_t* end) const { return decoder_.is_quoted(begin, end); }
     bool is_empty(const std::uint8_t* begin, const std::uint8_t* end) const { return decoder_.is_empty(begin, end); }
     Value decode(const std::uint8_t* begin, const std::uint8_t* end, ValueBuffer& scratch) const {
         return decoder_.decode(begin, end, scratch);
     }
 
-    // encode() needs this much room for a value of `size` bytes.
+    // The room that encode() needs for a value of `size` bytes.
     static std::uint64_t room_for(std::uint64_t size) { return 2 * size + 2; }
 
-    // Turns a value into a field at `out`: in quotes if `is_quoted` or if the value needs them. The value stands at
-    // `out`, or behind the place of the opening quote if `is_quoted`. Returns the size of the field, or nothing if the
-    // dialect cannot carry the value.
+    // Turns a value into a field at `out`, in quotes if `is_quoted` or if the value needs them. The value must already
+    // be at `out` or, if `is_quoted`, one byte later, which leaves room for the opening quote. Returns the size of the
+    // field, or std::nullopt if the dialect cannot represent the value.
     std::optional<std::uint64_t> encode(std::uint8_t* out, std::uint64_t size, bool is_quoted) const;
 
-    // Whether the dialect can carry the value as an unquoted field without escapes.
+    // Whether the dialect can represent the value as an unquoted field without escapes.
     bool is_plain(Value value) const;
     bool can_carry(Value value) const { return has_quote_ || escapes_everywhere_ || is_plain(value); }
-    // Whether the value stands as it is in unquoted fields and in quoted ones.
+    // Whether the value stays as it is both in unquoted fields and in quoted ones.
     bool is_always_plain(Value value) const;
-    // Whether that holds for all values of ASCII letters, digits, '.', '-' and '_'.
+    // Whether is_always_plain() holds for all values of ASCII letters, digits, '.', '-' and '_'.
     bool is_plain_alphabet() const { return is_plain_alphabet_; }
 
 private:

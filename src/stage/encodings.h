@@ -12,7 +12,7 @@ namespace cleave {
 CLEAVE_DEVICE constexpr std::uint64_t hex_size(std::uint64_t bytes) { return 2 * bytes; }
 CLEAVE_DEVICE constexpr std::uint64_t base64url_size(std::uint64_t bytes) { return (8 * bytes + 5) / 6; }
 
-// Lower case. Returns hex_size(size).
+// Uses lower case. Returns hex_size(size).
 CLEAVE_DEVICE inline std::uint64_t write_hex(const std::uint8_t* bytes, std::uint64_t size, std::uint8_t* out) {
     const char* const digits = "0123456789abcdef";
     for (std::uint64_t i = 0; i < size; ++i) {
@@ -22,8 +22,8 @@ CLEAVE_DEVICE inline std::uint64_t write_hex(const std::uint8_t* bytes, std::uin
     return hex_size(size);
 }
 
-// Three bytes are four digits of 6 bits, stored as one word. One or two bytes at the end are two or three digits, with
-// zeros behind them. Returns base64url_size(size).
+// Three bytes become four 6-bit digits, stored as one word. One or two bytes at the end become two or three digits,
+// padded with zero bits. Returns base64url_size(size).
 CLEAVE_DEVICE inline std::uint64_t write_base64url(const std::uint8_t* bytes, std::uint64_t size, std::uint8_t* out) {
     const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const auto word_of = [digits](std::uint32_t first, std::uint32_t second, std::uint32_t third) {

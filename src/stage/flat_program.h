@@ -1,5 +1,5 @@
-// The rules of a stage as plain bytes: tables that point at each other by index, in one run of memory that can be
-// copied to a device as it is. stage/record.h carries them out. Compiles for a GPU too.
+// The rules of a stage as plain bytes: tables that refer to each other by index, in one contiguous block that can be
+// copied to a device as it is. The code in stage/record.h executes them. Compiles for a GPU too.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace cleave {
 
-// A run of entries of a table: `at` is its offset in the program, in bytes, a multiple of 16.
+// A run of table entries. `at` is the byte offset of the run in the program, a multiple of 16.
 struct FlatTable {
     std::uint32_t at;
     std::uint32_t count;
 };
 
-// In the order of the alternatives of Operation.
+// In the order of Operation's alternatives.
 enum class FlatKind : std::uint32_t {  // NOLINT(performance-enum-size): a word of the device
     kKeep,
     kNull,
@@ -31,7 +31,7 @@ enum class FlatKind : std::uint32_t {  // NOLINT(performance-enum-size): a word 
 
 // What follows a part of an output record.
 enum class PartEnd : std::uint8_t {
-    kTerminator,    // nothing of its own: it is the last part
+    kTerminator,    // only the record's terminator, because this is the last part
     kDelimiter,     // the delimiter that follows it in the input
     kNewDelimiter,  // a delimiter, where the input has a terminator
 };
@@ -40,11 +40,11 @@ enum class PartEnd : std::uint8_t {
 struct FlatPart {
     static constexpr std::uint32_t kNoKey = UINT32_MAX;
 
-    std::uint32_t first;  // columns of the input, which stand one after another
+    std::uint32_t first;  // adjacent columns of the input
     std::uint32_t last;
-    std::uint32_t key;  // of one column: its place among the keys, see with_keys()
-    bool is_changed;    // one column, with rules; else the columns stay as they are
-    bool is_left_out;   // only a key is read from it
+    std::uint32_t key;  // for a single column: its index among the columns given to with_keys(), or kNoKey
+    bool is_changed;    // a single column with rules; otherwise the columns stay as they are
+    bool is_left_out;   // not written, only passed to key_field()
     PartEnd end;
 };
 
@@ -54,14 +54,14 @@ struct FlatRule {
     std::uint32_t first_condition;
     std::uint32_t condition_count;
     std::uint8_t changes_empty;
-    std::uint8_t is_plain;  // what it makes of any value needs no quotes and no escapes; else that is looked at
+    std::uint8_t is_plain;  // its results never need quotes or escapes; otherwise each result is checked
     std::uint8_t makes_tokens;
 };
 
-// What is counted for each rule, in the order of RuleCounts.
+// The counters of each rule, in the order of RuleCounts.
 enum class RuleCounter : std::uint8_t { kSeen, kChanged, kKept, kEmpty, kConditionFalse };
 
-// `=` is kIn too. NOLINTNEXTLINE(performance-enum-size): a word of the device
+// kIn also stands for `=`. NOLINTNEXTLINE(performance-enum-size): a word of the device
 enum class ConditionKind : std::uint32_t { kIn, kNotEqual, kEmpty, kNotEmpty };
 
 struct FlatCondition {
@@ -71,7 +71,7 @@ struct FlatCondition {
     std::uint32_t value_count;
 };
 
-// Some bytes of the table of texts.
+// A run of bytes in the table of texts.
 struct FlatText {
     std::uint32_t at;
     std::uint32_t size;
@@ -83,27 +83,27 @@ struct FlatMacState {
     std::uint32_t outer[8];
 };
 
-// The begin of the program.
+// The beginning of the program.
 struct FlatProgram {
-    std::uint32_t size;  // of all, in bytes
+    std::uint32_t size;  // of the whole program, in bytes
     std::uint32_t column_count;
-    std::uint64_t max_record;  // bytes; a longer record is a fault
+    std::uint64_t max_record;  // in bytes; a longer record is a fault
     std::uint8_t quote;
     std::uint8_t delimiter;
     std::uint8_t has_quote;
-    std::uint8_t ends_with_lf;  // the terminator is LF, and a CR before it belongs to it
+    std::uint8_t ends_with_lf;  // the terminator is LF, together with any CR before it
     std::uint8_t makes_one_column;
     FlatText null_token;
     FlatTable parts;         // FlatPart
-    FlatTable header_parts;  // the same columns, all of which stay
-    FlatTable columns;       // std::uint32_t, one more than there are: where the rules of each begin in rule_numbers
+    FlatTable header_parts;  // the same columns, all unchanged
+    FlatTable columns;       // std::uint32_t, one per column plus one: where the column's rules begin in rule_numbers
     FlatTable rule_numbers;  // std::uint32_t
     FlatTable rules;         // FlatRule
     FlatTable conditions;    // FlatCondition
     FlatTable values;        // FlatText
     FlatTable texts;         // bytes
-    FlatTable states;        // FlatMacState; for a device only
-    // Bit b % 32 of word b / 32: byte b cannot stand as it is in an unquoted field; in a quoted one.
+    FlatTable states;        // FlatMacState; only for a device
+    // Bit b % 32 of word b / 32 is set if byte b cannot appear as it is in an unquoted field, or in a quoted one.
     std::uint32_t special_plain[8];
     std::uint32_t special_quoted[8];
 };

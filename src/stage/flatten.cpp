@@ -1,5 +1,5 @@
-// Tables are appended to a run of bytes one after another, each at a multiple of 16. The states of HMAC come last, and
-// go straight from the hasher's memory to a device's program.
+// Tables are appended one after another to a run of bytes, each at an offset that is a multiple of 16. The HMAC states
+// come last, and are copied straight from the hasher's memory into a device's program.
 #include "stage/flatten.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ public:
         if (size > 0) std::memcpy(bytes_.data() + at, data, size);
         return static_cast<std::uint32_t>(at);
     }
-    // All of them. Another table could follow.
+    // Returns all tables, padded so that another could follow.
     std::vector<std::uint8_t> take() {
         align();
         return std::move(bytes_);
@@ -76,7 +76,7 @@ void set_dialect(const Dialect& dialect, FlatProgram& flat) {
     set_bit(flat.special_quoted, *dialect.quote);
 }
 
-// Whether what the operation makes of a value needs neither quotes nor escapes, whatever the value is.
+// Whether the operation's results never need quotes or escapes, whatever the value.
 bool is_always_plain(const Operation& operation, const DialectCodec& codec) {
     if (const auto* fixed = std::get_if<Fixed>(&operation)) return codec.is_always_plain({fixed->text, fixed->size});
     const bool is_of_alphabet = std::holds_alternative<Hmac>(operation) || std::holds_alternative<Date>(operation) ||

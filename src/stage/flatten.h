@@ -1,4 +1,4 @@
-// Makes a FlatProgram of the rules of a stage.
+// Builds a FlatProgram from the rules of a stage.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace cleave {
 
-// The program and its tables, without states of keys. All else of `program` is set. Throws std::logic_error if the last
-// rule of a column has conditions.
+// The program and its tables, without key states. Everything else in `program` must be set. Throws std::logic_error if
+// the last rule of a column has conditions.
 std::vector<std::uint8_t> flatten(const Stage::Program& program, std::span<const FlatPart> parts,
                                   std::span<const FlatPart> header_parts);
 
-// The same with the states of keys, in memory for secrets. Nothing if the rules are for the CPU alone: the dialect has
-// escapes or quotes open anywhere, values are looked for (StageOptions::forbid_mail and _card), or columns are keys.
-// Throws std::system_error if memory cannot be locked.
+// The same with key states, in memory for secrets. Returns std::nullopt if only the CPU can run the rules: if the
+// dialect has escapes, or quotes that open anywhere in a field; if values are searched (StageOptions::forbid_mail and
+// forbid_card); or if the stage comes from with_keys(). Throws std::system_error if memory cannot be locked.
 std::optional<SecretMemory> flat_for_device(const Stage& stage);
 
 }  // namespace cleave

@@ -38,7 +38,7 @@ bool has_domain(const std::uint8_t* at, const std::uint8_t* end) {
     }
 }
 
-// How many bytes of a separator between digits stand at `at`; 0 for none.
+// The size in bytes of the separator between digits at `at`, or 0 if there is none.
 std::size_t separator_size(const std::uint8_t* at, const std::uint8_t* end) {
     const auto size = static_cast<std::size_t>(end - at);
     if (size == 0) return 0;
@@ -49,15 +49,15 @@ std::size_t separator_size(const std::uint8_t* at, const std::uint8_t* end) {
     return is_general || (at[1] == 0x88 && at[2] == 0x92) ? 3 : 0;
 }
 
-// Whether a card number begins at `at`, where a digit is that has none before it. Luhn: from the last digit on, every
-// second one is doubled, and the digits of the result are summed up. Which ones that are depends on where the number
-// ends, so both sums are kept.
+// Whether a card number begins at `at`, at a digit with no digit before it. Luhn's check: counting from the last digit,
+// every second one is doubled, and the digits of all results are added up. Which digits are doubled depends on where
+// the number ends, so both sums are kept.
 bool has_card_at(const std::uint8_t* at, const std::uint8_t* end) {
     constexpr std::size_t kFewest = 13;
     constexpr std::size_t kMost = 19;
     constexpr std::array<unsigned, 10> kDoubled{0, 2, 4, 6, 8, 1, 3, 5, 7, 9};
     if (*at == '0') return false;
-    std::array<unsigned, 2> sums{};  // [p]: digits i with i % 2 == p are doubled
+    std::array<unsigned, 2> sums{};  // sums[p]: digits i with i % 2 == p are doubled
     for (std::size_t count = 0; count < kMost;) {
         const unsigned digit = *at++ - unsigned{'0'};
         sums[count & 1] += kDoubled[digit];
@@ -91,7 +91,7 @@ bool has_mail_address(Value value) noexcept {
 bool has_card_number(Value value) noexcept {
     constexpr std::uint64_t kFewest = 13;
     if (value.size < kFewest) return false;
-    // Most texts have fewer digits. The count has no branches.
+    // Most texts have too few digits, and counting them needs no branches.
     std::uint64_t digits = 0;
     for (std::uint64_t i = 0; i < value.size; ++i) digits += is_digit(value.data[i]) ? 1U : 0U;
     if (digits < kFewest) return false;

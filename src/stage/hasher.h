@@ -1,4 +1,4 @@
-// Computes tokens for one thread: HMAC-SHA-256 with the keys of a KeyRing. Operations cut and encode them.
+// Computes tokens for one thread: HMAC-SHA-256 with the keys of a KeyRing. Operations truncate and encode them.
 #pragma once
 
 #include <cstddef>
@@ -16,29 +16,29 @@ namespace cleave {
 
 class KeyRing;
 
-// One state for each use of a key, in secret memory of its own. A state holds both halves of HMAC, already keyed, so a
-// value of up to 55 bytes costs two blocks of SHA-256.
+// Keeps one state for each use of a key, in its own secret memory. A state holds both halves of HMAC, already keyed, so
+// a value of up to 55 bytes costs two SHA-256 blocks.
 class Hasher {
 public:
     // For rules without keys.
     Hasher() = default;
-    // Throws std::invalid_argument if a use names no key of the ring, and std::system_error if memory cannot be locked.
-    // The ring is not used afterwards.
+    // Throws std::invalid_argument if a use names a key that is not in the ring, and std::system_error if memory cannot
+    // be locked. The ring is not used afterwards.
     Hasher(const KeyRing& ring, const KeyUses& uses);
 
-    // Writes the 32 bytes of HMAC(key, value), or with a context of
-    // HMAC(HMAC(key, 0xFF "cleave context 1" context), value). `use` is an index of uses().
+    // Writes the 32 bytes of HMAC(key, value) or, with a context, HMAC(HMAC(key, 0xFF "cleave context 1" context),
+    // value). `use` is an index into KeyUses::uses().
     void token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept;
-    // The same for the value with A-Z in lower case.
+    // Like token(), but for the value with A-Z converted to lower case.
     void lower_token(std::uint32_t use, Value value, std::uint8_t* digest) noexcept;
 
-    // For a device. What it writes is secret.
+    // Copies the state for a device. The copy is secret.
     void copy_state(std::uint32_t use, FlatMacState& state) const noexcept;
 
 private:
     static constexpr std::size_t kScratchSize = 256;
 
-    SecretMemory memory_;  // the states, and then the scratch
+    SecretMemory memory_;  // the states, followed by the scratch buffer
     hmac_sha256_ctx* states_ = nullptr;
     std::span<std::uint8_t> scratch_;
 };

@@ -1,4 +1,4 @@
-// Which keys rules use. The keys themselves are elsewhere (KeyRing): this holds names only.
+// The keys that rules use, by name only; the keys themselves are elsewhere (KeyRing).
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace cleave {
 
-// Collects the uses of keys while rules are read. Each use is one HMAC state of a KeyRing, at the same index.
+// Collects the uses of keys while rules are read. Each use becomes one HMAC state of a Hasher, at the same index.
 class KeyUses {
 public:
     struct Use {
-        std::string key;      // its name
-        std::string context;  // empty: the key itself, not one derived from it
+        std::string key;      // the name of the key
+        std::string context;  // empty for the key itself rather than one derived from it
 
         bool operator==(const Use&) const = default;
     };
 
-    // `names` are those of the keys that were given.
+    // `names` are the names of the available keys.
     explicit KeyUses(std::vector<std::string> names) : names_(std::move(names)) {}
 
-    // The index of this use; the same one for equal uses. Nothing if no key has that name.
+    // The index of this use, which is the same for equal uses. Returns std::nullopt if no key has that name.
     std::optional<std::uint32_t> add(std::string_view key, std::string_view context);
 
     const std::vector<std::string>& names() const { return names_; }

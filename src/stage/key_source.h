@@ -1,4 +1,4 @@
-// Reads one key from where the user says it is, into secret memory. The bytes are never copied to other memory.
+// Reads a key from where the user says it is into secret memory. The bytes of the key are never copied to other memory.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@ struct KeySource {
     enum class Kind : std::uint8_t { kFile, kEnvironment, kDescriptor, kGiven };
     std::string name;
     Kind kind = Kind::kFile;
-    std::string where;  // the path, the variable, the number
-    std::string text;   // all of it, as it was given
+    std::string where;  // the path, the variable or the number
+    std::string text;   // the whole text, as given
 };
 
 struct SecretKey {
@@ -29,16 +29,16 @@ struct SecretKey {
     std::span<const std::uint8_t> bytes() const noexcept { return memory.bytes().first(size); }
 };
 
-// NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N. Throws RuleError. The error has no text: what cannot be read may be a
-// key itself.
+// Parses NAME=file:PATH, NAME=env:VARIABLE or NAME=fd:N. Throws a RuleError that does not contain the text, because
+// what cannot be parsed may itself be a key.
 KeySource parse_key_source(const std::string& text);
 
-// The source of a key that the program has already. Throws RuleError for a bad name.
+// The source of a key that the program already has. Throws RuleError for an invalid name.
 KeySource given_source(const std::string& name);
 
 // See KeyRing.
 SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience);
-// The key of a given source.
+// The key for a source from given_source().
 SecretKey copy_key(const KeySource& source, std::span<const std::uint8_t> bytes);
 
 }  // namespace cleave

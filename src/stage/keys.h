@@ -1,4 +1,4 @@
-// What a KeyRing holds, for the library alone.
+// The content of a KeyRing, private to the library.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace cleave {
 
 struct KeyRing::Keys {
-    // At the same index: a name, its key, its id.
+    // At the same index: a name, its key and its id.
     std::vector<std::string> names;
     std::vector<SecretKey> keys;
     std::vector<std::string> ids;

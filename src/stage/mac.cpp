@@ -15,7 +15,7 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
 
 void set_key(MacState& state, std::span<const std::uint8_t> key) noexcept {
     ::nettle_hmac_sha256_set_key(&state, key.size(), key.data());
-    // Nettle leaves the key, with the pads of HMAC on it, on the stack.
+    // Nettle leaves the key, combined with HMAC's pads, on the stack.
     wipe_stack();
 }
 

@@ -1,5 +1,5 @@
-// HMAC-SHA-256 (RFC 2104, FIPS 180-4), computed by Nettle on states that lie in memory of ours. A state holds what was
-// computed from the key, so it must lie in SecretMemory.
+// HMAC-SHA-256 (RFC 2104, FIPS 180-4), computed by Nettle; the states are in our own memory. A state holds values
+// computed from the key, so it must be in SecretMemory.
 #pragma once
 
 #include <nettle/hmac.h>
@@ -22,14 +22,15 @@ constexpr std::size_t kMacSize = 32;
 // Prepares a state for messages under the key.
 void set_key(MacState& state, std::span<const std::uint8_t> key) noexcept;
 
-// The MAC of the parts, joined. The state is ready for the next message afterwards.
+// Computes the MAC of the concatenated parts. Afterwards the state is ready for the next message.
 void compute_mac(MacState& state, std::initializer_list<std::span<const std::uint8_t>> parts,
                  std::uint8_t* mac) noexcept;
 
-// The MAC of the byte 0xFF, the label and the text, joined. No value that is UTF-8 has this MAC: none begins with 0xFF.
+// Computes the MAC of the byte 0xFF, the label and the text, concatenated. No UTF-8 value has this MAC, because no such
+// value begins with 0xFF.
 void compute_labelled_mac(MacState& state, std::string_view label, std::string_view text, std::uint8_t* mac) noexcept;
 
-// The first `size` bytes of that MAC under a key, at most kMacSize, in hex.
+// The first `size` bytes, at most kMacSize, of that MAC under a key, in hex.
 std::string labelled_mac_hex(std::span<const std::uint8_t> key, std::string_view label, std::string_view text,
                              std::size_t size);
 

@@ -1,13 +1,14 @@
-// The table of operations: one type a row. Each operation is one file in stage/operations/, and has
+// The table of operations, with one type per row. Each operation has one file in stage/operations/, and provides
 //
 //   static constexpr const char* kName;              its name in rules
 //   static X parse(const OperationSyntax&, KeyUses&);   throws SyntaxError
-//   std::uint64_t bound(std::uint64_t size) const;   the most bytes that write() writes for a value of `size` bytes
+//   std::uint64_t bound(std::uint64_t size) const;   the most bytes that write() can write for a value of `size` bytes
 //   std::uint64_t measure(Value value, H& hasher) const;       what write() returns
 //   std::uint64_t write(Value value, std::uint8_t* out, H& hasher) const;   the bytes written, or kBecomesNull
 //
-// measure() and write() also compile for a GPU, where H is another type. Only operations with a key use the hasher: its
-// token() and lower_token(), see stage/hasher.h. write() writes no byte behind what it returns. bound() may be static.
+// measure() and write() also compile for a GPU, where H is a different type. Only operations with a key use the hasher,
+// through token() and lower_token(); see stage/hasher.h. write() writes nothing beyond the bytes that it reports.
+// bound() may be static.
 #pragma once
 
 #include <variant>
@@ -28,7 +29,7 @@ namespace cleave {
 
 using Operation = std::variant<Keep, Null, Fixed, Hmac, Mask, Initials, ShortName, Email, Date, Bucket>;
 
-// The operation that the text asks for, without its argument `empty=change`. Throws SyntaxError.
+// Creates the operation that the text describes, without its argument `empty=change`. Throws SyntaxError.
 Operation make_operation(const OperationSyntax& syntax, KeyUses& keys);
 
 }  // namespace cleave

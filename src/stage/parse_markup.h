@@ -1,5 +1,5 @@
-// What a reader of a dialect looks for, as plain bytes: for code of a device. Says of a dialect whether a device can
-// read it.
+// The bytes that a reader of a dialect looks for, as plain data for device code. Also tells whether a device can read a
+// dialect.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace cleave {
 
-// What a byte may be to a reader.
+// The roles of bytes for a reader.
 struct ParseMarkup {
     std::uint8_t quote;
     std::uint8_t delimiter;
-    std::uint8_t terminator;      // LF, if any line end terminates
+    std::uint8_t terminator;      // LF if every line end terminates a record
     std::uint8_t other_line_end;  // CR if the terminator is LF, else LF
     bool has_quote;
-    bool any_terminator;  // CR, LF and CRLF terminate
+    bool any_terminator;  // CR, LF and CRLF all terminate records
 };
 
-// Nothing if a device cannot read the dialect: it has escapes.
+// Returns std::nullopt if a device cannot read the dialect, because it has escapes.
 inline std::optional<ParseMarkup> parse_markup(const Dialect& dialect) {
     if (dialect.escape && (dialect.escape_scope == EscapeScope::kEverywhere || dialect.quote)) return std::nullopt;
     const bool is_return = dialect.terminator == Terminator::kCr;

@@ -1,4 +1,4 @@
-// Rules compiled for one input: what a worker does to each record.
+// Rules compiled for one input: what a worker does with each record.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,9 @@ struct Stage::Program {
     std::size_t column_count = 0;
     RuleSet rules;
     std::vector<std::uint8_t> flat_bytes;  // see stage/flatten.h
-    std::size_t key_count = 0;             // columns that are keys: see with_keys()
-    // Columns of the output in which no operation changes every value, for StageOptions::forbid_mail and _card.
+    std::size_t key_count = 0;             // number of columns given to with_keys()
+    // The columns of the output if StageOptions::forbid_mail or forbid_card is set, otherwise none. Their values are
+    // searched if they stay as they are.
     std::vector<std::size_t> watched;
     bool forbid_mail = false;
     bool forbid_card = false;
@@ -38,13 +39,13 @@ struct Stage::Program {
     std::string digest;
     std::vector<std::pair<std::string, std::string>> key_ids;
 
-    // What workers carry out.
+    // The program that workers execute.
     const FlatProgram& flat() const { return *reinterpret_cast<const FlatProgram*>(flat_bytes.data()); }
 };
 
-// The same stage, whose workers also hand over what they write into these columns of the input, all of which are
-// written: see StageWorker::key_fields(). If they are left out, which may not be all columns, they are not written
-// otherwise; all else is done with them as before.
+// Returns the same stage, except that its workers also hand over what they write into these columns of the input, all
+// of which must be written; see StageWorker::key_field(). With `are_left_out`, these columns are not written, but are
+// otherwise treated as before; at least one other column must be written.
 Stage with_keys(const Stage& stage, std::span<const std::size_t> columns, bool are_left_out);
 
 }  // namespace cleave

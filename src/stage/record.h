@@ -1,40 +1,41 @@
-// What becomes of one record under rules: the one place that says what is written and what is counted, for the CPU
+// What rules do to one record: the single place that decides what is written and counted, for the CPU
 // (stage/worker.cpp) and for a GPU (modules/cuda/stage_rows.h).
 //
 //   for each part: if it stays, its bytes, from its first field to the delimiter after its last one
-//                  if it changes, what the first rule whose conditions hold makes of the value of its field, in quotes
-//                  if the field was
+//                  if it changes, the new value from the first rule whose conditions hold, in quotes if the field
+//                  was in quotes
 //   then the terminator
 //
-// The caller supplies two things. A Sink receives what is written, or only its size:
+// The caller supplies a Sink and a Side. A Sink receives the output, or only its size:
 //
-//   static constexpr bool kWrites     false: only sizes count, and nothing is counted
-//   static constexpr bool kKeeps      false: not even values whose size depends on their quotes and escapes are kept;
-//                                     they count as if they needed none
-//   static constexpr bool kGrows      false: there is room for any value, and room_for() gets no size
-//   begin_record(size)                `size` bytes at most that stay, with delimiters and the quotes of an empty value
-//   append(from, size), append_end(from, size)    appends bytes of the input; a terminator
-//   put(byte), put_text(from, size)   appends bytes from elsewhere
+//   static constexpr bool kWrites     false: only sizes matter, and nothing is counted
+//   static constexpr bool kKeeps      false: not even values whose size depends on quotes and escapes are kept; they
+//                                     are measured as if they needed none
+//   static constexpr bool kGrows      false: there is room for any value, and room_for() is not given a size
+//   begin_record(size)                announces at most `size` bytes that stay, with delimiters and the quotes of an
+//                                     empty value
+//   append(from, size), append_end(from, size)    append bytes of the input; a terminator
+//   put(byte), put_text(from, size)   append bytes from elsewhere
 //   room_for(size), commit(size)      returns memory for `size` bytes; takes the first `size` bytes of it
-//   size()                            bytes so far
+//   size()                            the bytes so far
 //
-// A Side is what is done differently on each side:
+// A Side does what differs between the CPU and a GPU:
 //
 //   static constexpr bool kHasKeys    whether parts may have a key
-//   using Part                        a const FlatPart, or a reference to one: which of the two is faster
-//   using Record                      a RecordView, with more that the side needs of a record
+//   using Part                        a const FlatPart or a reference to one, whichever is faster
+//   using Record                      a RecordView, with anything else that the side needs to know about a record
 //   program                           the const FlatProgram*
 //   bytes_of(record)                  the bytes of its block
-//   decode(record, field)             the Value of a field, until the next call
-//   hasher()                          what operations take, see stage/operation.h
+//   decode(record, field)             the Value of a field, valid until the next call
+//   hasher()                          the hasher for operations; see stage/operation.h
 //   change(record, column, sink)      calls change_field()
-//   encode(record, field, out, size, is_quoted)   the field for a value that may need quotes or escapes: the value
-//                                     stands at `out`, or one byte behind it if `is_quoted`; returns the field's size
-//   room_of(size)                     what encode() needs for a value of `size` bytes
-//   write_key(record, part, sink)     writes a part that has a key, and keeps what becomes of it
-//   count(rule, RuleCounter), count_empty()       as RuleCounts and StageCounts have them
-//   refuse_width(record), refuse_empty(record)    an error, or a mark for the CPU
-//   refuse_reserved(record, field, value)         the same if the value must not become a token
+//   encode(record, field, out, size, is_quoted)   creates the field for a value that may need quotes or escapes:
+//                                     the value is at `out`, or one byte later if `is_quoted`; returns the field's size
+//   room_of(size)                     the room that encode() needs for a value of `size` bytes
+//   write_key(record, part, sink)     writes a part that has a key, and keeps the result
+//   count(rule, RuleCounter), count_empty()       count as defined by RuleCounts and StageCounts
+//   refuse_width(record), refuse_empty(record)    throw, or mark the page for the CPU
+//   refuse_reserved(record, field, value)         the same for a value that must not become a token
 //
 // Compiles for a GPU too.
 #pragma once
@@ -47,7 +48,7 @@
 
 namespace cleave {
 
-// Where a field lies in the block of its record.
+// The place of a field in its record's block.
 struct FieldSpan {
     std::uint32_t begin;
     std::uint32_t end;
@@ -59,7 +60,7 @@ struct RecordView {
     std::uint32_t begin;
     std::uint32_t content_end;  // where its terminator begins
     std::uint32_t next;         // where the next record begins
-    std::uint32_t count;        // of fields
+    std::uint32_t count;        // the number of fields
 
     CLEAVE_DEVICE std::uint32_t begin_of(std::uint32_t column) const {
         return column == 0 ? begin : ends[column - 1] + 1;
@@ -82,7 +83,7 @@ CLEAVE_DEVICE inline bool is_empty(Side& side, const typename Side::Record& reco
     return field.begin == field.end || (field.end - field.begin == 2 && is_quoted(side, record, field));
 }
 
-// Calls use(operation) with the operation of the rule, and returns what it returns.
+// Calls use(operation) with the operation of the rule, and returns its result.
 template <class Use>
 CLEAVE_DEVICE inline std::uint64_t with_operation(const FlatProgram* program, const FlatRule& rule, const Use& use) {
     const std::uint8_t* const at = reinterpret_cast<const std::uint8_t*>(program) + rule.operation;
@@ -119,8 +120,8 @@ CLEAVE_DEVICE inline bool holds(Side& side, const typename Side::Record& record,
     return is_among == (one.kind == ConditionKind::kIn);
 }
 
-// The number of the first rule of the column whose conditions hold; the last one has none. Counts the rules that were
-// looked at.
+// The number of the column's first rule whose conditions hold; the last rule has none. Counts the rules that are
+// examined.
 template <bool kCounts, class Side>
 CLEAVE_DEVICE inline std::uint32_t rule_for(Side& side, const typename Side::Record& record, std::uint32_t column) {
     const FlatProgram* const program = side.program;
@@ -144,13 +145,12 @@ CLEAVE_DEVICE inline bool stays(Side& side, const typename Side::Record& record,
     return rule.kind == FlatKind::kKeep || (rule.changes_empty == 0 && is_empty(side, record, field));
 }
 
-// Writes null.
 template <class Sink>
 CLEAVE_DEVICE inline void put_null(const FlatProgram* program, Sink& sink) {
     sink.put_text(entries<std::uint8_t>(program, program->texts) + program->null_token.at, program->null_token.size);
 }
 
-// The size of what the rule makes of the value, if that is written as it is.
+// Measures the result of applying the rule to the value, assuming that it needs no new quotes or escapes.
 template <class Side, class Sink>
 CLEAVE_DEVICE inline void measure_value(Side& side, const FlatRule& rule, Value value, bool quoted, Sink& sink) {
     const std::uint64_t size = with_operation(side.program, rule, [&](const auto& one) {
@@ -160,7 +160,7 @@ CLEAVE_DEVICE inline void measure_value(Side& side, const FlatRule& rule, Value 
     return size == kBecomesNull ? put_null(side.program, sink) : sink.commit(size + (quoted ? 2 : 0));
 }
 
-// Writes what the rule makes of the value of the field.
+// Applies the rule to the value of the field, and writes the result.
 template <class Side, class Sink>
 CLEAVE_DEVICE inline void write_value(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                       const FieldSpan& field, Value value, bool quoted, Sink& sink) {
@@ -180,7 +180,7 @@ CLEAVE_DEVICE inline void write_value(Side& side, const typename Side::Record& r
     sink.commit(size + (quoted ? 2 : 0));
 }
 
-// Writes what the rule makes of the field.
+// Applies the rule to the field, and writes the result.
 template <class Side, class Sink>
 CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record& record, const FlatRule& rule,
                                         const FieldSpan& field, Sink& sink) {
@@ -193,7 +193,7 @@ CLEAVE_DEVICE inline void replace_field(Side& side, const typename Side::Record&
     if constexpr (Sink::kKeeps) write_value(side, record, rule, field, value, quoted, sink);
 }
 
-// Writes the changed field. False if the field stays as it is: nothing is written.
+// Writes the changed field. Returns false and writes nothing if the field stays as it is.
 template <class Side, class Sink>
 CLEAVE_DEVICE inline bool change_field(Side& side, const typename Side::Record& record, std::uint32_t column,
                                        Sink& sink) {
@@ -224,7 +224,7 @@ CLEAVE_DEVICE_INLINE void write_part(Side& side, const typename Side::Record& re
     if (part.is_changed && side.change(record, part.first, sink)) {
         if (part.end == PartEnd::kDelimiter) sink.put(program->delimiter);
     } else {
-        // With the delimiter that follows in the input, or with the terminator.
+        // Includes the delimiter that follows in the input, if the part ends with it.
         const std::uint32_t begin = record.begin_of(part.first);
         const std::uint32_t end =
             part.end == PartEnd::kDelimiter ? record.ends[part.last] + 1 : record.end_of(part.last);
@@ -249,8 +249,8 @@ CLEAVE_DEVICE_INLINE void write_record(Side& side, const typename Side::Record& 
     const auto* const first = entries<FlatPart>(program, parts);
     for (const FlatPart* part = first; part != first + parts.count; ++part) write_part(side, record, *part, sink);
     if (program->makes_one_column != 0 && sink.size() == before && record.content_end != record.begin) {
-        // An empty value in a record of one column is written as two quotes: without them the record would be an empty
-        // one.
+        // An empty value in a record of one column is written as two quotes, because without them the record would be
+        // empty.
         if (program->has_quote == 0) side.refuse_empty(record);
         sink.put(program->quote);
         sink.put(program->quote);

@@ -1,4 +1,4 @@
-// The records of a batch with their fields, in blocks.
+// Reads the records of a batch, with their fields, in blocks.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace cleave {
 
-// Few enough bytes for records, their fields and the changed records to be in the second cache.
+// Small enough for records, their fields and the changed records to fit into the second-level cache.
 inline constexpr std::size_t kBlockSize = std::size_t{256} << 10;
 
-// Calls take(block) for the records of the batch, in blocks of at least one record each. Throws InputError for a record
-// that is bad or too long: of an exact batch after the records before it, of a guessed one at once. Throws
-// DoubtfulBatch for a guessed batch whose last record does not end with it.
+// Calls take(block) for the records of the batch, in blocks of at least one record each. Throws InputError for a bad or
+// overlong record: in an exact batch after taking the records before it, in a guessed batch immediately. Throws
+// DoubtfulBatch if a guessed batch does not end where a record ends.
 template <class Take>
 void for_each_block(StageWorker& worker, const Batch& batch, std::uint64_t max_record, const Take& take) {
     bool is_terminated = true;
@@ -42,8 +42,8 @@ void for_each_block(StageWorker& worker, const Batch& batch, std::uint64_t max_r
     if (!batch.is_exact && !batch.is_last && !is_terminated) throw DoubtfulBatch();
 }
 
-// Where record `number` of the batch, from its first one, begins in the input. The batch is read again: only an error
-// asks.
+// Where record `number` of the batch, counted from 0, begins in the input. Only errors need this, so it reads the batch
+// again.
 inline Place place_of_record(StageWorker& worker, const Batch& batch, std::uint64_t max_record, std::uint64_t number) {
     const std::uint64_t record = batch.place.record + number;
     Place place = batch.place;

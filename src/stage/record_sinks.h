@@ -1,4 +1,5 @@
-// Where StageWorker puts records: RecordWriter into memory, RecordSizer nowhere. They are Sinks of stage/record.h.
+// Where StageWorker puts records: RecordWriter keeps them in memory, RecordSizer only counts their bytes. Both are
+// Sinks of stage/record.h.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,14 @@
 
 namespace cleave {
 
-// Short runs are copied this many bytes at a time, past their end; most fields are no longer than the first part.
+// Short runs are copied kFirstPart bytes at a time, and past their end, if kSlack more bytes can be read. The output
+// always has that much room. Most fields are no longer than the first part.
 constexpr std::size_t kSlack = 64;
 constexpr std::size_t kShortRun = 4 * kSlack;
 constexpr std::size_t kFirstPart = 32;
 constexpr std::size_t kEndPart = 4;  // of terminators
 
-// Returns where the copy ends. `out` has room for `size` + kSlack bytes.
+// Returns the end of the copy. `out` must have room for `size` + kSlack bytes.
 inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::size_t size,
                               const std::uint8_t* readable_end) {
     if (size <= kShortRun && size + kSlack <= static_cast<std::size_t>(readable_end - from)) {
@@ -31,7 +33,7 @@ inline std::uint8_t* copy_run(std::uint8_t* out, const std::uint8_t* from, std::
     return out + size;
 }
 
-// Where the output goes: to memory. Plain data, so that it can be kept in registers.
+// Writes to memory. Plain data, so that it can be kept in registers.
 class RecordWriter {
 public:
     static constexpr bool kWrites = true;
@@ -41,23 +43,23 @@ public:
     RecordWriter(ValueBuffer& buffer, std::size_t size, std::span<const std::uint8_t> input)
         : buffer_(&buffer), to_(buffer.data() + size), readable_end_(input.data() + input.size()) {}
 
-    // The bytes in the buffer.
+    // The number of bytes in the buffer.
     std::size_t size() const { return static_cast<std::size_t>(to_ - buffer_->data()); }
-    // Those from `begin` on.
+    // The bytes from `begin` onwards.
     std::span<const std::uint8_t> since(std::size_t begin) const {
         return {buffer_->data() + begin, static_cast<std::size_t>(to_ - buffer_->data()) - begin};
     }
-    // Takes back what was written since then.
+    // Removes the bytes from `begin` onwards.
     void take_back(std::size_t begin) { to_ = buffer_->data() + begin; }
 
-    // The next record takes at most `size` bytes for what stays, delimiters, the terminator and the quotes of an empty
-    // value.
+    // Announces at most `size` bytes for the next record, not counting changed values: unchanged fields, delimiters,
+    // the terminator and the quotes of an empty value.
     void begin_record(std::size_t size) {
         stays_ = size;
         ensure(0);
     }
     void append(const std::uint8_t* from, std::size_t size) { to_ = copy_run(to_, from, size, readable_end_); }
-    // The same of what ends a record, which is hardly ever longer than a few bytes.
+    // Like append(), but for the terminator of a record, which is rarely longer than a few bytes.
     void append_end(const std::uint8_t* from, std::size_t size) {
         if (size > kEndPart || std::cmp_less(readable_end_ - from, kEndPart)) return append(from, size);
         std::memcpy(to_, from, kEndPart);
@@ -68,7 +70,7 @@ public:
         std::memcpy(room_for(size), text, size);
         commit(size);
     }
-    // Memory for `size` bytes more. commit() says how many were written.
+    // Returns memory for `size` more bytes. commit() says how many were written.
     std::uint8_t* room_for(std::size_t size) {
         ensure(size);
         return to_;
@@ -90,7 +92,7 @@ private:
     std::size_t stays_ = 0;
 };
 
-// Counts the bytes only. Changed fields are made in `buffer`, one over the other.
+// Only counts the bytes. Changed fields are written to `buffer`, where each overwrites the one before.
 class RecordSizer {
 public:
     static constexpr bool kWrites = false;

@@ -1,4 +1,4 @@
-// From the text of a rule to its parts. Knows the grammar only: neither the columns of an input nor the operations.
+// Parses the text of a rule. Knows only the grammar, and nothing about the columns of an input or the operations.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ struct RuleSyntax {
     OperationSyntax operation;  // without `empty=change`
     bool changes_empty = false;
     std::vector<ConditionSyntax> conditions;
-    std::size_t condition_place = 0;  // of the word `if`, if there are conditions
+    std::size_t condition_place = 0;  // the place of the word `if`, if there are conditions
 };
 
-// The parts of a rule. Throws RuleError.
+// Parses a rule. Throws RuleError.
 RuleSyntax parse_rule(const RuleText& source);
 
-// The action of a line "@default ACTION". Nothing if the text is a rule. Throws RuleError if ACTION is unknown.
+// The action of a line "@default ACTION"; std::nullopt if the text is a rule. Throws RuleError if ACTION is unknown.
 std::optional<DefaultAction> parse_default(const RuleText& source);
 
 }  // namespace cleave

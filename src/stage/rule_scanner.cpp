@@ -10,7 +10,7 @@ constexpr std::string_view kBlanks = " \t";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A word may hold these. A '#' may not begin it.
+// The bytes that a word may contain. A word must not begin with '#'.
 bool is_word_byte(char c) {
     const auto byte = static_cast<unsigned char>(c);
     constexpr unsigned char kDelete = 0x7f;

@@ -1,4 +1,4 @@
-// Reads the tokens of a rule or of a list of columns from front to end. Knows words and quotes, no grammar.
+// Reads the tokens of a rule or of a list of columns from front to back. Knows words and quotes, but no grammar.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace cleave {
 
-// Every function but fail() and at_text() first skips blanks. Faults are RuleError with the place of the scanner.
+// Every function except fail(), at_text() and digits() first skips blanks. Errors are RuleErrors with the scanner's
+// place.
 class RuleScanner {
 public:
     // `source` must outlive the scanner.
@@ -26,14 +27,14 @@ public:
     // Takes `symbol`, or throws: "expected WHAT".
     void expect(std::string_view symbol, std::string_view what);
 
-    // Whether `symbol` stands at the place itself, without blanks before it.
+    // Whether `symbol` is at the current place, without blanks before it.
     bool at_text(std::string_view symbol) const { return rest().starts_with(symbol); }
 
-    // Takes a bare word; "" if none is next. It points into the source.
+    // Takes a bare word, which points into the source; "" if none is next.
     std::string_view word();
-    // Takes a quoted text, and gives what is between the quotes. A quote must be next.
+    // Takes a quoted text and returns what is between the quotes. A quote must be next.
     std::string quoted();
-    // Takes digits, which must stand at the place itself. A number that is too large is UINT64_MAX.
+    // Takes digits, which must be at the current place. Returns UINT64_MAX if the number is too large.
     std::uint64_t digits();
 
     [[noreturn]] void expected(std::string_view what);
@@ -46,10 +47,10 @@ private:
     std::size_t place_ = 0;
 };
 
-// `text` as a quoted text of the language, for messages and for rules.
+// Puts `text` in quotes as the language of rules does, for messages and rules.
 std::string in_quotes(std::string_view text);
 
-// The name of a column as a user would type it: bare if it is a plain word of ASCII, in quotes otherwise.
+// The name of a column as a user would type it: bare if it is a plain ASCII word, otherwise in quotes.
 std::string as_typed(std::string_view name);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Files with rules: one rule a line. See rules.h for what is made of the lines.
+// Files of rules, one per line. See rules.h for what becomes of the lines.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// A '#' before anything but a blank begins a column by number, such as "#3: null".
+// A '#' followed by anything but a blank begins the number of a column, as in "#3: null".
 bool is_blank_or_comment(std::string_view line) {
     const std::size_t start = line.find_first_not_of(" \t");
     if (start == std::string_view::npos) return true;
@@ -38,13 +38,13 @@ std::vector<RuleText> rules_of_file(std::string_view text, const std::string& na
 }
 
 std::string rules_template(const InputColumns& columns) {
-    // No hash table: whoever writes a header could choose names that all have one hash.
+    // Not a hash table, because the author of a header could choose names that all have the same hash.
     std::map<std::string_view, std::size_t> counts;
     for (const std::string& name : columns.names) ++counts[name];
     std::map<std::string_view, std::size_t> seen;
     std::string text = "@default fail\n";
     for (std::size_t i = 0; i < columns.count; ++i) {
-        // A line cannot hold a name with a line feed, and a terminal would obey other controls.
+        // A line cannot hold a name with a line feed, and a terminal would obey other control characters.
         if (columns.names.empty() || std::ranges::any_of(columns.names[i], is_control)) {
             text += "#" + std::to_string(i + 1);
         } else {

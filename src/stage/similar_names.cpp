@@ -1,23 +1,23 @@
 // Two names are similar if they have the same letters, or if one of them has a character beyond ASCII and they have the
 // same shape:
 //
-//   decomposed = the name in compatibility decomposition (NFKD), without controls and default ignorable characters,
-//                each blank a space
+//   decomposed = the name in compatibility decomposition (NFKD), without control and default ignorable characters,
+//                with each blank replaced with a space
 //   letters    = decomposed, case folded, without separators
-//   shape      = decomposed, characters replaced by their twins, case folded, without separators, characters of ASCII
-//                that look alike replaced by one of them
+//   shape      = decomposed, characters replaced with their twins, case folded, without separators, ASCII characters
+//                that look alike replaced with one of them
 //
-// Letters are equal where NFKC and case folding make names equal: two texts have the same NFKC if and only if they have
-// the same NFKD. They join É with é, full-width letters with others, and a no-break space with a space. Shapes are
-// skeletons in the sense of Unicode Technical Standard 39, section 4. They join a Cyrillic а with a Latin a. Shapes of
-// ASCII names are not compared with each other, so that `x1` and `xl` stay two names.
+// Letters are equal wherever NFKC and case folding make names equal, because two texts have the same NFKC if and only
+// if they have the same NFKD. They match É with é, full-width letters with ordinary ones, and a no-break space with a
+// space. Shapes are skeletons in the sense of Unicode Technical Standard 39, section 4. They match a Cyrillic а with a
+// Latin a. The shapes of two ASCII names are not compared, so `x1` and `xl` remain two names.
 //
-// Separators are blanks, `-`, `_` and `.`. Between two digits they tell numbers apart and stay: `1.5` is not `15`. A
-// run of separators between digits loses its blanks; a run of blanks alone becomes one.
+// Separators are blanks, `-`, `_` and `.`. Between two digits they keep numbers apart and stay: `1.5` is not `15`. A
+// run of separators between digits loses its blanks; a run of blanks alone becomes one blank.
 //
 // A byte that is not part of valid UTF-8 stands for itself.
 //
-// O(n log n) time for a name of n bytes: marks are put in order by a sort, because a name may have many.
+// A name of n bytes takes O(n log n) time: marks are sorted, because a name may have many of them.
 #include "stage/similar_names.h"
 
 #include <utf8proc.h>
@@ -31,7 +31,7 @@
 namespace cleave {
 namespace {
 
-constexpr char32_t kFirstByte = 0x110000;  // the byte 0 that is no character, above all characters
+constexpr char32_t kFirstByte = 0x110000;  // stands for a stray byte 0; greater than every character
 
 utf8proc_int32_t code_point(char32_t c) { return static_cast<utf8proc_int32_t>(c); }
 
@@ -61,7 +61,7 @@ bool is_control(char32_t c) {
 
 bool is_digit(char32_t c) { return utf8proc_category(code_point(c)) == UTF8PROC_CATEGORY_ND; }
 
-// Unicode's canonical order: each run of marks by their combining classes.
+// Unicode's canonical order: each run of marks is sorted by combining class.
 void put_marks_in_order(std::u32string& text) {
     const auto combining_class = [](char32_t c) { return utf8proc_get_property(code_point(c))->combining_class; };
     const auto is_mark = [&](char32_t c) { return combining_class(c) != 0; };
@@ -73,7 +73,7 @@ void put_marks_in_order(std::u32string& text) {
     }
 }
 
-// The compatibility decomposition, without default ignorable characters. `also` is an option of utf8proc.
+// The compatibility decomposition, without default ignorable characters. `also` is an additional option for utf8proc.
 std::u32string decomposed(const std::u32string& text, int also = 0) {
     // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): an enum of flags, which are combined
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_IGNORE | also);
@@ -130,7 +130,7 @@ std::u32string with_twins(const std::u32string& text) {
     return result;
 }
 
-// Of folded text. A capital I looks like an l, and is the same letter as i.
+// Takes folded text. A capital I looks like an l and, once folded, is an i.
 std::u32string with_ascii_twins(const std::u32string& text) {
     std::u32string result;
     for (const char32_t c : text) {

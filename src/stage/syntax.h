@@ -1,5 +1,5 @@
-// The text of an operation in a rule, taken apart: `mask(first=2, char=x)`. The parser makes it; each operation reads
-// its own arguments from it.
+// The parsed text of an operation in a rule, such as `mask(first=2, char=x)`. The parser produces it, and each
+// operation reads its own arguments from it.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,18 @@ struct ArgumentSyntax {
     std::string key;    // empty if the argument has no key
     std::string value;  // without quotes; the name of the operation if `nested` is not empty
     bool is_quoted = false;
-    std::size_t place = 0;                // byte of the rule's text at which the argument begins
+    std::size_t place = 0;                // the byte of the rule's text where the argument begins
     std::vector<OperationSyntax> nested;  // empty, or one operation
 };
 
 struct OperationSyntax {
     std::string name;
-    std::size_t place = 0;  // byte of the rule's text
+    std::size_t place = 0;  // the byte of the rule's text where the operation begins
     std::vector<ArgumentSyntax> arguments;
 };
 
-// An argument, or an operation, that is wrong. `place` is a byte of the rule's text. The caller makes it a RuleError.
+// Thrown for an invalid argument or operation. `place` is a byte offset in the rule's text. The caller turns it into a
+// RuleError.
 class SyntaxError : public std::invalid_argument {
 public:
     SyntaxError(const std::string& reason, std::size_t place) : std::invalid_argument(reason), place_(place) {}

@@ -1,5 +1,4 @@
-// What operations get and give, beside the value itself.
-// Compiles for a GPU too.
+// What operations can return besides the value itself.
 #pragma once
 
 #include <cstdint>

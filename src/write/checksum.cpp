@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// Bytes of a body that are read, and then written, at a time.
+// How many bytes of a body are read and then written in one step.
 constexpr std::uint64_t kPartSize = std::uint64_t{16} << 20;
 static_assert(kPartSize % kCloneAlignment == 0);
 
@@ -23,7 +23,8 @@ public:
         output_->write(bytes);
     }
 
-    // Parts end where blocks of the piece's file end, so a part can share all blocks that the whole body can.
+    // Parts end at block boundaries of the piece's file, so together they can share all blocks that the whole body
+    // could share.
     void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter) override {
         ReadAhead ahead(input.blob(), piece.start, piece.start + piece.length);
         for (std::uint64_t done = 0; done < piece.length;) {

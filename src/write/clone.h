@@ -1,5 +1,5 @@
-// Writes the bodies of pieces, with blocks shared with the input where the file system can do that. Knows no policies:
-// a piece's start alone tells whether it can share blocks.
+// Writes the bodies of pieces, sharing blocks with the input where the file system supports it. Knows nothing about
+// policies: a piece's start alone decides whether it can share blocks.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,17 @@ namespace cleave {
 // Members may be called from several threads.
 class Cloner {
 public:
-    // `input` is no stream and must outlive the cloner.
+    // `input` is not a stream and must outlive the cloner.
     Cloner(const Input& input, CloneMode mode);
 
-    // Under kAlways, throws CloneError for a piece that has whole blocks and cannot share them: the input does not
-    // begin at a block of its file, or the piece does not start where it must. The start of the first piece, where the
-    // header ends, is not checked. `header_size` bytes of header are written before the body; `path` is for messages.
+    // Under kAlways, throws CloneError for a piece that has whole blocks but cannot share them, because the input does
+    // not begin at a block boundary of its file, or the piece does not start where it would have to. The start of the
+    // first piece, where the header ends, is not checked. `header_size` bytes of header are written before the body;
+    // `path` is for messages.
     void check(const Piece& piece, std::uint64_t header_size, const std::string& path) const;
 
-    // Appends the body to the file, which holds the header and nothing else. Throws std::system_error, under kAlways
-    // also if the system refuses to share blocks, and Cancelled. `meter`, if not null, counts the bytes.
+    // Appends the body to the file, which contains only the header. Throws std::system_error, under kAlways also if the
+    // system refuses to share blocks, and Cancelled. `meter`, if not null, counts the bytes.
     void write_body(const Piece& piece, std::uint64_t header_size, int descriptor, const std::string& path,
                     Meter* meter);
 
@@ -35,12 +36,12 @@ private:
 
     const Input& input_;
     CloneMode mode_;
-    bool has_blocks_;                   // blocks of the input are blocks of its file
+    bool has_blocks_;                   // blocks of the input coincide with blocks of its file
     std::atomic<bool> refused_{false};  // the system has refused once, and is not asked again
 };
 
-// Whether a file of that path could share blocks with the input, which is no stream. Tries it with one block and a file
-// without a name.
+// Whether a file at `path` could share blocks with the input, which must not be a stream. Tries it with one block and a
+// file without a name.
 bool can_clone(const Input& input, const std::string& path);
 
 }  // namespace cleave

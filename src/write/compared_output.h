@@ -1,4 +1,4 @@
-// A piece of a dry run that resumes: its bytes are compared with an existing file.
+// A piece of a dry run that resumes: compares its bytes with an existing file.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace cleave {
 
-// `store.check(path)` was true. finish() throws OtherPieceError if the file is not the piece. What the arguments refer
-// to must outlive the output. Throws std::system_error.
+// Precondition: `store.check(path)` returned true. finish() throws OtherPieceError if the file is not the piece. What
+// the arguments refer to must outlive the output. Throws std::system_error.
 std::unique_ptr<PieceOutput> make_compared_output(const PieceStore& store, const std::string& path,
                                                   const CompressionOptions& compression, Helpers& helpers,
                                                   const Cancellation* cancellation);

@@ -1,5 +1,5 @@
-// What follows from where pieces go. Who must know more of a target than PieceTarget says asks here: a new target has a
-// row below, and one in JobOutput::make_target().
+// What depends on where pieces go. Code that needs to know more about a target than PieceTarget tells it asks here. A
+// new kind of target needs a row below, and one in JobOutput::make_target().
 #pragma once
 
 #include "cleave/output.h"
@@ -7,13 +7,13 @@
 namespace cleave {
 
 struct Destination {
-    bool is_files;         // pieces are files, now or in the run that a dry run stands for
-    bool has_plain_bytes;  // files have the bytes of the pieces as they are: compressing takes no time
+    bool is_files;         // pieces are files, in this run or in the real run that a dry run stands for
+    bool has_plain_bytes;  // files contain the bytes of the pieces unchanged, so compression takes no time
     bool needs_place;      // PieceTarget::open() must be told where the piece starts and how long it is
-    bool can_be_compared;  // PieceTarget::match_input() can tell
-    bool prints;           // on standard output, while pieces are made
-    bool starts_commands;  // which keep the rights of the user
-    bool leaves_files;     // that a later run finds
+    bool can_be_compared;  // PieceTarget::match_input() works
+    bool prints;           // to standard output, while pieces are being written
+    bool starts_commands;  // commands that need all the rights of the user
+    bool leaves_files;     // files that a later run finds
 };
 
 inline Destination destination_of(const OutputOptions& options) {

@@ -14,7 +14,7 @@ namespace cleave {
 // Throws what FileTarget would throw about the names, the cuts and existing files, and writes nothing.
 class DryTarget : public PieceTarget {
 public:
-    // See FileTarget. With a filter nothing is checked: there are no files.
+    // See FileTarget. With a filter there are no files, so nothing is checked.
     DryTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
               bool has_rules);
 

@@ -41,7 +41,7 @@ private:
 
 using Bytes = std::vector<std::uint8_t>;
 
-// A piece on its way from the feeding thread to the one that works on it.
+// A piece on its way from the feeding thread to the thread that works on it.
 struct QueuedPiece {
     const Piece begun;  // as known at begin()
     const std::string path;
@@ -51,7 +51,8 @@ struct QueuedPiece {
 
 class ThreadedFeed : public Feed {
 public:
-    // start() comes next. It is not done here: if it throws, the destructor must run to end the threads.
+    // Call start() next. The constructor does not start the threads: if it threw, the destructor would not run and end
+    // them.
     ThreadedFeed(PieceTarget& target, Finished finished) : target_(target), finished_(std::move(finished)) {}
     ThreadedFeed(const ThreadedFeed&) = delete;
     ThreadedFeed& operator=(const ThreadedFeed&) = delete;
@@ -64,7 +65,7 @@ public:
         target_.stop();
     }
 
-    // Starts up to `threads` workers, fewer where the system refuses one. Returns whether any runs. To be called once.
+    // Starts up to `threads` workers, or fewer if the system refuses one. Returns whether any runs. Call this once.
     bool start(unsigned threads) {
         workers_.reserve(threads);
         try {
@@ -89,7 +90,7 @@ public:
         throw_failure();
         queued_ += bytes.size();
         std::deque<Bytes>& parts = last_->parts;
-        // Small parts are put together.
+        // Small parts are combined.
         if (parts.empty() || parts.back().size() + bytes.size() > kPartSize) parts.emplace_back();
         parts.back().insert(parts.back().end(), bytes.begin(), bytes.end());
         changed_.notify_all();
@@ -124,13 +125,13 @@ private:
             while (const std::shared_ptr<QueuedPiece> job = next_job()) {
                 const std::unique_ptr<PieceOutput> output = target_.open(job->begun, job->path);
                 while (const std::optional<Bytes> part = next_part(*job)) output->write(*part);
-                const PieceResult result = output->finish(*job->ended);  // `ended` is set, and does not change any more
+                const PieceResult result = output->finish(*job->ended);  // `ended` is set, and no longer changes
                 finished_(*job->ended, job->path, result);
                 const MutexLock lock(mutex_);
                 --busy_;
                 changed_.notify_all();
             }
-        } catch (...) {  // carried to the feeding thread
+        } catch (...) {  // passed on to the feeding thread
             const MutexLock lock(mutex_);
             if (!failure_) failure_ = std::current_exception();
             is_stopped_ = true;
@@ -138,7 +139,7 @@ private:
         }
     }
 
-    // Nothing when all is done.
+    // Returns nothing when everything is done.
     std::shared_ptr<QueuedPiece> next_job() {
         MutexLock lock(mutex_);
         while (waiting_.empty() && !has_finished_ && !is_stopped_) changed_.wait(lock);
@@ -149,7 +150,7 @@ private:
         return job;
     }
 
-    // Nothing at the end of the piece. Throws Cancelled if the piece will not be finished.
+    // Returns nothing at the end of the piece. Throws Cancelled if the piece will not be finished.
     std::optional<Bytes> next_part(QueuedPiece& job) {
         MutexLock lock(mutex_);
         while (job.parts.empty() && !job.ended && !is_stopped_) changed_.wait(lock);
@@ -168,14 +169,14 @@ private:
     Mutex mutex_;
     ConditionVariable changed_;
     std::deque<std::shared_ptr<QueuedPiece>> waiting_ CLEAVE_GUARDED_BY(mutex_);
-    std::shared_ptr<QueuedPiece> last_ CLEAVE_GUARDED_BY(mutex_);  // the one that is being fed
+    std::shared_ptr<QueuedPiece> last_ CLEAVE_GUARDED_BY(mutex_);  // the piece that is being fed
     std::size_t queued_ CLEAVE_GUARDED_BY(mutex_) = 0;             // bytes
     unsigned busy_ CLEAVE_GUARDED_BY(mutex_) = 0;                  // workers that have a piece
     bool has_finished_ CLEAVE_GUARDED_BY(mutex_) = false;
     bool is_stopped_ CLEAVE_GUARDED_BY(mutex_) = false;
     std::exception_ptr failure_ CLEAVE_GUARDED_BY(mutex_);
 
-    std::vector<std::jthread> workers_;  // last: they are joined while all the rest is there
+    std::vector<std::jthread> workers_;  // last, so that they are joined before the other members are destroyed
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 class FileOutput : public PieceOutput {
 public:
-    // If `is_present`, an existing file may be the piece already.
+    // `is_present` says that an existing file may already be the piece.
     FileOutput(PieceStore& store, const std::string& path, bool is_present, Cloner* cloner,
                const CompressionOptions& compression, Helpers& helpers, const Cancellation* cancellation)
         : store_(store),
@@ -71,7 +71,7 @@ private:
     const Cancellation* cancellation_;
     TemporaryFile file_;
     std::unique_ptr<Encoder> encoder_;
-    std::uint64_t written_ = 0;  // bytes of the file, by put()
+    std::uint64_t written_ = 0;  // bytes of the file, counted in put()
 };
 
 }  // namespace
@@ -84,7 +84,7 @@ FileTarget::FileTarget(const Input& input, const PieceNamer& namer, const Output
     }
 }
 
-// 1 for each name that an existing file has which may be the piece.
+// Returns 1 for each name under which there is a file that may be the piece.
 std::vector<char> FileTarget::check(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     store_.check_side_files();
     std::vector<char> may_be_there(paths.size());
@@ -118,7 +118,7 @@ std::vector<char> FileTarget::prepare(std::span<const Piece> pieces, const NameL
 std::vector<char> FileTarget::compare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) {
     may_be_there_ = check(pieces, paths, parts_of);
     std::vector<char> are_there(pieces.size());
-    // The bytes of a compressed piece are known only when it is made.
+    // The bytes of a compressed piece are not known until it has been compressed.
     if (!cloner_ || pieces.empty()) return are_there;
     parallel_for(pieces.size(), threads_for(pieces, threads_), [&](std::size_t i) {
         PartsRoom room;

@@ -17,13 +17,13 @@ namespace cleave {
 
 class FileTarget : public PieceTarget {
 public:
-    // At most `threads` threads compare existing files with pieces, and as many compress. `has_rules`: see Trust. What
-    // the arguments refer to must outlive the target.
+    // At most `threads` threads compare existing files with pieces, and at most as many compress. `has_rules`: see
+    // Trust. What the arguments refer to must outlive the target.
     FileTarget(const Input& input, const PieceNamer& namer, const OutputOptions& options, unsigned threads,
                bool has_rules);
 
-    // For a dry run, in place of prepare(), open() and seal(). They throw what those throw about names and existing
-    // files, and write nothing.
+    // A dry run calls these instead of prepare(), open() and seal(). They throw what those functions throw about names
+    // and existing files, and write nothing.
     std::vector<char> compare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of);
     std::unique_ptr<PieceOutput> open_compared(const Piece& piece, const std::string& path);
     void check_access() const { store_.check_access(); }
@@ -32,7 +32,7 @@ public:
     // Throws what PieceStore's begin(), check() and holds() do, and CloneError.
     std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
-    // A compressed piece is one stream, and a checksum is made in order.
+    // Compressing and checksumming need the bytes in order.
     bool takes_any_order() const noexcept override {
         return options_.compression.format == Compression::kNone && !options_.checksum;
     }
@@ -49,10 +49,10 @@ private:
     const Input& input_;
     const OutputOptions& options_;
     unsigned threads_;
-    Helpers helpers_;  // of the threads that compress pieces
+    Helpers helpers_;  // for the threads that compress pieces
     PieceStore store_;
     std::unique_ptr<Cloner> cloner_;  // for a blob, if the pieces are not compressed
-    std::vector<char> may_be_there_;  // by piece, if all are known beforehand
+    std::vector<char> may_be_there_;  // for each piece, if all are known beforehand
 };
 
 }  // namespace cleave

@@ -27,10 +27,10 @@ public:
     }
 
     std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths, const PartsOf& parts_of) override;
-    // finish() of the output throws FilterError if the command fails, and as Input::throw_if_changed().
+    // finish() of the output throws FilterError if the command fails, and what Input::throw_if_changed() throws.
     std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) override;
     void stop() noexcept override { stop_.request(); }
-    // When a command fails, its guard makes the descriptor readable: the waits of all threads end at once.
+    // When a command fails, its guard makes the descriptor readable, so that the waits of all threads end at once.
     const Cancellation* cancellation() const noexcept override { return &stop_; }
     void fail(const std::exception_ptr& failure) noexcept override;
     void throw_failure() override;

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{256} << 10;
 
-// A part of this size is written as it is.
+// Parts of at least this size are written without the buffer.
 constexpr std::uint64_t kLargePart = std::uint64_t{64} << 10;
 
-// So many parts ahead, the bytes are fetched.
+// How many parts ahead to prefetch.
 constexpr std::size_t kAhead = 16;
 
 }  // namespace

@@ -13,15 +13,15 @@
 
 namespace cleave {
 
-// For one thread at a time. Small parts are collected in a buffer of 256 KiB.
+// For one thread at a time. Collects small parts in a 256 KiB buffer.
 class Gatherer {
 public:
-    // All must outlive it; `cancellation` and `meter` may be null.
+    // The arguments must outlive this object; `cancellation` and `meter` may be null.
     Gatherer(const Blob& blob, const Cancellation* cancellation, Meter* meter)
         : blob_(blob), cancellation_(cancellation), meter_(meter) {}
 
-    // Writes the parts to the output, one after another. The meter counts the bytes behind the header, which is the
-    // first `header_size` ones. Throws what Blob::lend() and the output throw, Cancelled.
+    // Writes the parts to the output, one after another. The first `header_size` bytes are the header; the meter counts
+    // the bytes after it. Throws what Blob::lend() and the output throw, Cancelled.
     void write(std::span<const BlobRange> parts, std::uint64_t header_size, PieceOutput& output);
 
 private:
@@ -31,7 +31,7 @@ private:
     const Blob& blob_;
     const Cancellation* cancellation_;
     Meter* meter_;
-    std::uint64_t uncounted_ = 0;  // bytes of the header that are still to be written
+    std::uint64_t uncounted_ = 0;  // bytes of the header that are not written yet
     std::vector<std::uint8_t> buffer_;
     std::vector<std::uint8_t> lent_;
 };

@@ -1,5 +1,5 @@
-// A file that a run makes besides its data, and that appears only when the run succeeds: a report where there are no
-// piece files.
+// A file that a run writes in addition to its data, and that appears only if the run succeeds: a report when there are
+// no piece files.
 #pragma once
 
 #include <sys/types.h>
@@ -15,19 +15,20 @@ namespace cleave {
 
 class LoneFile {
 public:
-    // Opens the directory, or what the path leads to if that is a descriptor, a pipe or a device. The name must be
-    // free. Throws std::system_error, and OutputError if the path is that of the input.
+    // Opens the directory, or the path itself if it leads to a descriptor, a pipe or a device. The name must not be
+    // taken. Throws std::system_error, and OutputError if the path leads to the input.
     LoneFile(const std::string& path, const Input& input);
     LoneFile(const LoneFile&) = delete;
     LoneFile& operator=(const LoneFile&) = delete;
-    // Removes the file, unless commit() was called. What a descriptor, a pipe or a device got cannot be taken back.
+    // Removes the file, unless commit() was called. What was written to a descriptor, a pipe or a device cannot be
+    // taken back.
     ~LoneFile() = default;
 
     // Writes the text and gives the file its name, with the permissions of the input less the umask. Throws
     // std::system_error.
     void publish(const std::string& text);
 
-    // After publish(): the run has succeeded, and the file stays.
+    // Call this after publish(), when the run has succeeded: the file stays.
     void commit() noexcept;
 
 private:

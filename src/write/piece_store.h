@@ -1,18 +1,20 @@
-// The files of one run. Each gets its name when it is complete. Unless the run succeeds, all are taken back.
+// The files of one run. Each gets its name when it is complete. Unless the run succeeds, all of them are taken back.
 //
-//   begin    lock the run marker (io/run_marker.h); clear what killed runs left
-//   create   open a file without a name or, where there are no such files, with a hidden name, noted in the marker
+//   begin    lock the run marker (io/run_marker.h); clean up after killed runs
+//   create   open a file without a name or, where such files are not supported, one with a hidden name, which is noted
+//            in the marker
 //   publish  give the file its name; to replace a file, exchange names: the old file gets a hidden name
 //   seal     sync; note success in the marker; publish the report and the manifest, after all pieces
 //   commit   remove the files that were replaced, and the marker
-//   else     remove the pieces, put replaced files back, remove the directories that were made, and the marker
+//   else     remove the pieces, put replaced files back, remove the directories that were created, remove the marker
 //
-// Under options.sync a loss of power changes nothing of this, because each step is durable before the next one that
+// Under options.sync all this also holds across a power failure, because each step is durable before the next step that
 // relies on it: the marker before the first piece; the bytes of a piece before it has its name; the note of a file that
-// is replaced before the exchange; the names of all pieces before the success; that before the manifest.
+// is replaced before the exchange; the names of all pieces before the note of success; and that note before the
+// manifest.
 //
-// If the process is killed, the marker stays. The next run that finds the marker puts replaced files back and removes
-// hidden files by its notes; a run for the same names also keeps existing files that equal its pieces.
+// If the process is killed, the marker stays. The next run that finds it uses its notes to put replaced files back and
+// to remove hidden files; a run for the same names also keeps existing files that equal its pieces.
 #pragma once
 
 #include <atomic>
@@ -45,71 +47,71 @@ public:
     using Parts = std::span<const BlobRange>;  // of the input
 
     // Names come from `namer`, and `input` must not be overwritten; both must outlive the store. `has_rules`: see
-    // Trust. Throws std::system_error, std::invalid_argument for a directory that is missing and may not be made.
+    // Trust. Throws std::system_error, and std::invalid_argument for a missing directory that may not be created.
     PieceStore(const Input& input, const PieceNamer& namer, const OutputOptions& options, bool has_rules);
     PieceStore(const PieceStore&) = delete;
     PieceStore& operator=(const PieceStore&) = delete;
-    // Removes everything that the store has published or made, unless commit() was called; under options.resume
-    // complete pieces stay even then, if the input has not changed and keep_nothing() was not called.
+    // Removes everything that the store has published or created, unless commit() was called. Under options.resume,
+    // complete pieces stay nevertheless, if the input has not changed and keep_nothing() was not called.
     ~PieceStore();
 
-    // To be called before any file is made. Throws OutputError if a live run may create the same files,
+    // Call this before any file is created. Throws OutputError if another live run could create the same files, and
     // std::system_error.
     void begin();
 
-    // Throws unless a piece can get this path: its directory must be there, and others must not be able to change it
-    // (Trust), or it may be made; and nothing that must not be replaced has the name. Returns whether a file has the
-    // name that stays if it is the piece: see holds(). Throws std::system_error, OutputError, std::invalid_argument.
+    // Throws unless a piece can get this path. Its directory must exist, and other users must not be able to change it
+    // (see Trust); or the run must be allowed to create it. Nothing that must not be replaced may have the name.
+    // Returns whether there is a file of that name that stays if it is the piece: see holds(). Throws
+    // std::system_error, OutputError, std::invalid_argument.
     bool check(const std::string& path);
 
-    // To be called before check() is called for that many paths, one after the other. A directory with few entries is
-    // then listed once: to look up a million names takes a tenth of the time in which the files are made. If the file
-    // system takes another spelling of a name for the same, publish() finds it.
+    // Call this before calling check() for `count` paths in a row. A directory with few entries is then listed once,
+    // because looking up a million names takes a tenth of the time it takes to create the files. If the file system
+    // treats a different spelling as the same name, publish() notices.
     void expect_checks(std::size_t count);
 
-    // The same for the report and the manifest. After begin(), if that is called at all.
+    // As check(), for the report and the manifest. Call this after begin(), if that is called at all.
     void check_side_files();
 
-    // "manifest" or "report" if the path leads to that file, as far as the directories are there; else nullptr. After
-    // check_side_files().
+    // "manifest" or "report" if the path leads to that file, as far as the directories exist; else nullptr. Call this
+    // after check_side_files().
     const char* side_file_at(const std::string& path) const;
 
-    // Whether the file of that path, for which check() was true, is the piece: it consists of these parts, one after
-    // the other. Then it stays, even if the run fails. Throws std::system_error and OutputError if it is not the piece
-    // and may not be replaced; Cancelled.
+    // Whether the file at `path` is the piece, that is, consists of these parts one after the other. If so, it stays
+    // even if the run fails. check() must have returned true for `path`. Throws std::system_error; OutputError if the
+    // file is not the piece and may not be replaced; Cancelled.
     bool holds(const Piece& piece, const std::string& path, Parts parts);
-    // Whether a file of that path has this content. Throws std::system_error, Cancelled.
+    // Whether a file at `path` has this content. Throws std::system_error, Cancelled.
     bool has_content(const std::string& path, Parts parts) const;
 
-    // For a dry run. The file of that path, for which check() was true, to be read; closed if it is no regular file.
-    // Throws std::system_error.
+    // For a dry run: opens the file at `path` for reading, or returns a closed descriptor if it is not a regular file.
+    // check() must have returned true for `path`. Throws std::system_error.
     Fd open_present(const std::string& path) const { return open_regular(*directory_, name_of(path)); }
-    // Throws as holds() unless the file may stay or be replaced. `present` is the file if it is the piece.
+    // Throws what holds() throws, unless the file may stay or be replaced. `present` is the file if it is the piece.
     void require_piece(const std::optional<FileIdentity>& present, const Piece& piece, const std::string& path) const;
-    // Throws as seal() would if the report or the manifest exists, is another, and may not be replaced.
+    // Throws what seal() would throw if there is a report or a manifest that differs and may not be replaced.
     void check_texts(const std::string& report, const std::string& manifest) const;
 
-    // A file that will have that path, for which check() was called. Makes the directory if need be. The file's mode is
-    // FileIdentity::permissions of the input, less the umask. Throws std::system_error.
+    // Creates a file that is to get this path; check() must have been called for it. Creates the directory if needed.
+    // The file's mode is FileIdentity::permissions of the input, less the umask. Throws std::system_error.
     TemporaryFile create(const std::string& path);
 
-    // Gives the file its name. If `is_present` (check() was true) and the existing file is the piece already, that file
-    // stays instead. Throws as holds(), and OutputError if the existing file is a piece of this run.
+    // Gives the file its name. If `is_present` (check() returned true) and the existing file is the piece already, that
+    // file stays instead. Throws what holds() throws, and OutputError if the existing file is a piece of this run.
     void publish(const Piece& piece, TemporaryFile file, bool is_present);
 
-    // To be called when all pieces are published. Publishes the report and then the manifest, if there are to be such
-    // files. Under options.sync
-    // everything is on stable storage afterwards. Throws std::system_error, OutputError, Cancelled.
+    // Call this when all pieces are published. Publishes first the report and then the manifest, if they are requested.
+    // Under options.sync everything is on stable storage afterwards. Throws std::system_error, OutputError, Cancelled.
     void seal(const std::string& report, const std::string& manifest);
 
-    // options.resume lets no piece of this run stay. After the last call from another thread.
+    // Keeps no piece of this run, even under options.resume. Call this after the last call from another thread.
     void keep_nothing() noexcept { may_keep_ = false; }
 
-    // After seal(): the run has succeeded, and what is published stays.
+    // Call this after seal(), when the run has succeeded: what is published stays.
     void commit() noexcept;
 
-    // For a dry run: throws std::system_error if this process may not make files in the directory of the pieces, or
-    // where that would be made, or in the directories of report and manifest.
+    // For a dry run: throws std::system_error if this process may not create files in the directory of the pieces, in
+    // the directory where that one would be created, or in the directories of the report and the manifest.
     void check_access() const;
 
 private:
@@ -136,9 +138,9 @@ private:
         bool is_stream;  // a descriptor, a pipe or a device, opened by begin():
         Fd stream;
         std::string name;
-        const Directory* directory = nullptr;  // directory_, or this:
+        const Directory* directory = nullptr;  // directory_, or the member below:
         std::optional<Directory> own_directory;
-        bool is_present = false;  // a file has its name that may be the same
+        bool is_present = false;  // there is a file of this name that may have the same content
     };
     void add_side_file(const char* what, const std::string& path);
     void check(SideFile& side) CLEAVE_EXCLUDES(mutex_);
@@ -153,15 +155,15 @@ private:
     const OutputOptions& options_;
     Trust trust_;
     std::string folder_;
-    std::optional<Directory> directory_;                     // nothing until it is made
-    std::optional<std::unordered_set<std::string>> listed_;  // the names in directory_, by expect_checks()
-    std::deque<SideFile> side_files_;                        // in the order in which they are published
+    std::optional<Directory> directory_;                     // nothing until it exists
+    std::optional<std::unordered_set<std::string>> listed_;  // the names in directory_, set by expect_checks()
+    std::deque<SideFile> side_files_;                        // in the order of publishing
     std::unique_ptr<RunMarker> marker_ CLEAVE_POINTEE_GUARDED_BY(mutex_);
-    bool was_killed_ = false;            // an earlier run for the same names: RunMarker::was_left()
-    bool has_unnamed_files_ = false;     // this process can give an open file a name; its file system may still
-                                         // have no files without a name
-    bool may_keep_ = true;               // pieces of this run, under options.resume, if it fails
-    std::atomic<bool> has_kept_{false};  // existing files that are pieces
+    bool was_killed_ = false;  // an earlier run for the same names: RunMarker::was_left()
+    // Whether this process can give an open file a name. Its file system may still not support files without a name.
+    bool has_unnamed_files_ = false;
+    bool may_keep_ = true;               // under options.resume, pieces of this run may stay if it fails
+    std::atomic<bool> has_kept_{false};  // existing files that are pieces were kept
 
     Mutex mutex_;
     struct MadeDirectory {
@@ -171,9 +173,9 @@ private:
     std::vector<MadeDirectory> made_directories_ CLEAVE_GUARDED_BY(mutex_);  // outermost first
     std::string last_made_ CLEAVE_GUARDED_BY(mutex_);
     std::deque<PublishedFile> published_ CLEAVE_GUARDED_BY(mutex_);
-    // Under options.replace: device and inode of pieces.
+    // Under options.replace: device and inode of each piece.
     std::set<std::pair<std::uint64_t, std::uint64_t>> own_files_ CLEAVE_GUARDED_BY(mutex_);
-    std::map<std::uint64_t, Fd> devices_ CLEAVE_GUARDED_BY(mutex_);  // of the pieces: a directory on each
+    std::map<std::uint64_t, Fd> devices_ CLEAVE_GUARDED_BY(mutex_);  // the pieces' devices: a directory on each
 };
 
 }  // namespace cleave

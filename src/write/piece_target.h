@@ -1,5 +1,4 @@
-// Where pieces go: the interface that files, commands and dry runs have in common. job/piece_bytes.h supplies the
-// bytes.
+// Where pieces go: the interface that files, commands and dry runs share. job/piece_bytes.h supplies the bytes.
 #pragma once
 
 #include <array>
@@ -20,18 +19,18 @@
 
 namespace cleave {
 
-// The texts of the files beside the pieces, for those that there are to be.
+// The texts of the files beside the pieces, if such files are requested.
 struct SideTexts {
     std::string report;
     std::string manifest;
 };
 
-// What a piece consists of: parts of the input, one after the other, its header included. They lie in `room`, or
-// elsewhere, valid as long as the function. Any thread.
+// Returns what a piece consists of: parts of the input, one after the other, including its header. They are stored in
+// `room`, or elsewhere, where they are valid for as long as the function exists. Any thread.
 using PartsRoom = std::array<BlobRange, 2>;
 using PartsOf = std::function<std::span<const BlobRange>(const Piece& piece, PartsRoom& room)>;
 
-// Where the bytes of one piece go. Destroyed before finish(), it takes back what it can. For one thread at a time.
+// Where the bytes of one piece go. If destroyed before finish(), takes back what it can. For one thread at a time.
 class PieceOutput {
 public:
     PieceOutput() = default;
@@ -39,24 +38,24 @@ public:
     PieceOutput& operator=(const PieceOutput&) = delete;
     virtual ~PieceOutput() = default;
 
-    // The next bytes. Throws std::system_error, Cancelled.
+    // Writes the next bytes. Throws std::system_error, Cancelled.
     virtual void write(std::span<const std::uint8_t> bytes) = 0;
 
-    // The same anywhere in the piece, in place of write(), by several threads at a time. Only if
+    // Writes anywhere in the piece, instead of write(). Several threads may call it at once. Requires
     // PieceTarget::takes_any_order().
     virtual void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
 
-    // Writes the body of a piece of a blob, in place of write(). `header_size` bytes were written before. `meter`, if
-    // not null, counts the bytes. A body can be written in parts: `piece` is then the range of one part, and the parts
-    // come in order. Throws as write().
+    // Writes the body of a piece of a blob, instead of write(). `header_size` bytes have been written before it.
+    // `meter`, if not null, counts the bytes. A body may be written in parts: `piece` is then the range of one part,
+    // and the parts come in order. Throws what write() throws.
     virtual void write_body(const Input& input, const Piece& piece, std::uint64_t header_size, Meter* meter);
 
-    // To be called when all is written. Throws as write(), and what the target documents. Leaves PieceResult::size at
-    // 0.
+    // Call this when everything is written. Throws what write() throws, and what the target documents. Leaves
+    // PieceResult::size at 0.
     virtual PieceResult finish(const Piece& piece) = 0;
 };
 
-// Discards the bytes, and reads no body.
+// Discards the bytes, and does not read bodies.
 class NullOutput : public PieceOutput {
 public:
     void write(std::span<const std::uint8_t>) override {}
@@ -73,43 +72,44 @@ public:
     // Takes back what it can, unless commit() was called.
     virtual ~PieceTarget() = default;
 
-    // To be called first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the
-    // pieces of these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that is there
-    // already and need not be made, else 0. `parts_of` may be empty if `pieces` are.
+    // Call this first. `paths` are the names of all pieces, or empty if they are not known yet. `pieces` are the pieces
+    // with these names, or empty if the cuts are not known yet. Returns 1 for each of `pieces` that already exists and
+    // need not be written, otherwise 0. `parts_of` may be empty if `pieces` is.
     virtual std::vector<char> prepare(std::span<const Piece> pieces, const NameList& paths,
                                       const PartsOf& parts_of) = 0;
 
-    // Only the piece's number, start and first record need be known.
+    // Only the piece's number, start and first record need to be known.
     virtual std::unique_ptr<PieceOutput> open(const Piece& piece, const std::string& path) = 0;
 
-    // Whether outputs have write_at().
+    // Whether outputs support write_at().
     virtual bool takes_any_order() const noexcept { return false; }
 
-    // Makes open pieces end soon: none of them will be finished.
+    // Makes open pieces end soon. None of them will be finished.
     virtual void stop() noexcept {}
 
-    // Whether the finished pieces still equal the input. False if the target cannot tell.
+    // Whether the finished pieces still match the input. False if the target cannot tell.
     virtual bool match_input(std::span<const Piece> /*pieces*/, const NameList& /*paths*/,
                              const PartsOf& /*parts_of*/) {
         return false;
     }
 
-    // Ends waits for input when the user cancels the run or the target fails. Valid as long as the target.
+    // Ends waits for input when the user cancels the run or the target fails. Valid for as long as the target.
     virtual const Cancellation* cancellation() const noexcept = 0;
 
-    // As stop(). throw_failure() then throws this exception.
+    // As stop(), and makes throw_failure() throw this exception.
     virtual void fail(const std::exception_ptr&) noexcept {}
-    // To be called when something was cancelled. Throws the first failure, if any: the target's own, or one given to
+    // Call this when something was cancelled. Throws the first failure, if any: the target's own, or one given to
     // fail().
     virtual void throw_failure() {}
 
-    // All pieces are finished. Does everything that can still fail; what was made can be taken back until commit().
+    // Call this when all pieces are finished. Does everything that can still fail. Until commit(), what was written can
+    // still be taken back.
     virtual void seal(const SideTexts& texts) = 0;
 
-    // Nothing that was made stays, even under OutputOptions::resume.
+    // Keeps nothing that was written, even under OutputOptions::resume.
     virtual void keep_nothing() noexcept {}
 
-    // After seal(): what was made stays.
+    // Call this after seal(). Keeps everything that was written.
     virtual void commit() noexcept = 0;
 };
 

@@ -1,28 +1,30 @@
-// From values to names of files, so that no two keys have one name.
+// Turns values into file names, so that no two keys get the same name.
 //
-// 1. A value is escaped. Letters, digits, "_", "-", "~", "." and characters of UTF-8 beyond ASCII stay. Every other
-//    byte becomes %XX, as in a URI. So do the control characters U+0080 to U+009F, "." and "-" at the start, which
-//    would hide a file or look like an option, and "." at the end, which FAT drops. The empty value has a word of its
-//    own, and a value that is this word has its first byte escaped. Unescaping gives the value back, so two values
+// 1. A value is escaped. Letters, digits, "_", "-", "~", "." and UTF-8 characters beyond ASCII stay. Every other byte
+//    becomes %XX, as in a URI. So do the control characters U+0080 to U+009F, "." and "-" at the start, which would
+//    hide a file or look like an option, and "." at the end, which FAT drops. A special word stands for the empty
+//    value; in a value equal to that word, the first byte is escaped. Unescaping restores the value, so two values
 //    never have the same escaped form.
 //
-// 2. Several values of a key are joined by ",", which is always escaped in a value. Under `hive` they become folders,
-//    "column=value/column2=value2", and steps 3 and 4 are left out: readers take the folder's name for the value.
+// 2. If a key has several values, they are joined by ",", which is always escaped in a value. Under `hive` they become
+//    folders, "column=value/column2=value2", and steps 3 and 4 are skipped: readers take the folder's name as the
+//    value.
 //
-// 3. A name of more than 200 bytes becomes its first bytes, "@", and the XXH3-64 of all of the name: 200 bytes at most.
-//    No %XX and no character is cut in two.
+// 3. A name of more than 200 bytes is replaced with its first bytes, "@", and the XXH3-64 of the whole name, at most
+//    200 bytes in all. The cut splits neither a %XX nor a character.
 //
-// 4. Of names that are equal, or differ only in the case of ASCII letters, the first stays. The next ones get "@2",
-//    "@3" and so on.
+// 4. Of names that are equal, or differ only in the case of ASCII letters, the first stays as it is. The next ones get
+//    "@2", "@3" and so on.
 //
 // Values contain no "@", since it is always escaped. So a name with a number differs from every name without one, and
-// two names with the same number differ before it by more than case. A hash has 16 digits, more than the number of any
-// key, so the two are never confused. Different keys with equal hashes, which can be made on purpose, differ by step 4.
+// two names with the same number differ by more than case before the number. A hash has 16 digits, more than the number
+// of any key, so a hash and a number are never confused. Different keys with equal hashes, which someone can construct
+// on purpose, are told apart in step 4.
 //
-// Step 4 takes 16 to 32 bytes a key while it runs. The time is linear in the bytes of the values.
+// Step 4 takes 16 to 32 bytes per key while it runs. The time is linear in the bytes of the values.
 #include "cleave/value_names.h"
 
-#define XXH_INLINE_ALL  // the code of the hash, not a library
+#define XXH_INLINE_ALL  // compiles the hash in; no library is linked
 #include <xxhash.h>
 
 #include <cstdint>
@@ -37,19 +39,19 @@ namespace {
 
 constexpr std::string_view kEmpty = "__EMPTY__";
 constexpr std::string_view kEmptyFolder = "__HIVE_DEFAULT_PARTITION__";
-constexpr std::size_t kMaxFolder = 255;  // NAME_MAX of Linux
+constexpr std::size_t kMaxFolder = 255;  // Linux's NAME_MAX
 constexpr char kMark = '@';              // before a hash or a number
 constexpr std::size_t kHashDigits = 16;
 constexpr std::size_t kMaxPrefix = kMaxValueName - 1 - kHashDigits;
 
-// The bytes of the character beyond ASCII that begins at `at`; 0 if there is none that a name may have.
+// The size of the non-ASCII character that begins at `at`; 0 if there is none that a name may contain.
 std::uint64_t wide_size(const std::uint8_t* at, const std::uint8_t* end) {
     if (*at < 0x80) return 0;
     const bool is_control = at[0] == 0xC2 && end - at > 1 && at[1] < 0xA0;
     return is_control ? 0 : utf8_size(at, end);
 }
 
-// Whether the byte of ASCII may stand in a name, at least inside.
+// Whether the ASCII byte may appear in a name, at least not at its ends.
 bool is_plain(std::uint8_t byte) {
     const auto c = static_cast<char>(byte);
     return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '~' ||
@@ -60,7 +62,7 @@ void append_hex(std::string& text, std::uint64_t number, std::size_t digits, std
     while (digits-- > 0) text += alphabet[number >> (4 * digits) & 15U];
 }
 
-// A name that grows, and the place before which its prefix of at most kMaxPrefix bytes may end.
+// A name that grows, and the size of its longest prefix that fits into kMaxPrefix bytes and ends between characters.
 class GrowingName {
 public:
     void append(char c) {
@@ -100,7 +102,7 @@ public:
         append_hex(text_, hash, kHashDigits, "0123456789abcdef");
     }
 
-    // Valid until the next change; a copy of it takes no more memory than it needs.
+    // Valid until the next change. A copy takes no more memory than it needs.
     const std::string& text() const { return text_; }
 
     void clear() {
@@ -183,7 +185,8 @@ std::vector<std::string> folders(std::size_t count, const KeyValues& value, cons
 void number_equal_names(std::vector<std::string>& names) {
     EqualNames found(names.size(), EqualNames::Case::kIsIgnored);
     const auto name_at = [&](std::size_t i) -> std::string_view { return names[i]; };
-    std::unordered_map<std::size_t, std::size_t> counts;  // of names like the one at that place
+    // Maps the position of the first of several names that are equal apart from case to their number so far.
+    std::unordered_map<std::size_t, std::size_t> counts;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::size_t first = found.add(i, name_at);
         if (first == i) continue;

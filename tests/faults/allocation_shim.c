@@ -1,10 +1,10 @@
-// Preloaded into a program, counts what asks for memory from main() on, and lets one of these calls, or one and all
-// later ones, fail with ENOMEM: malloc, calloc, realloc, the aligned ones, mmap of anonymous memory. pthread_create
-// (EAGAIN) and posix_spawn count too: inside, they map a stack. Environment variables:
-//   ALLOCATION_COUNTS=PATH  a file of 16 bytes that gets two native 64-bit numbers: the calls, and those that failed
+// Preloaded into a program, counts its requests for memory from main() on, and makes one of them, or one and all later
+// ones, fail with ENOMEM: malloc, calloc, realloc, the aligned variants, and mmap of anonymous memory. pthread_create
+// (EAGAIN) and posix_spawn count too, because they map a stack internally. Environment variables:
+//   ALLOCATION_COUNTS=PATH  a 16-byte file that receives two native 64-bit numbers: all calls, and those that failed
 //   ALLOCATION_FAIL=N       the N-th call fails, counted from 1
-//   ALLOCATION_FAIL=N+      the N-th and all later ones fail
-// The variables and LD_PRELOAD are removed before main() begins: commands that the program starts are left alone.
+//   ALLOCATION_FAIL=N+      the N-th call and all later ones fail
+// The variables and LD_PRELOAD are removed before main() begins, so commands that the program starts are unaffected.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc's own, which nothing here stands before.
+// glibc's own functions, which this file does not interpose.
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -31,8 +31,8 @@ struct Counts {
 };
 
 static struct Counts *counts;  // null until main() begins
-static uint64_t failing_nth;   // 0: none
-static int fails_later;        // and all after it
+static uint64_t failing_nth;   // the number of the call that fails; 0: none
+static int fails_later;        // whether all later calls fail too
 
 static int fails(void) {
     if (counts == NULL) return 0;

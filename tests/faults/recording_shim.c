@@ -1,17 +1,18 @@
 // Preloaded into a program, records every change that the program makes to a file system, in order, and every call that
-// makes changes durable. power_model.py reads the record and makes from it the folders that a loss of power may leave.
-//   RECORD_LOG=PATH     where to append the record; opened at once, as the program may lose the right to
-//   RECORD_INODES=PATH  the numbers under which the program sees inodes, a line for each: DEVICE INODE NUMBER
+// makes changes durable. From this record power_model.py derives the folders that a loss of power may leave.
+//   RECORD_LOG=PATH     where to append the record; opened at the start, as the program may lose the right to open it
+//   RECORD_INODES=PATH  the numbers that the program sees for inodes, one line each: DEVICE INODE NUMBER
 //   RECORD_BASE=N       what is added to the numbers of all other inodes
-//   RECORD_LACKS=tmpfile  the file system has no files without a name
-//   RECORD_REFUSED=TEXT a write with this text to standard output fails
+//   RECORD_LACKS=tmpfile  the file system cannot create files without a name
+//   RECORD_REFUSED=TEXT a write of this text to standard output fails
 //
-// A folder that is made again from a record has other inodes. Programs that remember inode numbers in files must not
-// notice, so stat() gives each inode of the new folder the number of the old one. The record has these numbers, too.
+// A folder that is recreated from a record has different inodes. Programs that store inode numbers in files must not
+// notice, so stat() gives each inode of the new folder the number of the old one. The record has these numbers too.
 //
-// A call and its entry in the record are one step for all threads of the process. Processes share the record, but the
-// order between them is only that in which they append. Calls that libc makes by itself, within fwrite() for instance,
-// and writes through a mapping are not seen: power_test.py finds out, because the record must lead to the real folder.
+// To all threads of the process, a call and its entry in the record are a single step. Processes share the record,
+// which orders their calls only by when they append to it. Calls that libc makes internally, within fwrite() for
+// instance, and writes through a mapping are not seen; power_test.py notices, because the record must lead to the real
+// folder.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,13 +30,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// An entry of the record: this, two names, and `size` bytes of data if it is kInode, kData or kContent.
+// An entry of the record consists of this structure, two names, and `size` bytes of data if it is kInode, kData or
+// kContent.
 enum Kind {
     kInode = 1,  // a new inode with a mode; the data are the target of a symbolic link
     kNames = 2,  // names in folders now lead to the targets; target 0: the name is gone. One step for the file system
     kData = 3,   // bytes at an offset
-    kSize = 4,   // another size; bytes beyond it are gone, new ones are zeros
-    kMode = 5,   // another mode
+    kSize = 4,   // a new size; bytes beyond it are gone, added ones are zeros
+    kMode = 5,   // a new mode
     kFileSync = 6,  // fsync(); a mode of 1 stands for fdatasync()
     kDiskSync = 7,  // syncfs(), sync(): everything
     kUnknown = 8,   // a change that this file does not know how to describe
@@ -83,7 +85,7 @@ static void read_settings(void) {
         settings.inodes[settings.count++].number = number;
     }
     if (table != NULL) fclose(table);
-    // Out of the way: the descriptors that the program gets are to be those that it would get alone.
+    // A high number, so that the program gets the same descriptors as without the shim.
     const long log = syscall(SYS_openat, AT_FDCWD, setting("RECORD_LOG"), O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (log < 0) return;
     settings.log = fcntl((int)log, F_DUPFD_CLOEXEC, kLogDescriptor);
@@ -100,7 +102,7 @@ static uint64_t number_of(uint64_t device, uint64_t inode) {
     return inode + settings.base;
 }
 
-// As fstatat(), with the number of the inode. Keeps errno.
+// Like fstatat(), but with the number that the program sees for the inode. Preserves errno.
 static int look(int folder, const char *path, int flags, struct stat *status) {
     const int error = errno;
     const long result = syscall(SYS_newfstatat, folder, path, status, flags);
@@ -129,7 +131,7 @@ static void append(struct Entry entry, const char *first, const char *second, co
     errno = error;
 }
 
-// Where a path leads: the folder of its last part, and that part.
+// Where a path leads: the folder of its last component, and that component.
 struct Place {
     uint64_t device, folder;
     char name[kPathSize];
@@ -151,7 +153,7 @@ static struct Place place_of(int folder, const char *path) {
     return place;
 }
 
-// The inode of a name, or 0.
+// The inode that a name leads to, or 0.
 static uint64_t inode_at(int folder, const char *path) {
     struct stat status;
     look(folder, path, AT_SYMLINK_NOFOLLOW, &status);
@@ -196,7 +198,7 @@ static void append_data(int descriptor, uint64_t offset, const void *data, uint6
         NULL, NULL, data);
 }
 
-// The same of bytes that the system has put there by itself: they are read again.
+// The same for bytes that the kernel itself has written there: they are read back.
 static void append_there(int descriptor, uint64_t offset, uint64_t size) {
     char *data = malloc(size);
     const int error = errno;
@@ -217,7 +219,8 @@ static uint64_t place_in(int descriptor) {
     return offset < 0 ? 0 : (uint64_t)offset;
 }
 
-// A call under the lock. `before` is done first, and `after` if the call has succeeded; both may use `result`.
+// Defines a call that runs under the lock. `before` runs first, and `after` if the call has succeeded; both may use
+// `result`.
 #define RECORDED(type, name, parameters, call, before, after) \
     type name parameters {                                    \
         pthread_once(&once, read_settings);                   \
@@ -317,7 +320,7 @@ static int open_recorded(int folder, const char *path, int flags, mode_t mode) {
     return fd;
 }
 
-// The mode is passed on even where there is none: reading it is harmless here.
+// The mode is passed on even if the caller gave none, because reading it is harmless here.
 #define MODE_AFTER(last)                      \
     va_list rest;                             \
     va_start(rest, last);                     \
@@ -382,7 +385,8 @@ RECORDED(int, mkdirat, (int folder, const char *path, mode_t mode), syscall(SYS_
          append_made(folder, path, NULL))
 RECORDED(int, mkdir, (const char *path, mode_t mode), syscall(SYS_mkdirat, AT_FDCWD, path, mode), ,
          append_made(AT_FDCWD, path, NULL))
-// The bytes of a file without a name cannot be compared with the record in the end.
+// At the end of a run, the bytes of a file that has lost its name can no longer be compared with the record, so this
+// function records them beforehand.
 static void append_content(int folder, const char *path) {
     struct stat status;
     if (look(folder, path, AT_SYMLINK_NOFOLLOW, &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -411,12 +415,12 @@ UNLINK(unlink, (const char *path), AT_FDCWD, path, 0)
 UNLINK(rmdir, (const char *path), AT_FDCWD, path, AT_REMOVEDIR)
 RECORDED(int, fchmod, (int fd, mode_t mode), syscall(SYS_fchmod, fd, mode), , append_of(kMode, fd, mode, 0))
 
-// What makes changes durable.
+// Calls that make changes durable.
 RECORDED(int, fsync, (int fd), syscall(SYS_fsync, fd), , append_of(kFileSync, fd, 0, 0))
 RECORDED(int, fdatasync, (int fd), syscall(SYS_fdatasync, fd), , append_of(kFileSync, fd, 1, 0))
 RECORDED(int, syncfs, (int fd), syscall(SYS_syncfs, fd), , append_of(kDiskSync, fd, 0, 0))
 
-// What the program sees of inodes.
+// Calls through which the program sees inodes.
 int fstatat(int folder, const char *restrict path, struct stat *restrict status, int flags) {
     const long result = syscall(SYS_newfstatat, folder, path, status, flags);
     if (result == 0) status->st_ino = number_of(status->st_dev, status->st_ino);

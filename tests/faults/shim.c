@@ -1,14 +1,14 @@
-// Preloaded into a program, makes some of its system calls go wrong as a system may: transfers that are really shorter
-// than asked for, EINTR, errors. Told by environment variables:
-//   SHIM_SEED=N        which calls are hit; one thread with the same seed is hit at the same places
-//   SHIM_SHORT=P       P percent of transfers move at least one byte, and fewer than asked for
-//   SHIM_EINTR=P       P percent of transfers, and of poll(), are interrupted before anything has happened
-//   SHIM_ROOM=N:E      there is room for N bytes in all files and pipes together; after them, errno E
-//   SHIM_FAIL=CALL:N:E the N-th call of CALL (0: each) fails with errno E; a close() that fails has closed
-//   SHIM_LACKS=A,B     what the file system does not have: tmpfile (O_TMPFILE), rename_flags, links, proc (no
-//                      privilege and no /proc to give a name to a file that has none)
-//   SHIM_LOG=PATH      a line for each call that went wrong; opened at once, as the program may lose the right to
-// Transfers are those of regular files, pipes and FIFOs; standard error is left alone.
+// Preloaded into a program, makes some of its system calls go wrong in ways that can really happen: transfers that are
+// shorter than asked for, EINTR, errors. Environment variables control it:
+//   SHIM_SEED=N        which calls are hit; with the same seed, a single thread is hit at the same places
+//   SHIM_SHORT=P       P percent of transfers move at least one byte, but fewer than asked for
+//   SHIM_EINTR=P       P percent of transfers, and of poll() calls, are interrupted before anything has happened
+//   SHIM_ROOM=N:E      there is room for N bytes in all files and pipes together; beyond that, errno E
+//   SHIM_FAIL=CALL:N:E the N-th call of CALL (0: each) fails with errno E; a close() that fails still closes
+//   SHIM_LACKS=A,B     what the file system does not have: tmpfile (O_TMPFILE), rename_flags, links, proc (neither the
+//                      privilege nor the /proc that it takes to give a name to a file without one)
+//   SHIM_LOG=PATH      gets a line for each call that went wrong; opened at the start, as the right may be lost
+// Only transfers to and from regular files, pipes and FIFOs count; standard error is left alone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t drawn;         // guarded by the mutex, as those below
+static uint64_t drawn;         // guarded by the mutex, like the variables below
 static uint64_t room_taken;
 static unsigned failing_seen;
 
@@ -66,7 +66,7 @@ static void read_settings(void) {
     settings.lacks_rename_flags = strstr(setting("SHIM_LACKS"), "rename_flags") != NULL;
     settings.lacks_links = strstr(setting("SHIM_LACKS"), "links") != NULL;
     settings.lacks_proc = strstr(setting("SHIM_LACKS"), "proc") != NULL;
-    // Out of the way: the descriptors that the program gets are to be those that it would get alone.
+    // A high number, so that the program gets the same descriptors as without the shim.
     const long log = syscall(SYS_openat, AT_FDCWD, setting("SHIM_LOG"), O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (log < 0) return;
     settings.log = fcntl((int)log, F_DUPFD_CLOEXEC, kLogDescriptor);
@@ -75,7 +75,7 @@ static void read_settings(void) {
 
 __attribute__((constructor)) static void begin(void) { pthread_once(&once, read_settings); }
 
-// The next of a sequence (splitmix64), below 100.
+// The next number of a sequence (splitmix64), below 100.
 static unsigned draw_percent(void) {
     uint64_t z = settings.seed * 0xD1342543DE82EF95u + ++drawn * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -83,14 +83,14 @@ static unsigned draw_percent(void) {
     return (unsigned)((z ^ (z >> 31)) % 100);
 }
 
-// By system calls, which nothing here stands in the way of.
+// Uses system calls directly, which this file does not interpose.
 static void tell(const char *call, long asked, long result) {
     char line[96];
     const int size = snprintf(line, sizeof line, "%s asked %ld got %ld\n", call, asked, result);
     if (settings.log >= 0) syscall(SYS_write, settings.log, line, (size_t)size);
 }
 
-// Whether this call is the one that is to fail; sets errno.
+// Whether this call is the one that must fail; sets errno.
 static int fails(const char *call) {
     pthread_once(&once, read_settings);
     if (strcmp(call, settings.failing) != 0) return 0;
@@ -117,7 +117,7 @@ static int is_file_or_pipe(int descriptor) {
            (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode));
 }
 
-// How many of the bytes that were asked for this transfer may move; -1 if it fails, with errno set.
+// How many of the requested bytes this transfer may move; -1, with errno set, if it fails.
 static ssize_t allowed(const char *call, int descriptor, size_t asked, int takes_room) {
     if (fails(call)) return -1;
     const int idle = settings.percent_short == 0 && settings.percent_interrupted == 0 && !settings.has_room;
@@ -143,7 +143,7 @@ static ssize_t allowed(const char *call, int descriptor, size_t asked, int takes
     return error != 0 ? -1 : (ssize_t)size;
 }
 
-// The function that this one stands before.
+// The function that this one interposes.
 #define NEXT(type, name, ...)                                    \
     static type (*next)(__VA_ARGS__);                            \
     if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, name)
@@ -181,7 +181,7 @@ ssize_t __pread64_chk(int fd, void *to, size_t size, off_t offset, size_t room) 
     return __pread_chk(fd, to, size, offset, room);
 }
 
-// Those with vectors: the vector is cut down to the bytes that may move.
+// Calls with vectors: the vector is shortened to the bytes that may move.
 enum { kMaxVectors = 64 };
 
 static size_t size_of(const struct iovec *vectors, int count) {
@@ -250,7 +250,7 @@ int poll(struct pollfd *waits, nfds_t count, int timeout_ms) {
     return -1;
 }
 
-// The mode is passed on even where there is none: reading it is harmless here.
+// The mode is passed on even if the caller gave none, because reading it is harmless here.
 #define MODE_AFTER(last)        \
     va_list rest;               \
     va_start(rest, last);       \

@@ -1,5 +1,6 @@
 // Pieces by value: every record is in the piece of its value or in its bucket, in order and byte for byte, under every
-// limit, header, number of threads and size of blocks; a record without the field, and one value too many, stop it.
+// limit, header mode, number of threads and block size. A record without the field, or one value more than allowed,
+// stops the plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>

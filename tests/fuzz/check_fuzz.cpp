@@ -1,5 +1,5 @@
-// What `check` counts: an examination of bytes, by any kernel, threads and size of blocks, and of a stream in any
-// parts, is what the references count.
+// `check` counts what the references count, for bytes with any kernel, number of threads and block size, and for a
+// stream however it is divided.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ struct Case {
     Dialect dialect;
     Execution execution;
     std::uint64_t max_listed = kListedRagged;
-    std::string head;  // of a stream, nearly all that is looked at together; empty: the input is bytes in memory
+    std::string head;  // for a stream: nearly as long as the first part examined; empty: bytes in memory
     std::array<std::size_t, 4> part_sizes{};
     std::size_t text_at;
     std::string text;
@@ -49,7 +49,7 @@ Case make_case(Choices& choices) {
 void fuzz(Choices choices) {
     const Case made = make_case(choices);
     const std::string text = made.head + made.text;
-    if (foreign_format(bytes_of(text))) return;  // it is refused
+    if (foreign_format(bytes_of(text))) return;  // such files are refused
     const ExaminationCheck check(text, made.dialect, made.max_listed);
     Input bytes = Input::of_memory(bytes_of(text), "in.csv");
     check.expect(examine(bytes, made.dialect, made.execution, made.max_listed));

@@ -1,4 +1,4 @@
-// Decisions that a fuzzer makes: they are taken from the front of its input, and what is left of it is a text.
+// Decisions that a fuzzer makes, taken from the front of its input; the rest of the input is a text.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ public:
 
     // Once the input is used up, everything is 0.
     std::uint8_t byte();
-    // 0 .. limit - 1; takes two bytes if one would not reach so far. limit is 1 .. 65536.
+    // Returns 0 .. limit - 1; takes two bytes if one is not enough. limit is 1 .. 65536.
     std::size_t below(std::size_t limit);
-    std::uint64_t number();  // of eight bytes
+    std::uint64_t number();  // from eight bytes
     bool one_in(std::size_t count) { return below(count) == count - 1; }
-    // By all of the input and not by a byte of it, so that the fuzzer cannot come to prefer what is slow.
+    // Depends on the whole input rather than on one byte, so that the fuzzer cannot learn to prefer slow cases.
     bool rarely(std::size_t count) const;
 
-    // Without a fault. Sometimes its bytes are unusual ones.
+    // Returns a valid dialect, sometimes with unusual bytes.
     Dialect dialect();
     HeaderMode header_mode();
-    HeaderRecord header_record();  // mostly the usual one
-    // The first `size` bytes that are left, or fewer; all but the last ones of an input may be such.
+    HeaderRecord header_record();  // usually kFirstNotEmpty
+    // Takes the next `size` bytes, or as many as are left.
     std::string text(std::size_t size);
-    // How many bytes of the input have been taken.
+    // The number of bytes taken so far.
     std::size_t taken() const { return input_.size() - left_.size(); }
 
 private:
@@ -39,7 +39,7 @@ private:
     std::span<const std::uint8_t> left_;
 };
 
-// The text over and over, `size` bytes; of nothing it is 'a's.
+// Repeats the text up to `size` bytes; an empty text becomes 'a's.
 std::string repeated(std::string_view text, std::size_t size);
 
 }  // namespace cleave::test

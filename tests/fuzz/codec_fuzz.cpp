@@ -1,5 +1,5 @@
-// Compressed streams: what was encoded is decoded, what passes for whole is the same however it is parted, and several
-// threads find the text and the fault that one finds.
+// Compressed streams: encoded data decodes to the original, a stream that is accepted as complete is accepted however
+// it is divided, and several threads find the same text and the same fault as one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace cleave::test {
 namespace {
 
 constexpr std::size_t kMaxTextSize = 250;
-constexpr std::size_t kMaxDecoded = 100'000;  // a few bytes may stand for very many
-constexpr std::size_t kRoomInOrder = 65'536;  // of ParallelDecoder, for what is no part
+constexpr std::size_t kMaxDecoded = 100'000;  // a few bytes may expand to a great many
+constexpr std::size_t kRoomInOrder = 65'536;  // as in ParallelDecoder, if data is not divided into parts
 
 struct Decoded {
     std::string text;
@@ -27,7 +27,7 @@ struct Decoded {
     bool operator==(const Decoded&) const = default;
 };
 
-// The text, up to kMaxDecoded bytes; what follows is not looked at.
+// Decodes up to kMaxDecoded bytes of the text and ignores the rest.
 Decoded decode(const std::string& stream, Compression format, std::size_t part, std::size_t room) {
     const auto decoder = make_decoder(format);
     std::vector<std::uint8_t> into(room);
@@ -48,7 +48,7 @@ Decoded decode(const std::string& stream, Compression format, std::size_t part, 
     return decoded;
 }
 
-// By several threads where there are parts for them. So many bytes are added at a time.
+// Decodes on several threads where the stream has parts for them, adding `part` bytes at a time.
 Decoded decode_parts(const std::string& stream, Compression format, unsigned threads, std::size_t part) {
     ParallelDecoder decoder(format);
     decoder.set_threads(threads);
@@ -120,7 +120,7 @@ void fuzz(Choices choices) {
     if (at_once.text.size() >= kMaxDecoded) return;
     const Decoded by_threads = decode_parts(stream, format, 2, stream.size() + 1);
     const Decoded in_order = decode(stream, format, stream.size() + 1, kRoomInOrder);
-    // libdeflate takes a few damaged parts that zlib refuses.
+    // libdeflate accepts a few damaged parts that zlib refuses.
     if (in_order.is_whole || !by_threads.is_whole) {
         EXPECT_EQ(by_threads, in_order);
     }
@@ -132,8 +132,8 @@ void fuzz(Choices choices) {
         }
     }
     const Decoded in_parts = decode(stream, format, part, room);
-    // What is wrong may be seen in one way only: libzstd compares the size that a frame says it has with what it has
-    // only if it gets the frame in one part.
+    // A fault may show in only one of the two: libzstd compares a frame's stated size with its actual size only if it
+    // gets the whole frame at once.
     if (in_parts.is_whole && at_once.is_whole) {
         EXPECT_EQ(in_parts.text, at_once.text);
     }

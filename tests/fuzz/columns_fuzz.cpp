@@ -1,6 +1,6 @@
-// Columns: however the text is divided, and by every kernel, the fields are where the reference finds them, columns
-// hold their values, and Arrow's arrays, read by the letter of the C data interface, hold the same. What readers would
-// understand in different ways is refused where it is asked for, at its place.
+// Columns: however the text is divided, and with every kernel, the fields are where the reference finds them, columns
+// hold their values, and Arrow arrays, read exactly as the C data interface specifies, hold the same values. Where
+// requested, text that readers would understand in different ways is refused, and the error gives its place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Case {
     const Kernel* kernel;
     Reading reading;
     ColumnOptions options;
-    bool counts_fields;  // records must have as many as the first one
+    bool counts_fields;  // records must have as many fields as the first one
     bool is_text;
     std::size_t part_size;
     std::size_t text_at;
@@ -34,8 +34,7 @@ struct Case {
 Case make_case(Choices& choices) {
     static const std::vector<const Kernel*> kKernels = available_kernels();
     static const std::shared_ptr<MemoryManager> kPages = MemoryManager::open("system");
-    static const std::shared_ptr<MemoryManager> kPool =
-        MemoryManager::open("pool:64K");  // memory that was in use before
+    static const std::shared_ptr<MemoryManager> kPool = MemoryManager::open("pool:64K");  // memory that was used before
     Case made;
     made.dialect = choices.dialect();
     made.kernel = kKernels[choices.below(kKernels.size())];
@@ -52,7 +51,7 @@ Case make_case(Choices& choices) {
     return made;
 }
 
-// RFC 3629, section 4.
+// As defined in RFC 3629, section 4.
 bool is_utf8(std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
         const auto byte = [&](std::size_t at) {
@@ -107,7 +106,7 @@ Values values_of(const StringColumn& column) {
     return values;
 }
 
-// A text and what the reference says of it, and the part that has been read.
+// A text, what the reference says about it, and the part that has been read.
 class ColumnsCheck {
 public:
     explicit ColumnsCheck(const Case& made)
@@ -115,10 +114,10 @@ public:
         for (const ReferenceRecord& record : expected_.records) most_ = std::max(most_, record.ends.size());
     }
 
-    // The number for FieldReader and ColumnReader.
+    // The field count for FieldReader and ColumnReader.
     std::size_t fields() const { return fields_; }
 
-    // The text is refused at the place of its fault, or because the records have different numbers of fields.
+    // Whether the text is refused, at the place of its fault or because its records have different numbers of fields.
     bool is_refused() const { return is_faulty() || (fields_ > 0 && !has_common_count()); }
     void expect_refusal(const InputError& error) const {
         ASSERT_TRUE(is_refused()) << error.what();
@@ -183,7 +182,7 @@ private:
         return static_cast<std::uint64_t>(after - expected_.records.begin()) - 1;
     }
 
-    // Of the next `count` records, the first one that is an error to a reader of the column.
+    // The first of the next `count` records that a reader of the column must refuse.
     std::optional<std::size_t> first_short(std::size_t count, std::size_t number) const {
         if (made_.options.missing_is_null) return std::nullopt;
         for (std::size_t r = 0; r < count; ++r) {
@@ -199,13 +198,13 @@ private:
         const Values wanted =
             read_column(made_.text, records, made_.dialect, number, fields_, made_.options.empty_is_null);
         for (std::size_t r = 0; r < values.size(); ++r) {
-            // Where the content of the last field ends is promised only of a text without a fault.
+            // The end of the last field's content is only defined for a text without a fault.
             if (expected_.fault && number + 1 == records[r].ends.size()) continue;
             EXPECT_EQ(values[r], wanted[r]) << "record " << first_ + r << ", column " << number;
         }
     }
 
-    // The column twice: an importer may move a child out and release the batch before it.
+    // Exports the column twice: an importer may move a child out and release the batch before it.
     void expect_array(const RecordBlock& block, const ColumnReader& reader, std::size_t number,
                       const Values& values) const {
         const ArrowColumn columns[] = {{number, "a", made_.is_text}, {number, "", made_.is_text}};

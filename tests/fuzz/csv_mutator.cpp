@@ -19,7 +19,7 @@ struct Range {
     std::size_t end;
 };
 
-// One change of a text that is not empty. The records are those of the reference before the change.
+// One change to a non-empty text. The records are those that the reference found before the change.
 class Change {
 public:
     Change(std::string& text, const Dialect& dialect, Random& random)
@@ -76,7 +76,7 @@ private:
         replace(field, "");
     }
 
-    // Puts quotes around the field, and doubles those inside; or takes away its first and its last byte.
+    // Puts quotes around the field and doubles those inside, or removes the field's first and last byte.
     void change_quotes() {
         if (!dialect_.quote) return;
         const char quote = static_cast<char>(*dialect_.quote);

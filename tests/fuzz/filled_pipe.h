@@ -1,4 +1,4 @@
-// A pipe that holds all that will ever come out of it: without a thread to fill it, a run is cheap and repeatable.
+// A pipe that is filled in advance: with no thread to fill it, a run is cheap and repeatable.
 #pragma once
 
 #include <fcntl.h>
@@ -18,9 +18,9 @@ public:
     static constexpr std::size_t kMaxPartSize = 4096;
     static constexpr std::size_t kMaxParts = 256;
 
-    // Every read gives one part, but for what Input::peek gathers: `first` bytes come in parts as large as they may be,
-    // the rest in parts of these sizes, over and over, and as large ones when they have become many. All in all at most
-    // 100 KiB. Throws std::system_error.
+    // Every read returns one part, except that Input::peek gathers parts. The first `first` bytes come in parts of the
+    // largest size. The rest come in parts of the given sizes, in rotation, and once there are many parts, in parts of
+    // the largest size again. The text must not be larger than 100 KiB. Throws std::system_error.
     FilledPipe(std::string_view text, std::size_t first, std::span<const std::size_t> part_sizes) {
         if (::pipe2(ends_, O_CLOEXEC | O_DIRECT | O_NONBLOCK) != 0) fail();
         if (::fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(kMaxParts * kMaxPartSize)) < 0) fail();
@@ -41,7 +41,7 @@ public:
     FilledPipe& operator=(const FilledPipe&) = delete;
     ~FilledPipe() { ::close(ends_[0]); }
 
-    // For Input::open, once.
+    // For one call of Input::open.
     std::string path() const { return "/proc/self/fd/" + std::to_string(ends_[0]); }
 
 private:

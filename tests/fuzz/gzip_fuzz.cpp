@@ -1,6 +1,6 @@
-// Streams of several gzip members, each of several blocks, with every optional member of a header and as blocks of
-// BGZF: what a reader by the letter finds in them is what the decoders find, by one thread and by several, however the
-// stream is parted.
+// Streams of several gzip members, each of several blocks, with every optional header field, plain or as BGZF blocks:
+// the decoders, with one thread or several, find what a reader that follows the RFC finds, however the stream is
+// divided.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -19,17 +19,19 @@ namespace {
 
 constexpr std::size_t kMaxStreamSize = 280;
 
-// How the decoders get the stream.
+// How the decoders receive the stream.
 struct Parts {
     std::size_t size;  // bytes at a time
-    std::size_t room;  // for what they become
+    std::size_t room;  // for the decompressed bytes
     unsigned threads;
     bool are_ready;  // see Following
 };
 
 struct Case {
     Parts parts;
-    bool is_made;  // of members that the choices describe, with one byte changed; else the stream is given
+    // If true, the stream is built from members that the choices describe, with one byte changed; otherwise the rest of
+    // the input is the stream.
+    bool is_made;
     std::size_t place;
     std::uint8_t change;
 };
@@ -43,7 +45,7 @@ Case make_case(Choices& choices) {
     return made;
 }
 
-// A member whose text is deflated as the choices say, each part of it as blocks of their own.
+// A member whose text is deflated as the choices say, with each part of it in separate blocks.
 std::string make_member(Choices& choices) {
     constexpr std::array kStrategies = {Z_DEFAULT_STRATEGY, Z_FIXED, Z_HUFFMAN_ONLY, Z_RLE};
     constexpr std::array kFlushes = {Z_NO_FLUSH, Z_BLOCK, Z_SYNC_FLUSH, Z_FULL_FLUSH};
@@ -76,7 +78,7 @@ std::string make_member(Choices& choices) {
     EXPECT_EQ(::deflate(&stream, Z_FINISH), Z_STREAM_END);
     out.resize(stream.total_out);
     ::deflateEnd(&stream);
-    mend_members({reinterpret_cast<std::uint8_t*>(out.data()), out.size()}, out.size());  // the size of a block
+    mend_members({reinterpret_cast<std::uint8_t*>(out.data()), out.size()}, out.size());  // the block size
     return out;
 }
 
@@ -149,7 +151,7 @@ void fuzz(Choices choices) {
     }
     if (!expected) {
         EXPECT_FALSE(decode_in_order(stream, made.parts).is_whole);
-        // libdeflate takes a few blocks that zlib refuses; then the number of threads changes nothing.
+        // libdeflate accepts a few blocks that zlib refuses; in that case the number of threads changes nothing.
         Parts alone = made.parts;
         alone.threads = 1;
         const Decoded by_threads = decode_by_threads(stream, made.parts);

@@ -31,7 +31,7 @@ std::uint32_t crc_of(std::string_view bytes) {
         ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
-// The subfield BC of the extra field bytes[at, end), if its sizes fit.
+// The BC subfield of the extra field bytes[at, end), if its sizes fit.
 std::optional<std::size_t> find_block_size(std::string_view bytes, std::size_t at, std::size_t end) {
     while (at + 4 <= end) {
         const std::size_t size = number_at(bytes, at + 2, 2);
@@ -42,7 +42,7 @@ std::optional<std::size_t> find_block_size(std::string_view bytes, std::size_t a
     return std::nullopt;
 }
 
-// Where the data of the member begin; 0 if its header is not whole or not sound.
+// Where the member's data begins; 0 if its header is incomplete or invalid.
 std::size_t read_header(std::string_view bytes, GzipMember& member) {
     constexpr unsigned kHasHeaderCrc = 2;
     constexpr unsigned kHasExtra = 4;

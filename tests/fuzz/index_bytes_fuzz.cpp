@@ -1,4 +1,5 @@
-// Any bytes behind the magic ones: refused, or read as an index; and what is read says all that the bytes say.
+// Whatever bytes follow the magic number, they are either refused or read as an index, and an index that is read
+// contains everything that the bytes say.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ constexpr char kMagic[] =
     "\x89"
     "CLV\r\n\x1A\n";
 
-// Refused, or read; and what is read says all that the bytes say, but for those that no version reads.
+// Expects the bytes to be refused or read. If they are read, the contents include everything that the bytes say, except
+// the bytes that no version reads.
 void read_bytes(std::string bytes) {
     try {
         const IndexView view(bytes_of(bytes));
@@ -38,7 +40,8 @@ void read_bytes(std::string bytes) {
     }
 }
 
-// Of an index without the magic bytes, as inputs are. Numbers are at multiples of eight: doc/index.md.
+// Offsets in an index without its magic number, which inputs lack. Numbers are at multiples of eight; see
+// doc/guide/index.md.
 constexpr std::size_t kHeadSize = 128 - 8;
 constexpr std::size_t kEntryCount = 112 - 8;
 constexpr std::size_t kEntrySize = 16;
@@ -67,7 +70,7 @@ void change_number(std::span<std::uint8_t> bytes, Random& random) {
     }
 }
 
-// Changes numbers of an index, or how many entries it has. Returns its size.
+// Changes numbers in an index, or the number of its entries. Returns its size.
 std::size_t change_index(std::span<std::uint8_t> room, std::size_t size, Random& random) {
     const std::size_t end = size - kEndSize;
     if (random.chance(15) && size + kEntrySize <= room.size() && end > kHeadSize) {
@@ -85,7 +88,7 @@ std::size_t change_index(std::span<std::uint8_t> room, std::size_t size, Random&
     return size;
 }
 
-// Sets the size and the CRC at the end right: otherwise nearly every change would be refused at once.
+// Corrects the size and the CRC at the end, because otherwise nearly every change would be refused at once.
 void mend_index(std::span<std::uint8_t> bytes) {
     if (bytes.size() < kEndSize) return;
     const auto end = bytes.last(kEndSize);

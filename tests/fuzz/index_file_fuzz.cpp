@@ -1,5 +1,5 @@
-// Index files: any bytes are refused or read, and an index that says the wrong things about a file leads to wrong
-// answers, an InputChangedError or an IndexError, and to nothing worse.
+// Index files: any bytes are refused or read, and an index that says wrong things about a file leads at worst to wrong
+// answers, an InputChangedError or an IndexError.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@
 namespace cleave::test {
 namespace {
 
-// As the reference finds it, with some numbers replaced.
+// The contents that the reference finds, with some numbers replaced.
 IndexContents contents_of(Choices& choices, const std::string& text, const Dialect& dialect, const Input& file) {
     const Reading reading = read_by_rules(text, dialect);
     IndexContents contents;
@@ -63,8 +63,8 @@ void ask(const RecordIndex& index, std::uint64_t size) {
         if (pieces) policy.records.reset();
         try {
             plan_pieces(index, policy, [](const Piece&) {});
-        } catch (const InputError&) {  // what is taken for the header is malformed
-        } catch (const RuleError&) {   // there is none
+        } catch (const InputError&) {  // the bytes taken for the header are malformed
+        } catch (const RuleError&) {   // there is no header
         }
     }
 }
@@ -75,7 +75,7 @@ void fuzz(Choices choices) {
             "\x89"
             "CLV\r\n\x1A\n" +
             choices.text(300);
-        EXPECT_THROW(IndexView(bytes_of(bytes)), IndexError);  // it would need the right CRC
+        EXPECT_THROW(IndexView(bytes_of(bytes)), IndexError);  // to be accepted, they would need the right CRC
         return;
     }
     static const TemporaryDirectory kFolder;

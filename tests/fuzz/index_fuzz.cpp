@@ -1,4 +1,4 @@
-// Blocks of any size, on several threads, and every question that can be asked of their index.
+// Blocks of any size, several threads, and every question that the resulting index can answer.
 #include <gtest/gtest.h>
 
 #include "choices.h"
@@ -34,7 +34,7 @@ Case make_case(Choices& choices) {
 
 void fuzz(Choices choices) {
     const Case made = make_case(choices);
-    // A long one has blocks that are read in lanes.
+    // The blocks of a long input are read in lanes.
     const std::string input = made.is_long ? repeated(made.text, 2500) : made.text;
     if (foreign_format(bytes_of(input))) return;  // an index refuses it
     IndexCheck(input, made.dialect).expect_index(made.execution);

@@ -1,5 +1,5 @@
-// Every kernel that runs here against the byte-at-a-time reference: the first one as far as it may be judged, the
-// others bit for bit against that one.
+// Compares the first kernel that runs on this machine with the byte-at-a-time reference, where the reference applies,
+// and all the others bit for bit with that kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,13 +41,13 @@ void expect_same(const Kernel& kernel, const Kernel& first, const Dialect& diale
     }
 }
 
-// Cut in two, the parts make up the whole.
+// The summaries of the two parts of a text compose to the summary of the whole.
 void expect_parts(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::size_t cut, Carry before) {
     const BlockSummary a = summarise(kernel, dialect, text.substr(0, cut), before);
     const Carry between = carry_after(dialect, text.substr(0, cut), before);
     BlockSummary parts = compose(a, summarise(kernel, dialect, text.substr(cut), between));
     BlockSummary whole = summarise(kernel, dialect, text, before);
-    if (!dialect.quote) parts.records[1] = whole.records[1] = 0;  // there is no inside
+    if (!dialect.quote) parts.records[1] = whole.records[1] = 0;  // without quotes, nothing is inside
     EXPECT_EQ(printed(parts), printed(whole)) << unique_name(&kernel) << ", cut at " << cut;
 }
 
@@ -87,7 +87,7 @@ void fuzz(Choices choices) {
     static const std::vector<const Kernel*> kKernels = available_kernels();
     auto [dialect, before, cut, is_long, text_at, text] = make_case(choices);
     if (is_long) {
-        text = repeated(text, kLaneCount * kLaneUnit + text.size());  // enough for the lanes
+        text = repeated(text, kLaneCount * kLaneUnit + text.size());  // long enough for the lanes
         for (const Kernel* kernel : kKernels) expect_lanes(*kernel, dialect, text, before);
     } else if (!has_mark(dialect, text)) {
         expect_as_reference(*kKernels.front(), dialect, text);

@@ -1,5 +1,5 @@
-// Manifests that are read again: any bytes may stand there. A difference is found if and only if the two say something
-// different.
+// Reading manifests back: the file may hold any bytes. A difference is reported if and only if the two manifests say
+// different things.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -39,7 +39,7 @@ std::string make_manifest(Choices& choices) {
     return plan.text(facts);
 }
 
-// Without what a manifest says of finished pieces.
+// Leaves out what a manifest says about finished pieces.
 std::string plan_of(ordered_json json) {
     if (json.is_object() && json.contains("pieces")) {
         for (ordered_json& piece : json["pieces"]) {
@@ -54,13 +54,13 @@ std::string plan_of(ordered_json json) {
 void fuzz(Choices choices) {
     const std::string manifest = make_manifest(choices);
     EXPECT_EQ(manifest_difference(manifest, manifest), std::nullopt);
-    // The same with some of it replaced, or nothing but other bytes.
+    // The manifest with a part of it replaced, or entirely different bytes.
     const std::string other = choices.text(300);
     std::string there = manifest;
     there.replace(other.size() % (there.size() + 1), choices.one_in(4) ? std::string::npos : other.size(), other);
     const bool differs = manifest_difference(there, manifest).has_value();
     const ordered_json json = ordered_json::parse(there, nullptr, false);
-    // As texts: nlohmann's values 1.0 and 1 are equal, but no manifest says 1.0.
+    // Compared as texts: nlohmann's values 1.0 and 1 are equal, but no manifest says 1.0.
     EXPECT_EQ(differs, json.is_discarded() || plan_of(json) != plan_of(ordered_json::parse(manifest))) << there;
 }
 

@@ -1,4 +1,4 @@
-// Templates: refused, or names that differ wherever the pieces do.
+// Templates: refused, or they give different names to different pieces.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace cleave::test {
 namespace {
 
-// Pieces of a plan: start and record ascend.
+// The pieces of a plan: start and record ascend.
 std::vector<Piece> make_pieces(Choices& choices, std::optional<std::uint64_t> count) {
     std::vector<Piece> pieces;
     Piece piece;

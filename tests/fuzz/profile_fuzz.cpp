@@ -1,5 +1,5 @@
-// Profiles of machines that are read again: any bytes may stand there. What was written is read as it was; what is
-// accepted says what nlohmann's library finds in the text, and is the same once it is written and read again.
+// Reading machine profiles back: the file may hold any bytes. A profile that was written is read back unchanged; one
+// that is accepted matches what nlohmann's library finds in the text, and survives another round trip.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Never below 0 and never infinite, as all that is measured.
+// Never negative and never infinite, like all measurements.
 double make_number(Choices& choices) {
     switch (choices.below(4)) {
         case 0: return 0;
@@ -29,7 +29,7 @@ double make_number(Choices& choices) {
 
 Rate make_rate(Choices& choices) { return {make_number(choices), make_number(choices)}; }
 
-// JSON has no bytes that are not UTF-8.
+// JSON can hold only UTF-8.
 std::string make_name(Choices& choices) {
     std::string name = choices.text(choices.below(6));
     for (char& byte : name) byte = static_cast<char>(byte & 0x7F);
@@ -53,7 +53,7 @@ MachineProfile make_profile(Choices& choices) {
 
 Rate rate_in(const json& from) { return {from.at("fixed").get<double>(), from.at("per_byte").get<double>()}; }
 
-// Throws json::exception if something is missing or is no number.
+// Throws json::exception if something is missing or not a number.
 MachineProfile profile_in(const json& from) {
     MachineProfile profile;
     profile.identity = {from.at("cpu"), from.at("device"), from.at("driver")};
@@ -99,7 +99,7 @@ void fuzz(Choices choices) {
     const std::string text = profile_text(profile);
     read_text(text, profile.identity);
     EXPECT_TRUE(parse_profile(text, profile.identity).profile);
-    // The same with some of it replaced, and nothing but other bytes.
+    // The profile with a part of it replaced, and entirely different bytes.
     const std::size_t place = choices.below(text.size());
     const std::size_t size = choices.below(text.size() - place + 1);
     const std::string other = choices.text(300);

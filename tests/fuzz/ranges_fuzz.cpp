@@ -1,5 +1,5 @@
-// Any text by any dialect, cut into ranges anywhere: what range_check.h says. And any JSON of a summary or a plan is
-// read, or refused by an InputError.
+// Any text in any dialect, cut into ranges anywhere, passes the checks in range_check.h. Any JSON of a summary or a
+// plan is either read or refused with an InputError.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,14 +24,14 @@ void read_json(const std::string& text) {
         Policy policy;
         policy.records = 1 + range.input.size / 100;
         fold.plan(policy);
-    } catch (const InputError&) {  // it is no summary, or not of a whole input
+    } catch (const InputError&) {  // not a summary, or not one of a whole input
     }
     try {
         const RangePlan plan = parse_plan_text(text);
         const std::string bytes = "a,b\n1,2\n";
         find_cuts(MemoryBlob(bytes_of(bytes)), plan.dialect, plan.cuts, Execution{});
-    } catch (const InputError&) {         // it is no plan
-    } catch (const InputChangedError&) {  // it is not that of these bytes
+    } catch (const InputError&) {         // not a plan
+    } catch (const InputChangedError&) {  // a plan for other bytes
     }
 }
 
@@ -39,7 +39,7 @@ struct Case {
     bool is_json;
     Dialect dialect;
     std::uint64_t seed;
-    std::vector<std::uint64_t> ends;  // of ranges, as far as there is text
+    std::vector<std::uint64_t> ends;  // of ranges, within the text
     bool has_mark;
     std::size_t text_at;
     std::string text;
@@ -66,7 +66,7 @@ void fuzz(Choices choices) {
     made.ends.push_back(text.size());
     std::ranges::sort(made.ends);
     if (made.is_json) {
-        // A summary with some of it replaced.
+        // A summary with a part of it replaced.
         const auto bytes = bytes_of(text).first(static_cast<std::size_t>(made.ends.front()));
         std::string json = range_text(RangeMachine(made.dialect).summarise(bytes, 0), {text.size(), "v"});
         json.replace(text.size() % (json.size() + 1), text.size(), text);

@@ -1,4 +1,4 @@
-// Rules: refused with a RuleError, or such that no value of a named column slips through.
+// Rules are refused with a RuleError, or let no value of a named column slip through.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void expect_sound(const RuleSet& rules, const InputColumns& columns) {
     }
 }
 
-// Each chain is that of the rules which name the column, and ends in the first one without a condition.
+// Each chain has the rules that name the column, and ends with the first one without a condition.
 void expect_chains(const RuleSet& rules) {
     for (std::size_t column = 0; column < rules.column_count; ++column) {
         std::vector<std::size_t> chain;
@@ -70,7 +70,7 @@ void expect_chains(const RuleSet& rules) {
     }
 }
 
-// A template whose columns are all decided is a set of rules that names every column.
+// A template in which every column has been decided is a set of rules that names every column.
 void expect_usable_template(InputColumns columns) {
     columns.is_delimiter_given = true;
     columns.is_header_given = true;

@@ -1,4 +1,4 @@
-// The targets judge by the EXPECTs of the unit tests; outside of a test nobody would notice that one fails.
+// The targets use the EXPECT macros of the unit tests; outside a test nothing would notice one that fails.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ public:
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
-    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): GoogleTest takes it
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): GoogleTest takes ownership
     testing::UnitTest::GetInstance()->listeners().Append(new AbortOnFailure);
     return 0;
 }

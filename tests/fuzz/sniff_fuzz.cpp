@@ -1,5 +1,5 @@
-// What is settled from the head of a file is a dialect without a fault, keeps what was settled before, and depends on
-// nothing but that head.
+// The dialect settled from the head of a file is valid, keeps what was settled before, and depends on nothing but that
+// head.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ DialectOptions make_wish(Choices& choices) {
     return wanted;
 }
 
-// A preamble ends with a line, wherever the head ends.
+// A preamble ends at the end of a line, wherever the head ends.
 void expect_preamble(DialectOptions wanted, const PreambleOptions& preamble, const std::string& head,
                      bool head_is_all) {
     wanted.preamble = preamble;
@@ -38,8 +38,8 @@ void expect_preamble(DialectOptions wanted, const PreambleOptions& preamble, con
     }
 }
 
-// The rule of man/cleave.1, "Terminators", by the reference: CR if it stands outside quotes, and no LF does. CRs at the
-// end of a head that goes on may belong to an LF.
+// The rule in cleave-dialects(7), "Terminators", applied by the reference: CR if a CR occurs outside quotes and no LF
+// does. CRs at the end of an incomplete head are ignored, because an LF may follow.
 Terminator terminator_by_rules(std::string head, Dialect dialect, bool head_is_all) {
     dialect.terminator = Terminator::kAny;
     while (!head_is_all && head.ends_with('\r')) head.pop_back();
@@ -72,7 +72,7 @@ struct Case {
     std::string name;
     PreambleOptions preamble;
     bool fills_head;
-    std::string after;  // the head
+    std::string after;  // the bytes after the head
     Dialect dialect;
     std::size_t text_at;
     std::string text;

@@ -1,5 +1,5 @@
-// Split, then join: plans of bytes and of streams are the same, their cuts are record starts, and header and bodies
-// make up the input.
+// Split, then join: plans for bytes and for streams are the same, their cuts are record starts, and header and bodies
+// join to give the input.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxTextSize = 250;
 
-// A stream comes in parts only after its first bytes, which are looked at together. So the texts of some runs stand
-// behind a head that is nearly as long.
+// A stream arrives in parts only after its first bytes, which are examined together. Some runs therefore put a head of
+// nearly that size before their text.
 std::string make_head(Choices& choices, const Dialect& dialect) {
     const std::size_t size = kSniffSize - choices.below(100);
     const char terminator = dialect.terminator == Terminator::kCr ? '\r' : '\n';
@@ -69,7 +69,7 @@ struct Case {
     std::string head;
     Policy policy;
     Execution execution;
-    std::array<std::size_t, 4> part_sizes{};  // of a stream
+    std::array<std::size_t, 4> part_sizes{};  // for a stream
     std::size_t text_at;
     std::string tail;
 };

@@ -1,5 +1,4 @@
-// Stages: what a worker writes, measures, counts and refuses is what the reference says, however the records are cut
-// into runs.
+// Stages: a worker writes, measures, counts and refuses what the reference says, however the records are cut into runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ const KeyRing& key_ring() {
     return kRing;
 }
 
-// A case: the stage as the library takes it and as the reference does.
+// A case: the stage as the library takes it, and as the reference takes it.
 struct Case {
     ReferenceStage reference;
     StageOptions options;
@@ -164,7 +163,7 @@ void add_rule(Choices& choices, Case& made, std::vector<std::size_t> columns, bo
     made.options.rules.push_back({text, "--redact"});
 }
 
-// Different columns, at least one.
+// At least one column, without repetition.
 std::vector<std::size_t> some_columns(Choices& choices, std::size_t count) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < count; ++i) {
@@ -225,7 +224,7 @@ Case make_case(Choices& choices) {
     made.options.null_token = reference.null_token;
     made.options.max_record = std::min(reference.max_record, kMaxRecordLimit);
     made.options.forbid_mail = reference.forbids_mail;
-    made.options.is_escape_given = true;  // the judge knows one reading
+    made.options.is_escape_given = true;  // the reference knows only one reading
     return made;
 }
 
@@ -236,7 +235,7 @@ std::string make_terminator(Choices& choices, Terminator terminator) {
     return std::vector<std::string>{"\r\n", "\n", "\r"}[choice];
 }
 
-// Records of as many fields as there should be, most of them well-formed; and what is left of the input as it is.
+// Records with the right number of fields, most of them well-formed, followed by the rest of the input as it is.
 std::string make_text(Choices& choices, const ReferenceStage& stage) {
     std::string text;
     for (std::size_t left = choices.below(8); left > 0; --left) {
@@ -261,7 +260,7 @@ void expect_place(const InputError& error, const std::optional<std::uint32_t>& w
     EXPECT_EQ(error.place()->record, static_cast<std::uint64_t>(after - reading.begins.begin() - 1)) << error.what();
 }
 
-// Measures and writes the block. False if it is refused, at the place that was expected.
+// Measures and writes the block. Returns false if it is refused at the expected place.
 bool expect_written(StageWorker& worker, const RecordBlock& block, std::size_t first, const StageReading& wanted) {
     const auto expect_refused = [&](const auto& call) {
         try {
@@ -303,7 +302,7 @@ void expect_counts(const StageCounts& counts, const StageReading& wanted) {
     }
 }
 
-// Runs of at least `size` bytes.
+// Reads runs of at least `size` bytes.
 void expect_as_reference(const Stage& stage, const Kernel& kernel, const std::string& text, std::size_t size,
                          const StageReading& wanted) {
     StageWorker worker(stage, kernel);
@@ -323,7 +322,7 @@ void expect_as_reference(const Stage& stage, const Kernel& kernel, const std::st
         }
         EXPECT_EQ(block.record_count(), r - first);
         if (wanted.input_fault) {
-            // The reference has no records then. Nothing but the fault itself is certain.
+            // The reference has no records in this case. Only the fault itself is certain.
             if (end == text.size()) ADD_FAILURE() << "no fault at " << *wanted.input_fault;
         } else if (!expect_written(worker, block, first, wanted)) {
             return;

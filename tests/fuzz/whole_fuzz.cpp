@@ -1,6 +1,6 @@
-// A whole split, from a file or a stream to pieces and a manifest on disk: the pieces, joined, are the input; they
-// start at boundaries of the reference and obey the policy; the manifest and the observer say what is there; and a run
-// that is refused leaves nothing.
+// A whole split, from a file or a stream to pieces and a manifest on disk: the pieces join to give the input; they
+// start at boundaries that the reference finds and obey the policy; the manifest and the observer report what is on
+// disk; and a refused run leaves nothing behind.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,10 +29,10 @@ enum class Source : std::uint8_t { kMapped, kRead, kStream };
 
 struct Case {
     Job job;
-    Dialect dialect;  // of the job, sniffed or not
+    Dialect dialect;  // for the job, sniffed or not
     Source source;
     bool accepts_open_quote;
-    std::array<std::size_t, 2> part_sizes{};  // of a stream
+    std::array<std::size_t, 2> part_sizes{};  // for a stream
     std::size_t text_at;
     std::string text;
 };
@@ -76,7 +76,7 @@ Case make_case(Choices& choices) {
     return made;
 }
 
-// What a run leaves, and what it tells.
+// What a run leaves behind, and what it reports.
 struct Outcome {
     std::map<std::string, std::string> files;
     Plan plan;
@@ -84,7 +84,7 @@ struct Outcome {
     JobReport report;
 };
 
-// By the template {i:4}.
+// From the template {i:4}.
 std::string name_of(const Piece& piece) {
     const std::string number = std::to_string(piece.number);
     return std::string(4 - number.size(), '0') + number;
@@ -92,7 +92,8 @@ std::string name_of(const Piece& piece) {
 
 class Runner {
 public:
-    // Takes the files away. Throws what run_job() throws; then there are none.
+    // Runs the job and removes the files that it creates. If run_job() throws, expects that it has left no files, and
+    // rethrows.
     Outcome run(const Case& made) {
         Outcome outcome;
         Watcher watcher([&](const Piece& piece, const std::string& path, const PieceResult& result) {
@@ -147,7 +148,7 @@ void expect_pieces(const Case& made, const Outcome& outcome) {
     for (std::size_t i = 0; i < outcome.plan.pieces.size(); ++i) {
         const Piece& piece = outcome.plan.pieces[i];
         const std::string body = made.text.substr(piece.start, piece.length);
-        // A preamble goes into every piece, also where there is no header.
+        // A preamble goes into every piece, even if there is no header.
         const bool has_header = mode == HeaderMode::kRepeat || mode == HeaderMode::kNone ||
                                 (mode == HeaderMode::kFirst && piece.number == 1);
         const std::string& file = outcome.files.at(name_of(piece));

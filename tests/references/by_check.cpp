@@ -15,7 +15,7 @@
 namespace cleave::test {
 namespace {
 
-// The bucket by the letter of include/cleave/plan.h.
+// The bucket, exactly as include/cleave/plan.h defines it.
 std::uint64_t bucket_of(const Key& key, std::uint64_t buckets) {
     std::string bytes;
     for (const std::string& value : key) {
@@ -133,7 +133,7 @@ void expect_plan(const std::string& text, const PlanByValue& plan, const std::ve
 void expect_scattered(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                       HeaderMode header) {
     std::vector<std::string> bodies;
-    std::vector<std::string> counts;  // by byte: how often it was written
+    std::vector<std::string> counts;  // how often each byte was written
     for (const ExpectedPiece& piece : expected) {
         const std::size_t size = header_size_in(header, bodies.size() + 1, plan.header_size()) + piece.body.size();
         bodies.emplace_back(size, '?');

@@ -1,5 +1,5 @@
-// Pieces by value, judged: the records of a text, read a byte at a time, are sorted into pieces one after the other by
-// the letter of include/cleave/plan.h. The judge shares no code with the library.
+// Checks pieces by value: sorts the records of a text, read a byte at a time, into pieces one record after another,
+// exactly as include/cleave/plan.h says. Shares no code with the library.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace cleave::test {
 
-using Key = std::vector<std::string>;  // a value for each column
+using Key = std::vector<std::string>;  // one value per column
 
-// All records of a text with their keys.
+// All records of a text with their values.
 struct KeyedRecords {
-    std::vector<std::uint64_t> begins;  // and the size of the text
+    std::vector<std::uint64_t> begins;  // where each record begins, then the size of the text
     std::vector<Key> keys;
-    std::vector<bool> lacks;  // one of the fields
+    std::vector<bool> lacks;  // whether the record lacks one of the fields
     std::size_t body = 0;
 };
 
@@ -25,7 +25,7 @@ struct KeyedRecords {
 KeyedRecords read_records(const std::string& text, const Dialect& dialect, const std::vector<std::size_t>& columns,
                           HeaderMode header);
 
-// The first record, if any, at which planning has to stop: one without the field, or one with a key too many.
+// The first record, if any, at which planning has to stop: one that lacks a field, or has one value too many.
 struct Stop {
     std::size_t record;
     bool is_missing;
@@ -35,19 +35,19 @@ std::optional<Stop> first_stop(const KeyedRecords& all, const ByValue& by);
 
 struct ExpectedPiece {
     Piece piece;
-    Key key;  // not of buckets
+    Key key;  // empty for a bucket
     std::uint64_t before = 0;
     std::string body;
 };
 
-// Of records that are not to be stopped at.
+// The text must have no record to stop at.
 std::vector<ExpectedPiece> expected_pieces(const std::string& text, const KeyedRecords& all, const Policy& policy);
 
-// Expects that a plan whose parts are listed has these pieces.
+// Expects a plan with listed parts to have these pieces.
 void expect_plan(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                  const Policy& policy, std::uint64_t header_size);
 
-// Expects that a plan that can scatter writes every byte of every piece once.
+// Expects a plan that can scatter to write every byte of every piece exactly once.
 void expect_scattered(const std::string& text, const PlanByValue& plan, const std::vector<ExpectedPiece>& expected,
                       HeaderMode header);
 

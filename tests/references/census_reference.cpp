@@ -9,9 +9,9 @@
 namespace cleave::test {
 namespace {
 
-// A letter for each byte: `b` byte order mark, `d` delimiter, `t` terminator (`T` its last byte), `o` a quote that
-// opens, `c` one that closes, `2` each of a doubled one, `q` one that is data, `e` an escape, `x` an escaped byte, `.`
-// data. Inside quotes, escapes, escaped bytes and data are `E`, `X` and `:`.
+// Returns a letter for each byte: `b` byte order mark, `d` delimiter, `t` terminator (`T` its last byte), `o` an
+// opening quote, `c` a closing quote, `2` each half of a doubled quote, `q` a quote that is data, `e` an escape, `x` an
+// escaped byte, `.` data. Within quotes, escapes, escaped bytes and data are `E`, `X` and `:`.
 std::string roles_by_field_start(std::string_view text, const Dialect& dialect);
 std::string roles_by_anywhere(std::string_view text, const Dialect& dialect);
 
@@ -26,7 +26,7 @@ public:
     bool followed_by(std::optional<std::uint8_t> byte) const { return is(here() + 1, byte); }
     char last() const { return roles_.empty() ? ' ' : roles_.back(); }
 
-    // Takes one byte for each letter, or those that are left.
+    // Takes one byte per letter, or as many bytes as are left.
     void take(std::string_view roles) { roles_ += roles.substr(0, text_.size() - here()); }
     void retake_last(char role) { roles_.back() = role; }
 
@@ -131,7 +131,7 @@ void add(Tally& tally, std::size_t offset, std::uint64_t record) {
     if (tally.count++ == 0) tally.first = Place{offset, record};
 }
 
-// Counts in one record, text[begin, end).
+// Counts what is in one record, text[begin, end).
 class RecordCounter {
 public:
     RecordCounter(std::string_view text, const std::string& roles, std::uint64_t header_records,
@@ -166,7 +166,7 @@ public:
     }
 
 private:
-    // Where the terminator begins, and counts it.
+    // Returns where the terminator begins, and counts the terminator.
     std::size_t content_end(std::size_t begin, std::size_t end) {
         TerminatorCounts& terminators = result_.census.terminators;
         if (roles_[end - 1] != 'T') {
@@ -179,7 +179,7 @@ private:
         return end - (after_return ? 2 : 1);
     }
 
-    // A quote that opened in the record is still open there.
+    // Whether a quote that opened in the record is still open at `end`.
     bool is_open(std::size_t end) const {
         return is_inside(roles_[end - 1]) || roles_[end - 1] == 'o' || roles_[end - 1] == '2';
     }
@@ -217,7 +217,7 @@ CensusReference count_by_rules(std::string_view text, const Dialect& dialect, st
     const std::string roles = dialect.quoting == Quoting::kFieldStart ? roles_by_field_start(text, dialect)
                                                                       : roles_by_anywhere(text, dialect);
     CensusReference result;
-    // Without a header the first record that is not empty says how many fields records should have.
+    // Without a header, the first record that is not empty says how many fields records should have.
     Dialect guide = dialect;
     if (guide.header == HeaderRecord::kNone) guide.header = HeaderRecord::kFirstNotEmpty;
     RecordCounter counter(text, roles, header_records(text, guide), result);

@@ -1,5 +1,5 @@
-// What a text holds, by the rules of doc/design.md, "What a record is". As in reference.h, the grammar gives each byte
-// its role; everything is counted from the roles afterwards.
+// Counts what a text holds, following doc/internals/design.md, "What a record is". As in reference.h, the grammar gives
+// each byte its role; everything is then counted from the roles.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ struct CensusReference {
     RecordExtent header;
 };
 
-// The dialect has no fault. Lists the first `max_listed` ragged records.
+// The dialect must be valid. Lists the first `max_listed` ragged records.
 CensusReference count_by_rules(std::string_view text, const Dialect& dialect, std::uint64_t max_listed);
 
-// The excerpt around the byte at `offset`, from text that is ASCII.
+// The excerpt around the byte at `offset`. The text must be ASCII.
 Excerpt excerpt_by_rules(std::string_view text, std::uint64_t offset);
 
 }  // namespace cleave::test

@@ -1,4 +1,4 @@
-// CRC32C, a bit at a time. Shares no code with the library.
+// CRC32C, computed one bit at a time. Shares no code with the library.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace cleave::test {
 
-// RFC 3720, section 12.1: the polynomial 11EDC6F41, here with its bits the other way round.
+// The polynomial 11EDC6F41 (RFC 3720, section 12.1), bit-reversed here.
 inline std::uint32_t crc32c_by_bits(std::string_view bytes) {
     std::uint32_t remainder = 0xFFFFFFFF;
     for (const char c : bytes) {

@@ -9,8 +9,7 @@
 namespace cleave::test {
 namespace {
 
-// Whether a character of several bytes may be cut in two, so that an excerpt leaves it out. The reference cuts
-// anywhere.
+// Whether a multi-byte character may be cut in two, so that an excerpt leaves it out. The reference cuts anywhere.
 bool may_cut_character(std::string_view text, std::uint64_t offset) {
     const auto is_byte = [&](std::uint64_t at, unsigned least, unsigned most) {
         const unsigned byte = at < text.size() ? static_cast<unsigned char>(text[at]) : 0;

@@ -1,4 +1,4 @@
-// What an examination of a text has to say, by the references.
+// What the references say an examination of a text must report.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace cleave::test {
 
 class ExaminationCheck {
 public:
-    // The dialect has no fault. `max_listed` is what examine() was given.
+    // The dialect must be valid. `max_listed` is the value that examine() was given.
     ExaminationCheck(std::string text, const Dialect& dialect, std::uint64_t max_listed = kListedRagged)
         : text_(std::move(text)),
           dialect_(dialect),

@@ -26,7 +26,7 @@ private:
     void read_record() {
         ReferenceRecord record;
         record.begin = here();
-        bool is_plain_return = false;  // the last byte is a CR that is neither quoted nor escaped
+        bool is_plain_return = false;  // whether the last byte is a CR that is neither quoted nor escaped
         for (;;) {
             is_plain_return = read_field();
             record.ends.push_back(here());
@@ -44,7 +44,7 @@ private:
         reading_.records.push_back(record);
     }
 
-    // Goes to the byte after the field.
+    // Advances to the byte after the field.
     bool read_field() {
         bool is_start = true;
         bool after_closing = false;
@@ -57,7 +57,7 @@ private:
             if (ends) return is_plain_return;
             const bool was_after_closing = after_closing;
             is_plain_return = text_[at_] == '\r' && dialect_.terminator == Terminator::kLf;
-            if (text_[at_] == '\n') fault(at_);  // not a terminator: CR is
+            if (text_[at_] == '\n') fault(at_);  // not a terminator, so CR is
             if (is_stray) fault(at_);
             if (was_after_closing && !quote_opens && !is_plain_return) fault(at_);
             is_start = after_closing = false;
@@ -75,7 +75,7 @@ private:
         return is_plain_return;
     }
 
-    // From the opening quote to the closing one. Returns false if the section is never closed.
+    // Reads from the opening quote to the closing one. Returns false if the section is never closed.
     bool read_quoted(bool is_reopened) {
         const std::size_t opened = is_reopened ? opened_ : at_;
         opened_ = opened;
@@ -89,7 +89,7 @@ private:
         fault_open(opened);
         return false;
     }
-    // Reported only if nothing else is wrong before the end.
+    // Reported only if there is no other fault before the end.
     void fault_open(std::size_t opened) {
         if (!reading_.fault) reading_.fault = static_cast<std::uint32_t>(opened);
     }

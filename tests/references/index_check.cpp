@@ -66,7 +66,8 @@ void IndexCheck::expect_findings(const Findings& findings) const {
     expect_divergence(findings.divergence);
 }
 
-// The place is in the last record that both rules start alike, and stands before the first difference.
+// The place must be in the last record that starts at the same byte in both quote modes, and before the first
+// difference.
 void IndexCheck::expect_divergence(const std::optional<Place>& divergence) const {
     ASSERT_EQ(divergence.has_value(), difference_.has_value());
     if (!divergence) return;
@@ -80,7 +81,7 @@ void IndexCheck::expect_divergence(const std::optional<Place>& divergence) const
     }
 }
 
-// Every record, and every byte unless there are too many. Steps down and at random leave the current block.
+// Tries every record, and every byte unless there are too many. Backward and random steps leave the current block.
 void IndexCheck::expect_locations(const RecordIndex& index) const {
     Locator locator(index);
     const auto expect_around = [&](std::uint64_t offset) {

@@ -1,4 +1,4 @@
-// What an index of a text has to say: asked for every record and every byte, against the reference.
+// Asks an index about every record and every byte of a text, and compares the answers with the reference.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class IndexCheck {
 public:
     IndexCheck(std::string text, const Dialect& dialect);
 
-    // The execution names its kernel.
+    // Builds an index with this execution, which names the kernel, and checks it.
     void expect_index(const Execution& execution) const;
-    // An index of the text, wherever it comes from.
+    // The index may come from anywhere.
     void expect_answers(const RecordIndex& index) const;
 
     const Reading& reading() const { return reading_; }

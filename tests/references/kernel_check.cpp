@@ -13,7 +13,7 @@ constexpr Quoting kRules[] = {Quoting::kFieldStart, Quoting::kAnywhere};
 
 constexpr Rules rules_of(Quoting rule) { return rule == Quoting::kFieldStart ? Rules::kFieldStart : Rules::kAnywhere; }
 
-// The offsets whose bits are set, counted from `begin`.
+// The offsets of the set bits, counted from `begin`.
 std::vector<std::uint64_t> offsets_of(const std::vector<std::uint64_t>& words, std::uint64_t begin) {
     std::vector<std::uint64_t> offsets;
     for (std::size_t step = 0; step < words.size(); ++step) {
@@ -29,7 +29,7 @@ std::vector<std::uint64_t> offsets_between(const std::vector<std::uint64_t>& off
     return {std::ranges::lower_bound(offsets, begin), std::ranges::lower_bound(offsets, end)};
 }
 
-// The text from `begin` on is the block; what stands before it is known to be read alike by both rules.
+// The block is the text from `begin` on. Both quote modes must read the text before it the same way.
 class BlockCheck {
 public:
     BlockCheck(const Kernel& kernel, const Dialect& dialect, std::string_view text, std::size_t begin, Carry before)
@@ -47,8 +47,8 @@ public:
         }
     }
 
-    // By one rule the kernel marks everything, but for what escapes leave undecided; by both up to a step with
-    // something suspect. What it marks is right.
+    // In a single quote mode the kernel marks everything except what escapes leave undecided; in both modes at once it
+    // stops at the first suspect step. The marks that it sets must be right.
     void expect_marks(Rules rules) const {
         const Marked marked = mark(kernel_, dialect_, block(), rules, before_);
         if (marked.size < block().size()) {
@@ -56,7 +56,7 @@ public:
         }
         for (const Quoting rule : kRules) {
             if (rules != Rules::kBoth && rules != rules_of(rule)) continue;
-            // What follows the marked bytes decides nothing about them but for the end of the text.
+            // The bytes after the marked ones do not affect them, except for the end of the text.
             const std::string_view read = text_.substr(0, begin_ + marked.size);
             const Reading reading = read_by_rules(read, dialect_, rule);
             const auto starts = offsets_between(reading.starts, begin_, read.size());

@@ -1,4 +1,4 @@
-// What a kernel says of a text, and whether that is what the reference says.
+// Compares what a kernel says about a text with the reference.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace cleave::test {
 BlockSummary summarise(const Kernel& kernel, const Dialect& dialect, std::string_view text,
                        Carry before = kCarryAtStart);
 
-// What Kernel::mark has done.
+// The result of Kernel::mark.
 struct Marked {
-    std::size_t size;                   // the number of bytes that were marked
-    std::vector<std::uint64_t> starts;  // of those
+    std::size_t size;                   // how many bytes were marked
+    std::vector<std::uint64_t> starts;  // the record starts in those bytes
     Position after;
 };
 Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text, Rules rules, Position before);
@@ -25,24 +25,24 @@ Marked mark(const Kernel& kernel, const Dialect& dialect, std::string_view text,
             Carry before = kCarryAtStart);
 constexpr Rules kEachRules[] = {Rules::kFieldStart, Rules::kAnywhere, Rules::kBoth};
 
-// The state after the text as summaries take it: an escape acts wherever it may, every quote toggles.
+// The state after the text as summaries see it: an escape acts everywhere that it may, and every quote toggles.
 Carry carry_after(const Dialect& dialect, std::string_view text, Carry before);
 
 bool same(const Marked& a, const Marked& b);
 
-// Field by field, for EXPECT_EQ.
+// The fields of the summary as text, for EXPECT_EQ.
 std::string printed(const BlockSummary& summary);
 std::string printed(const Carry& carry);
 std::string printed(const Position& position);
 
-// doc/design.md, "Two hypotheses": the summary of two blocks of which `b` follows `a`.
+// The summary of block `a` followed by block `b` (doc/internals/design.md, "Two hypotheses").
 BlockSummary compose(const BlockSummary& a, const BlockSummary& b);
 
-// Whether by the `anywhere` rule the kernel is right even where it is suspect.
+// Whether the kernel is right in quote mode `anywhere` even where it is suspect.
 bool is_sure_of_anywhere(const Dialect& dialect);
 
-// Expects that the kernel's summary (of the text at the start of an input, and of the text after an opening quote) and
-// its marks are what the reference reads by both rules, as far as the kernel is not suspect.
+// Expects the kernel's summaries (of the text at the start of an input, and of the text after an opening quote) and its
+// marks to match the reference in both quote modes, wherever the kernel is not suspect.
 void expect_as_reference(const Kernel& kernel, const Dialect& dialect, std::string_view text);
 
 }  // namespace cleave::test

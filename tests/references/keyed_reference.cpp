@@ -45,7 +45,7 @@ std::string random_runs(Random& random, const Dialect& dialect, std::size_t colu
         }
         if (dialect.quote && dialect.quoting == Quoting::kFieldStart && value == "ab" && text.size() > 200 &&
             random.chance(10)) {
-            value.insert(1, 1, static_cast<char>(*dialect.quote));  // plain data: another value
+            value.insert(1, 1, static_cast<char>(*dialect.quote));  // plain data, so a different value
         }
         return value;
     };

@@ -1,4 +1,4 @@
-// The values that records have in a column, read a byte at a time. Shares no code with the library.
+// Reads the values of a column a byte at a time. Shares no code with the library.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace cleave::test {
 
-// All records of a text with the values of one column.
+// All records of a text with their values in one column.
 struct Keyed {
-    std::vector<std::uint64_t> begins;  // of the records, and the size of the text
+    std::vector<std::uint64_t> begins;  // where each record begins, then the size of the text
     std::vector<std::string> values;
-    std::vector<bool> lacks;  // the field, and is not empty
+    std::vector<bool> lacks;  // whether the record lacks the field and is not empty
     std::size_t body = 0;
 
     std::size_t count() const { return values.size(); }
@@ -35,7 +35,8 @@ struct Keyed {
 
 Keyed read_keys(const std::string& text, const Dialect& dialect, std::size_t column, HeaderMode header);
 
-// Records in runs of one value of column `column`, which is written in every way there is. Some are empty or too short.
+// Records in runs with the same value in column `column`, written in every possible way. Some records are empty or too
+// short.
 std::string random_runs(Random& random, const Dialect& dialect, std::size_t column, std::size_t size);
 
 }  // namespace cleave::test

@@ -11,7 +11,7 @@
 namespace cleave::test {
 namespace {
 
-// Keeps what it is told.
+// Keeps everything that it is told.
 class RecordingSink : public PieceSink {
 public:
     void header(std::span<const std::uint8_t> bytes) override {
@@ -43,7 +43,7 @@ public:
 
     bool is_untouched() const { return plan_.pieces.empty() && !in_piece_; }
 
-    // The plan, if the bytes are those of the text.
+    // The plan, provided that the bytes match the text.
     Plan plan_for(const std::string& text) {
         EXPECT_FALSE(in_piece_);
         EXPECT_EQ(header_, text.substr(0, header_.size()));
@@ -199,7 +199,7 @@ void PlanCheck::expect_limits(const Piece& piece) const {
 void PlanCheck::expect_limits(const Plan& plan) const {
     expect_tiles(plan);
     if (body_ == reading_.end()) {
-        // A header alone is a piece where it is written.
+        // A header without records is a piece if headers are written.
         ASSERT_EQ(plan.pieces.size(), header_in(1) > 0 ? 1U : 0U);
         if (!plan.pieces.empty()) {
             EXPECT_EQ(plan.pieces[0], (Piece{1, body_.offset, 0, 1, 0, false}));
@@ -209,9 +209,11 @@ void PlanCheck::expect_limits(const Plan& plan) const {
     for (const Piece& piece : plan.pieces) expect_limits(piece);
 }
 
-// The byte at or after which the piece is to start.
+// The byte at or after which the piece must start.
 std::uint64_t PlanCheck::share_target(std::uint64_t number) const {
-    const auto share = [&](std::uint64_t size) { return size * (number - 1) / *policy_.pieces; };  // texts are short
+    const auto share = [&](std::uint64_t size) {
+        return size * (number - 1) / *policy_.pieces;
+    };  // the texts are short, so nothing overflows
     if (policy_.header == HeaderMode::kFirst) return std::max(body_.offset, share(reading_.size));
     return body_.offset + share(reading_.size - body_.offset);
 }
@@ -230,7 +232,7 @@ void PlanCheck::expect_equal_records(const Plan& plan) const {
     expect_tiles(plan);
     ASSERT_EQ(plan.pieces.size(), *policy_.pieces);
     const std::uint64_t least = plan.pieces.back().records;
-    bool is_over = false;  // no more pieces with one more
+    bool is_over = false;  // whether the pieces with one record more are over
     for (const Piece& piece : plan.pieces) {
         SCOPED_TRACE(printed(piece));
         EXPECT_LE(piece.records - least, is_over ? 0U : 1U);
@@ -239,8 +241,8 @@ void PlanCheck::expect_equal_records(const Plan& plan) const {
     }
 }
 
-// Where piece `number` could start so that its blocks are the input's, from `first` to `last`: there, a byte of the
-// input and the same byte of the piece, which comes after the header, are equally far into a block.
+// The starts that piece `number` could have in `first` .. `last` so that its blocks match the input's: each byte of the
+// body is then equally far into a block in the input and in the piece, where it follows the header.
 std::vector<std::uint64_t> PlanCheck::aligned_starts(std::uint64_t number, std::uint64_t first,
                                                      std::uint64_t last) const {
     std::vector<std::uint64_t> found;
@@ -251,7 +253,7 @@ std::vector<std::uint64_t> PlanCheck::aligned_starts(std::uint64_t number, std::
     return found;
 }
 
-// Where the piece is to end by the limits: tried one record after the other, until one does not fit.
+// Where the limits make the piece end, found by trying one record after another until one does not fit.
 std::uint64_t PlanCheck::aligned_end(const Piece& piece) const {
     const std::uint64_t header = header_in(piece.number);
     const auto fits = [&](std::uint64_t end) { return !policy_.size || header + (end - piece.start) <= *policy_.size; };
@@ -267,7 +269,7 @@ std::uint64_t PlanCheck::aligned_end(const Piece& piece) const {
         end = next;
     }
     if (end == reading_.size) return end;
-    // The size ends it. Some may be given up for alignment.
+    // The size limit ends the piece. Some of the size may be given up for alignment.
     std::uint64_t best = end;
     for (const std::uint64_t start : aligned_starts(piece.number + 1, piece.start + 1, end)) {
         if (header + (start - piece.start) + *policy_.size / 100 >= *policy_.size) best = start;
@@ -280,7 +282,7 @@ void PlanCheck::expect_aligned(const Plan& plan) const {
     for (const Piece& piece : plan.pieces) {
         SCOPED_TRACE(printed(piece));
         if (policy_.pieces) {
-            if (piece.number == 1) continue;  // it starts where the body does
+            if (piece.number == 1) continue;  // the first piece starts where the body does
             const std::uint64_t target = share_target(piece.number);
             const bool is_first = policy_.header == HeaderMode::kFirst;
             const std::uint64_t window = (reading_.size - (is_first ? 0 : body_.offset)) / *policy_.pieces / 100;

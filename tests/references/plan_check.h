@@ -1,4 +1,4 @@
-// Plans, made the two ways there are, and what every plan has to satisfy.
+// Computes plans in both possible ways, and checks what every plan must satisfy.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ struct Plan {
 std::string describe(const Policy& policy);
 std::string printed(const Piece& piece);
 
-// By plan_pieces.
+// The plan that plan_pieces returns.
 Plan plan_of_bytes(const std::string& text, const Dialect& dialect, const Execution& execution, const Policy& policy);
 
-// By cut_stream, of an input that is a stream of the text. Expects that the calls of the sink come in order, and that
-// it gets the header and the bytes of the pieces.
+// The plan that cut_stream computes from an input that streams the text. Expects the sink to be called in order, and to
+// get the header and the bytes of the pieces.
 struct StreamedPlan {
     Plan plan;
     Findings findings;
@@ -32,19 +32,19 @@ struct StreamedPlan {
 StreamedPlan plan_of_stream(Input& input, const std::string& text, const Dialect& dialect, const Execution& execution,
                             const Policy& policy);
 
-// The same through a pipe in parts of these sizes. Expects the reference's findings.
+// The same from a pipe through which the text arrives in parts of these sizes. Expects the reference's findings.
 Plan plan_of_stream(const std::string& text, const Dialect& dialect, const Policy& policy,
                     std::vector<std::size_t> part_sizes);
 
-// By cut_stream, of an input that is a mapped file of the text. The text must not be empty.
+// The plan that cut_stream computes from a mapped file with the text, which must not be empty.
 Plan plan_in_order(const std::string& text, const Dialect& dialect, const Policy& policy);
 
-// Of a policy by pieces: plan_piece gives each piece of the plan.
+// For a policy with a number of pieces: expects plan_piece to return each piece of the plan.
 void expect_single_pieces(const Plan& plan, const std::string& text, const Dialect& dialect, const Policy& policy);
 
 void expect_same(const Plan& of_stream, const Plan& of_bytes);
 
-// Judges plans by the rules of man/cleave.1, "How to cut".
+// Checks plans against cleave-split(1), "How to cut".
 class PlanCheck {
 public:
     PlanCheck(const std::string& text, const Dialect& dialect, const Policy& policy)
@@ -55,17 +55,17 @@ public:
           body_(reading_.start_of(policy_.header == HeaderMode::kNone ? std::min<std::uint64_t>(dialect.preamble, 1)
                                                                       : header_records(text, dialect))) {}
 
-    // Whether there is a plan: not if the header that is repeated is larger than the size.
+    // Whether there is a plan: there is none if a repeated header is larger than the size limit.
     bool has_plan() const { return !policy_.size || header_in(2) <= *policy_.size; }
-    // Expects that neither way of planning takes the policy, and that a stream's sink is not given a piece.
+    // Expects both ways of planning to refuse the policy, and a stream's sink to get no piece.
     void expect_refusal() const;
-    // Pieces tile the body and end at boundaries; and each obeys the limits, and could not have taken one record more.
+    // Pieces tile the body and end at boundaries. Each obeys the limits, and could not have taken one more record.
     void expect_limits(const Plan& plan) const;
-    // Pieces tile the body and end at boundaries; and each starts at the first boundary after its even share.
+    // Pieces tile the body and end at boundaries. Each starts at the first boundary at or after its even share.
     void expect_shares(const Plan& plan) const;
-    // Of policies with an alignment, all of the above and: the cuts are the aligned ones where there are such.
+    // For policies with an alignment: all of the above, and the cuts are aligned where an aligned cut exists.
     void expect_aligned(const Plan& plan) const;
-    // Of a policy with Balance::kRecords.
+    // For a policy with Balance::kRecords.
     void expect_equal_records(const Plan& plan) const;
 
 private:
@@ -90,7 +90,7 @@ private:
 inline constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop,
                                               HeaderMode::kNone};
 
-// Records or size or both.
+// Random limits on the number of records, on the size, or on both.
 Policy random_limits(Random& random, std::size_t largest_size);
 
 }  // namespace cleave::test

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Where reading stands, and what the bytes there mean.
+// A position in the text, and what the bytes there mean.
 class Cursor {
 public:
     Cursor(std::string_view text, const Dialect& dialect)
@@ -23,7 +23,7 @@ public:
     bool at_escape() const { return at(dialect_.escape); }
     bool escapes_everywhere() const { return dialect_.escape_scope == EscapeScope::kEverywhere; }
 
-    // The size of the terminator that stands here, or 0.
+    // The size of the terminator at the current position, or 0.
     std::size_t terminator_size() const {
         switch (dialect_.terminator) {
             case Terminator::kLf: return at('\n') ? 1 : 0;
@@ -54,7 +54,7 @@ std::vector<std::uint64_t> first_starts(std::string_view text, const Dialect& di
     return starts;
 }
 
-// Rule `field-start`: the grammar of records, fields and quoted sections.
+// Quote mode `field-start`: the grammar of records, fields and quoted sections.
 class FieldStartReader {
 public:
     FieldStartReader(std::string_view text, const Dialect& dialect) : cursor_(text, dialect) {
@@ -78,7 +78,7 @@ private:
     bool read_field() {
         if (cursor_.at_quote()) {
             read_quoted_section();
-            if (cursor_.at_escape()) cursor_.skip(1);  // plain data here
+            if (cursor_.at_escape()) cursor_.skip(1);  // here an escape is plain data
         }
         while (!cursor_.at_end()) {
             if (cursor_.at_escape() && cursor_.escapes_everywhere()) {
@@ -117,7 +117,7 @@ private:
     Reading reading_;
 };
 
-// Rule `anywhere`: every quote toggles.
+// Quote mode `anywhere`: every quote toggles.
 Reading read_anywhere(std::string_view text, const Dialect& dialect) {
     Reading reading;
     reading.size = text.size();

@@ -24,7 +24,7 @@ bool is_quoted(std::string_view field, const Dialect& dialect) {
 
 // The first character of a text that is not empty.
 std::string first_character(std::string_view text) {
-    // mask_by_code_points() tells how many characters a part has.
+    // mask_by_code_points() tells how many characters a text has.
     for (std::size_t size = std::min<std::size_t>(4, text.size()); size > 1; --size) {
         if (mask_by_code_points(text.substr(0, size), 0, 0, '*').size() == 1) return std::string(text.substr(0, size));
     }
@@ -57,7 +57,7 @@ std::string hmac_of(const std::string& key, const std::string& text) {
     return {digest.begin(), digest.end()};
 }
 
-// `bits` bits a digit, from the front; the last digit is filled up with zeros.
+// Takes `bits` bits per digit, from the front, and pads the last digit with zeros.
 std::string digits_of(std::string_view bytes, unsigned bits, std::string_view alphabet) {
     std::string digits;
     for (std::size_t at = 0; at < 8 * bytes.size(); at += bits) {
@@ -100,14 +100,14 @@ std::string token_of(std::string value, const ReferenceOperation& operation, con
 
 std::string email_of(const std::string& value, const ReferenceOperation& operation, const std::string& key) {
     std::string masked = email_by_search(value);
-    // Of a value that is masked whole, nothing is left. A domain has a letter or another byte that stays.
+    // A value that is masked completely keeps nothing. A domain has a letter or some other byte that stays.
     const std::size_t at = value.rfind('@');
     const bool keeps_domain = at != std::string::npos && masked.ends_with(value.substr(at));
     if (!operation.is_hashed || !keeps_domain) return masked;
     return token_of(value.substr(0, at), operation, key) + value.substr(at);
 }
 
-// Nothing for null.
+// Returns nothing for null.
 std::optional<std::string> changed(const std::string& value, const ReferenceOperation& operation,
                                    const std::string& key) {
     using Kind = ReferenceOperation::Kind;
@@ -146,7 +146,7 @@ bool has_mail(const std::string& value) {
     return value.find('@') != std::string::npos && std::regex_search(value, kPattern);
 }
 
-// Whether a token of the value could be part of a key.
+// Whether a token of the value could be part of a derived key.
 bool is_reserved(std::string value) {
     std::ranges::transform(value, value.begin(),
                            [](char byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; });
@@ -229,7 +229,7 @@ private:
         return content + std::string(text_.substr(record.content_end, next - record.content_end));
     }
 
-    // Looks for mail addresses in the columns that no operation changes.
+    // Looks for email addresses in the columns that no operation changes.
     void watch(const ReferenceRecord& record, bool with_rules) {
         for (const std::size_t column : stage_.selected) {
             if (reading_.output_fault) return;
@@ -238,7 +238,7 @@ private:
         }
     }
 
-    // The new field, and whether an operation other than keep made it. Sets a fault if it counts.
+    // Returns the new field, and whether an operation other than keep produced it. Sets a fault if the change counts.
     std::pair<std::string, bool> change(const ReferenceRecord& record, std::size_t column, bool counts) {
         const std::string_view raw = field(record, column);
         const std::string old = value(record, column);

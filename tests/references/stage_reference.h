@@ -1,5 +1,5 @@
-// What stages make of records, by a plain reading of doc/rules.md. Shares no code with the library; fields are found by
-// field_reference.h.
+// What stages turn records into, according to a plain reading of doc/guide/rules.md. Shares no code with the library;
+// field_reference.h finds the fields.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct ReferenceOperation {
     };
 
     Kind kind = Kind::kKeep;
-    std::string text;                // kFixed; the context of an HMAC, or nothing; the width of kBucket
+    std::string text;                // kFixed; the context of an HMAC, or empty; the width of kBucket
     std::size_t first = 0;           // kMask
     std::size_t last = 0;            // kMask
     char sign = '*';                 // kMask
-    std::size_t size = 16;           // bytes of an HMAC, or of what stays of a date
+    std::size_t size = 16;           // in bytes: of an HMAC, or of what is kept of a date
     std::string form = "base64url";  // of an HMAC
     bool is_trimmed = false;
     bool is_lowered = false;
@@ -65,7 +65,7 @@ struct ReferenceStage {
     std::uint64_t max_record = UINT64_MAX;
 };
 
-// How often a rule did what.
+// How often a rule had each effect.
 struct ReferenceCounts {
     std::uint64_t seen = 0;
     std::uint64_t changed = 0;
@@ -77,26 +77,26 @@ struct ReferenceCounts {
 };
 
 struct StageReading {
-    std::vector<std::uint32_t> begins;   // of the records of the input
-    std::vector<std::string> records;    // of the output: those before the first fault
-    std::vector<std::string> unchanged;  // the same with columns selected and no rule
+    std::vector<std::uint32_t> begins;   // of the input's records
+    std::vector<std::string> records;    // of the output, up to the first fault
+    std::vector<std::string> unchanged;  // the same, with columns selected and no rule
     std::vector<ReferenceCounts> counts;
     std::uint64_t empty_records = 0;
-    // Where the input is at fault: a byte for malformed fields, else the beginning of the record.
+    // Where the input is at fault: the byte of a malformed field; for any other fault, the beginning of the record.
     std::optional<std::uint32_t> input_fault;
-    // The field, or the record, of which the output cannot be written.
+    // The field or record that cannot be written.
     std::optional<std::uint32_t> output_fault;
-    // A record whose only column becomes empty, or one with a forbidden value, in `unchanged`.
+    // Whether `unchanged` has a record whose only column becomes empty, or one with a forbidden value.
     bool unchanged_has_fault = false;
 };
 
 // The text has no byte order mark.
 StageReading apply_stage(std::string_view text, const ReferenceStage& stage);
 
-// Whether a rule can be compiled: its constant can be written in the dialect.
+// Whether a rule with this constant can be compiled: the dialect can write it.
 bool can_carry(std::string_view value, const Dialect& dialect);
-// The field that stands for the value; nothing if the dialect cannot carry it. In quotes if `quoted` or if it needs
-// them.
+// The field that represents the value, in quotes if `quoted` or if it needs them; nothing if the dialect cannot carry
+// the value.
 std::optional<std::string> field_of(std::string_view value, bool quoted, const Dialect& dialect);
 // Whether the value needs neither quotes nor escapes.
 bool is_plain(std::string_view value, const Dialect& dialect);

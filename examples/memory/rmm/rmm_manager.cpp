@@ -1,8 +1,9 @@
-// A memory manager of RMM, the RAPIDS Memory Manager, for devices: https://github.com/rapidsai/rmm
+// A memory manager based on RMM, the RAPIDS Memory Manager, for devices: https://github.com/rapidsai/rmm
 //
-// Its settings name the resource of RMM: "pool" (the default), "async" (cudaMallocAsync) or "cuda" (cudaMalloc). Memory
-// is that of the calling thread's current device. RMM aligns to 256 bytes; for more, this manager asks for more bytes.
-// Host memory and export_ipc are left to others: RMM does not tell where an allocation of its pool begins.
+// Its setting names the RMM resource: "pool" (the default), "async" (cudaMallocAsync) or "cuda" (cudaMalloc). Memory
+// comes from the calling thread's current device. RMM aligns to 256 bytes; for a larger alignment, this manager asks
+// for more bytes. It does not provide host memory. Nor does it provide export_ipc, because RMM does not tell where an
+// allocation in its pool begins.
 #include <cuda_runtime_api.h>
 #include <rmm/cuda_device.hpp>
 #include <rmm/error.hpp>
@@ -29,7 +30,7 @@ namespace {
 
 using Resource = cuda::mr::any_resource<cuda::mr::device_accessible>;
 
-constexpr std::size_t kAlignment = 256;  // of RMM
+constexpr std::size_t kAlignment = 256;  // RMM's
 
 Resource make_resource(const std::string& kind) {
     if (kind == "cuda") return rmm::mr::cuda_memory_resource{};
@@ -51,8 +52,8 @@ public:
 
 private:
     struct Block {
-        void* base = nullptr;  // what RMM gave
-        std::size_t held = 0;  // bytes of it
+        void* base = nullptr;  // from RMM
+        std::size_t held = 0;  // its size in bytes
         std::size_t offset = 0;
         std::size_t size = 0;
         int device = 0;
@@ -60,14 +61,14 @@ private:
         std::list<Block>::iterator place;
     };
 
-    Resource& resource_of(int device);  // the mutex is locked
+    Resource& resource_of(int device);  // the mutex must be locked
     void give_back(const Block& block, cudaStream_t stream);
 
     const std::string kind_;
     cleave_memory_manager face_{};
-    std::mutex mutex_;                   // guards what follows
+    std::mutex mutex_;                   // guards the members below
     std::map<int, Resource> resources_;  // by device
-    std::list<Block> blocks_;            // all that was given out
+    std::list<Block> blocks_;            // all blocks that are handed out
 };
 
 void check(cudaError_t error) {
@@ -121,7 +122,7 @@ void Manager::allocate(std::size_t size, std::size_t alignment, std::uint32_t fl
     memory = {begin, size, &block};
 }
 
-// The mutex is locked.
+// The mutex must be locked.
 void Manager::give_back(const Block& block, cudaStream_t stream) {
     if (block.held == 0) return;
     const rmm::cuda_set_device_raii current{rmm::cuda_device_id{block.device}};
@@ -139,7 +140,7 @@ void Manager::release(const cleave_memory& memory, cudaStream_t stream) {
     give_back(block, stream);
 }
 
-// Streams that still use the memory are not known, so this waits for all of them.
+// It is not known which streams still use the memory, so this waits for all streams.
 void Manager::reset() {
     const std::scoped_lock lock(mutex_);
     for (const auto& [device, resource] : resources_) {
@@ -158,7 +159,7 @@ void Manager::reset() {
     }
 }
 
-// No exception leaves the library.
+// Turns exceptions into error numbers, so that none leaves the library.
 template <class Work>
 int error_of(const Work& work) noexcept {
     try {
@@ -167,7 +168,7 @@ int error_of(const Work& work) noexcept {
     } catch (const rmm::out_of_memory&) {
         return ENOMEM;
     } catch (const rmm::bad_alloc&) {
-        return EIO;  // another error of CUDA
+        return EIO;  // some other CUDA error
     } catch (const std::bad_alloc&) {
         return ENOMEM;
     } catch (const std::exception&) {
@@ -195,7 +196,7 @@ int release(void* state, const cleave_memory* memory, void* stream) {
     return error_of([&] { manager_of(state).release(*memory, static_cast<cudaStream_t>(stream)); });
 }
 
-// What RMM keeps in its pool counts as used.
+// Memory that RMM keeps in its pool counts as used.
 int info(void* /*state*/, cleave_memory_space space, std::uint64_t* free_size, std::uint64_t* total_size) {
     if (space != CLEAVE_MEMORY_DEVICE) return ENOTSUP;
     std::size_t free_now = 0;

@@ -1,10 +1,11 @@
-// The annotated library of examples/offload/array.h on the CPU, on a GPU, and where the runtime puts it.
+// Times the annotated library of examples/offload/array.h on the CPU, on a GPU, and wherever the runtime places it.
 //
 //   arrays_bench [COUNT...]      10,000 to 100,000,000 numbers by default
 //
-// The graph is sqrt(arcsin(x) * 0.25) and, of one function, x * x. A run is an evaluation, until the result is on the
-// host; the device is open. Medians of 5 runs after 2 that do not count. `gain` is the time of the CPU over that of the
-// GPU. The exit code is 1 if a device gives other numbers than the CPU, more than rounding apart.
+// The graphs are sqrt(arcsin(x) * 0.25) and, with a single function, x * x. A run is one evaluation and ends when the
+// result is on the host; the device is already open. Times are medians of 5 runs, after 2 that do not count. `gain` is
+// the CPU time divided by the GPU time. The exit status is 1 if a device's numbers differ from the CPU's by more than
+// rounding errors.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -47,7 +48,7 @@ struct Outcome {
 Outcome run(const cleave::ContextOptions& options, const Job& job, const Array& input) {
     constexpr int kRuns = 7;
     constexpr int kNotCounted = 2;
-    cleave::Context context(options);  // keeps the rates that the first runs show
+    cleave::Context context(options);  // keeps the rates measured in the first runs
     Outcome outcome;
     std::vector<double> times;
     for (int i = 0; i < kRuns; ++i) {

@@ -1,4 +1,5 @@
-// Columns are made in one pass: each of these operations bounds its output. Masks are made by a thread for each row.
+// Columns are produced in one pass, which needs an upper bound for the output of each operation. Masks are produced
+// with one thread per row.
 #include "cuda/bench/columns.h"
 
 #include "cuda/bench/scalar.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr unsigned kMaskThreads = 256;
 
-// The rows of a thread, each one grid apart.
+// Loops over the rows of a thread, which are one grid size apart.
 template <class Body>
 __device__ __forceinline__ void for_rows(std::int32_t rows, Body body) {
     const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
@@ -20,7 +21,7 @@ __device__ __forceinline__ void for_rows(std::int32_t rows, Body body) {
     }
 }
 
-// `text` is read where the launch put it: an index that is not known would need a copy of it otherwise.
+// __grid_constant__ lets `text` be read in place: otherwise indexing it with a variable would need a copy.
 __global__ void equals_kernel(StringsView column, const __grid_constant__ Scalar text, std::uint8_t* mask) {
     for_rows(column.rows, [&](std::int32_t row) {
         const PlainText value = plain_text(column, row);
@@ -57,7 +58,7 @@ DeviceMask make_mask(Device& device, std::int32_t rows) {
     return mask;
 }
 
-// A part of the value: `size` bytes from `from` on.
+// A part of the value: `size` bytes, starting at `from`.
 struct PartOfValue {
     static constexpr int kColumns = 1;
     static constexpr bool kMakesNulls = true;

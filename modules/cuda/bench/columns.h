@@ -1,6 +1,6 @@
-// General operations on columns: what the published example is composed of. Each makes a column or a mask from others,
-// in the order of the device's stream. A null row stays null. For all of them: the columns have the same number of
-// rows; ColumnTooLarge, CudaError and MemoryError are thrown.
+// General operations on columns, which together make up the published example. Each creates a column or a mask from
+// others, in the order of the device's stream. A null row stays null. In all of them, the columns must have the same
+// number of rows. All of them throw ColumnTooLarge, CudaError and MemoryError.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace cleave::cuda {
 
 class Device;
 
-// A byte for each row: 1 or 0.
+// One byte per row: 1 or 0.
 struct DeviceMask {
     Memory bytes;
     std::int32_t rows = 0;
 };
 
-// Whether the value is the text, byte for byte. 0 for a null. The text has at most 60 bytes, here and below, or
-// std::invalid_argument is thrown.
+// Whether the value is the text, byte for byte. 0 for a null. This and the functions below throw std::invalid_argument
+// if the text has more than 60 bytes.
 DeviceMask equals(Device& device, const StringsView& column, std::string_view text);
-// Whether the value has a byte. 0 for a null.
+// Whether the value has any bytes. 0 for a null.
 DeviceMask is_filled(Device& device, const StringsView& column);
 // Clears the rows of `mask` where `other` is 0.
 void keep_where(Device& device, DeviceMask& mask, const DeviceMask& other);
@@ -30,15 +30,15 @@ void keep_where(Device& device, DeviceMask& mask, const DeviceMask& other);
 // The value where the mask is 1, the text where it is 0.
 DeviceStrings choose(Device& device, const DeviceMask& mask, const StringsView& column, std::string_view otherwise);
 
-// What is before the first `separator`; the whole value if there is none.
+// The part before the first `separator`, or the whole value if there is none.
 DeviceStrings before_first(Device& device, const StringsView& column, char separator);
-// What is behind the first `separator`; an empty value if there is none.
+// The part after the first `separator`, or an empty value if there is none.
 DeviceStrings after_first(Device& device, const StringsView& column, char separator);
 
 // The characters from `begin` up to `end`, counted from 0, as stage/characters.h counts them.
 DeviceStrings slice(Device& device, const StringsView& column, std::uint32_t begin, std::uint32_t end);
 
-// The values of `first` and `second` with the text between them. Null if one of them is.
+// The values of `first` and `second` with the text between them. Null if either of them is null.
 DeviceStrings concatenate(Device& device, const StringsView& first, std::string_view between,
                           const StringsView& second);
 

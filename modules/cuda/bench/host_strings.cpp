@@ -8,7 +8,7 @@
 namespace cleave::cuda {
 namespace {
 
-// Copies, and waits: the source is memory of the caller.
+// Copies and waits, because the source is the caller's memory.
 Memory copy_to_device(Device& device, const void* from, std::size_t size) {
     Memory memory = device.allocate(size);
     if (size == 0) return memory;

@@ -1,4 +1,4 @@
-// Columns from and to values in host memory, for benchmarks and tests.
+// Converts columns to and from values in host memory, for benchmarks and tests.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace cleave::cuda {
 
 class Device;
 
-using HostValue = std::optional<std::string>;  // nothing: null
+using HostValue = std::optional<std::string>;  // std::nullopt: null
 
-// Copies values to the device. Waits for it. Throws ColumnTooLarge, CudaError and MemoryError.
+// Copies values to the device and waits for the copy. Throws ColumnTooLarge, CudaError and MemoryError.
 DeviceStrings to_device(Device& device, const std::vector<HostValue>& values);
-// The same, from a column in host memory that has no nulls. `offsets` are rows + 1, from 0 on.
+// The same, from a column in host memory that has no nulls. There are rows + 1 `offsets`, starting at 0.
 DeviceStrings to_device(Device& device, const std::vector<std::int32_t>& offsets, const std::string& bytes);
-// Copies values from the device. Waits for it.
+// Waits for the device and copies values from it.
 std::vector<HostValue> to_host(Device& device, const StringsView& column);
 
 }  // namespace cleave::cuda

@@ -1,9 +1,9 @@
-// A page of CSV in device memory: how fast its fields are found, and how fast rules are applied to it.
+// Measures how fast the fields of a CSV page in device memory are found, and how fast rules are applied to it.
 //
 //   page_bench [BYTES]       512 MiB by default
 //
-// GB/s are the bytes of the page over the median time. No transfers are counted. Every result is compared with that of
-// the CPU for the page's first MiB; a line ends with WRONG, and the exit code is 1, if it differs.
+// GB/s are the bytes of the page divided by the median time. Transfers are not counted. Every result is compared with
+// the CPU's for the first MiB of the page; if they differ, the line ends with WRONG and the exit status is 1.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -48,7 +48,7 @@ const std::vector<Rules>& all_rules() {
     return rules;
 }
 
-// Orders: a number, a name, an address, a date, a place in quotes, an amount, a state, a note.
+// Generates orders: a number, a name, an address, a date, a place in quotes, an amount, a state, a note.
 std::string make_page(std::size_t size) {
     static constexpr const char* kNames[] = {"Ann Lee", "John Doe", "Maria del Carmen", "Wu Xiu", "Olga Petrova"};
     static constexpr const char* kPlaces[] = {"\"Lyon, Rhone\"", "Oslo", "\"Paris, TX\"", "Kyoto", "Rio de Janeiro"};
@@ -69,7 +69,7 @@ std::string make_page(std::size_t size) {
     return page;
 }
 
-// What the CPU makes of the records that begin in the first `size` bytes.
+// The CPU's result for the records that begin in the first `size` bytes.
 std::string by_worker(const Stage& stage, const std::string& page, std::size_t size) {
     const std::string begin = page.substr(0, page.find('\n', size) + 1);
     StageWorker worker(stage, default_kernel());

@@ -1,4 +1,4 @@
-// The input of the benchmarks: 20 rows, repeated, and what must become of them.
+// The input of the benchmarks: 20 repeated rows, and the expected results.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -65,7 +65,7 @@ inline bool is_right(Device& device, const DeviceStrings& made, const HostColumn
     return offsets == expected.offsets && bytes == expected.bytes;
 }
 
-// Fills memory that is about to be given again, so that an old result cannot be taken for a new one.
+// Overwrites memory that is about to be reused, so that an old result cannot be mistaken for a new one.
 inline void soil(Device& device, const StringsView& names) {
     const auto rows = static_cast<std::size_t>(names.rows);
     const std::array<Memory, 2> used{device.allocate(rows * 4 + 4),

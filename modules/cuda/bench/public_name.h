@@ -1,8 +1,8 @@
-// The published example as a functor: names and visibilities. `John Doe` becomes `D John` if its visibility is exactly
-// `public`, and `X X` otherwise. It fails closed: a name without a space, or with nothing before or behind the first
-// space, becomes `X X`, and so does a name whose visibility is null. A null name stays null.
+// The published example as a functor of names and visibilities. `John Doe` becomes `D John` if its visibility is
+// exactly `public`, and `X X` otherwise. It fails closed: a name without a space, or with nothing before or after the
+// first space, becomes `X X`, and so does a name whose visibility is null. A null name stays null.
 //
-// Apart from the visibility, it is the operation short-name of src/stage, for staged values in words of four bytes.
+// Apart from the visibility, it is the short-name operation of src/stage, for staged values in four-byte words.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,11 +18,11 @@ struct PublicName {
     static constexpr int kColumns = 2;
     static constexpr bool kMakesNulls = true;
     static constexpr bool kMakesNewNulls = false;
-    static constexpr unsigned kUsualShare = 60;  // `L Anna` of `Anna Lind`; of private rows it is less
+    static constexpr unsigned kUsualShare = 60;  // `L Anna` from `Anna Lind`; private rows produce less
 
     struct Measured {
         std::uint32_t size;
-        std::uint32_t before;  // bytes before the first space; 0: the row becomes `X X`
+        std::uint32_t before;  // bytes before the first space; if 0, the row becomes `X X`
 
         __device__ __forceinline__ bool is_masked() const { return before == 0; }
     };
@@ -34,7 +34,7 @@ struct PublicName {
 
     template <class Text>
     __device__ __forceinline__ static bool is_public(const Text& text) {
-        // "publ" and "ic", the first byte lowest. All is compared at once: branches would take longer.
+        // "publ" and "ic", little-endian. Everything is compared at once, because branches would take longer.
         const WordPair words = text.first_words();
         return ((text.size ^ 6U) | (words.low ^ 0x6C627570U) | ((words.high ^ 0x6369U) & 0xFFFFU)) == 0;
     }
@@ -65,7 +65,7 @@ struct PublicName {
         out.copy(name, 0, measured.before);
     }
 
-    // A row is no longer than its name, or 3 bytes.
+    // A row is at most as long as its name, or 3 bytes if the name is shorter.
     std::uint64_t bound(const std::uint64_t* sizes, std::uint64_t rows) const { return sizes[0] + 3 * rows; }
 
 private:

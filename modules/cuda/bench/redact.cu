@@ -30,7 +30,7 @@ __device__ __forceinline__ Row<2, PlainText> row_of(const StringsView& names, co
 
 unsigned blocks_for(std::int32_t rows) { return (static_cast<unsigned>(rows) + kThreads - 1) / kThreads; }
 
-// What values that lie anywhere have in common.
+// The common part of functors for values that are scattered in memory.
 struct Scattered {
     static constexpr int kColumns = 0;
     static constexpr bool kMakesNulls = true;
@@ -40,14 +40,14 @@ struct Scattered {
         std::uint32_t size;
     };
 
-    std::uint64_t total;  // a guess of all bytes
+    std::uint64_t total;  // an estimate of the total size in bytes
 
     std::uint64_t bound(const std::uint64_t*, std::uint64_t) const { return total; }
 };
 
 struct Piece {
     std::uint8_t* bytes;  // from malloc(); null for a masked row, which needs no memory
-    std::uint32_t size;   // kNullRow: none
+    std::uint32_t size;   // kNullRow for a null
 };
 
 struct Pieces : Scattered {
@@ -69,7 +69,7 @@ struct Pieces : Scattered {
     }
 };
 
-// malloc() takes turns, and so takes nearly all of the time. A row that is masked does without.
+// malloc() is serialised, so it takes nearly all of the time. A masked row does not need it.
 __global__ void malloc_kernel(StringsView names, StringsView visibilities, Piece* pieces, std::uint32_t* failed) {
     const std::int32_t index = own_row();
     if (index >= names.rows) return;
@@ -150,7 +150,7 @@ DeviceStrings redact_with_malloc(Device& device, const StringsView& names, const
     Pieces functor;
     functor.total = static_cast<std::uint64_t>(names.size) + 3 * static_cast<std::uint64_t>(rows);
     functor.pieces = first;
-    // What malloc() gave is freed whether the column can be made or not.
+    // Memory from malloc() is freed whether or not the column can be created.
     const auto free_pieces = [&] {
         if (rows > 0) device.launch(&free_kernel, blocks_for(rows), kThreads, 0, first, rows);
     };

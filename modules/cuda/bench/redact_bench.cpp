@@ -1,11 +1,11 @@
-// The published example in all forms, with all memory managers.
+// Runs all variants of the published example with all memory managers.
 //
-//   redact_bench [ROWS...]       times, 600000 and 64000000 rows by default
+//   redact_bench [ROWS...]       times all variants, with 600000 and 64000000 rows by default
 //   redact_bench --csv ROWS      writes the input as CSV to standard output, for other programs
 //
-// One line for each form, manager and count of rows. GB/s are bytes and offsets of the input and the output over the
-// median. A line ends with WRONG if the result differs from what the table of people.h says, and the exit code is 1
-// then.
+// Prints one line for each variant, manager and number of rows. GB/s are the bytes and offsets of input and output
+// divided by the median time. If a result differs from the table in people.h, its line ends with WRONG and the exit
+// status is 1.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -36,7 +36,7 @@ constexpr std::array kForms{Form{"composed", &redact_composed, INT32_MAX},
                             Form{"two-passes", &redact_in_two_passes, INT32_MAX},
                             Form{"one-pass", &redact_in_one_pass, INT32_MAX}};
 
-// Regions of the pool have room for each column, or cudaMalloc() would be timed.
+// The pool's regions are large enough for any of the columns; otherwise the times would include cudaMalloc().
 constexpr std::array kManagers{"cuda", "cuda-async", "cuda-pool:4294967296"};
 
 constexpr std::size_t kHeap = std::size_t{1} << 30;

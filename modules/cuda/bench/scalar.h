@@ -1,4 +1,4 @@
-// Texts for kernels with a thread for each row: a value of a column, and a short text that they take by value.
+// Texts for kernels with one thread per row: a value from a column, and a short text that is passed by value.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 namespace cleave::cuda {
 
-// A value where it is.
+// A value, read in place.
 __device__ __forceinline__ PlainText plain_text(const StringsView& column, std::int32_t row) {
     const std::int32_t begin = column.offsets[row];
     return {column.bytes + begin, static_cast<std::uint32_t>(column.offsets[row + 1] - begin)};
@@ -22,7 +22,7 @@ struct Scalar {
     static constexpr std::uint32_t kMaxSize = 60;
 
     std::uint32_t size = 0;
-    std::uint32_t words[kMaxSize / 4] = {};  // its bytes, the first one lowest, and zeros
+    std::uint32_t words[kMaxSize / 4] = {};  // its bytes, little-endian, padded with zeros
 
     Scalar() = default;
     // Throws std::invalid_argument if the text is longer than kMaxSize bytes.
@@ -37,7 +37,7 @@ struct Scalar {
         return static_cast<std::uint8_t>(words[i / 4] >> 8 * (i % 4));
     }
 
-    // To an output of output.h.
+    // Writes to one of the outputs in output.h.
     template <class Output>
     __device__ __forceinline__ void write(Output& out) const {
         for (std::uint32_t i = 0; i < size; i += 4) out.put(words[i / 4], size - i < 4 ? size - i : 4);

@@ -1,5 +1,6 @@
-// The published example in one pass and in two, with tiles of many shapes, from a pool. Finds the shapes for rows.h.
-// Takes long to compile: built with -D CLEAVE_CUDA_SHAPES=ON, best for one architecture.
+// Runs the published example in one pass and in two, with many tile shapes and memory from a pool, to find the shapes
+// for rows.h. It takes a long time to compile, so it is built only with -D CLEAVE_CUDA_SHAPES=ON, preferably for a
+// single architecture.
 //
 //   shapes_bench [ROWS...]       64000000 and 600000 rows by default
 #include <cuda_runtime.h>
@@ -57,7 +58,7 @@ void time_one(const Input& input) {
     time_shape<Shape, Shape>(input, kBlocks, kBlocks);
 }
 
-// One shape to measure, one to write.
+// One shape for measuring, one for writing.
 template <int kWarps, int kChunks, int kBlocks, int kWriteWarps, int kWriteBlocks>
 void time_two(const Input& input) {
     time_shape<TileShape<kWarps, kChunks, kBlocks>, TileShape<kWriteWarps, 1, kWriteBlocks>>(input, kBlocks,

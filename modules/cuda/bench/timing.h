@@ -1,5 +1,6 @@
-// How the benchmarks time: 23 runs, the first 3 of which do not count. A run is all that a caller waits for:
-// allocation, launches, and waiting for the device. The result of the run before is released outside of it.
+// How the benchmarks measure time: 23 runs, the first 3 of which do not count. A run includes everything that a caller
+// waits for: allocation, launches, and waiting for the device. The result of the previous run is released outside the
+// timed part.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ struct Timing {
     double median_us = 0;
 };
 
-// `run` returns what it made.
+// `run` returns its result.
 template <class Run>
 Timing time_runs(Device& device, Run run) {
     constexpr int kRuns = 23;

@@ -1,5 +1,5 @@
-// Allocations that fail on demand and are counted, on a device: the linker makes the tests call these functions in
-// place of the runtime's (--wrap).
+// Allocations on a device that are counted and fail on demand: the linker makes the tests call these functions in place
+// of the runtime's (--wrap).
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace {
 
-std::atomic<int> failing = -1;  // allocations from now until the one that fails
+std::atomic<int> failing = -1;  // allocations until the one that fails
 std::atomic<std::size_t> live = 0;
 
 bool fails_now() { return failing >= 0 && failing-- == 0; }
@@ -19,7 +19,7 @@ cudaError_t allocated(cudaError_t error) {
     return error;
 }
 
-// Freeing nothing is a call that succeeds.
+// Freeing nullptr succeeds too.
 cudaError_t freed(cudaError_t error, const void* memory) {
     if (error == cudaSuccess && memory != nullptr) --live;
     return error;
@@ -34,7 +34,7 @@ std::size_t live_allocations() { return live; }
 
 }  // namespace cleave::cuda
 
-// The names are the linker's.
+// The linker dictates these names.
 // NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
 extern "C" {
 cudaError_t __real_cudaMalloc(void** memory, std::size_t size);

@@ -1,4 +1,5 @@
-// Columns handed over and taken by the Arrow C device data interface: arrow_device.h, and gpu_columns.h over it.
+// Tests handing over and taking columns through the Arrow C device data interface: arrow_device.h, and gpu_columns.h on
+// top of it.
 #include "cuda/arrow_device.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ namespace {
 using Values = std::vector<HostValue>;
 const HostValue kNull;
 
-// Memory of the device that another program owns, with a copy of `bytes`.
+// Device memory that belongs to another program, with a copy of `bytes`.
 void* put(const void* bytes, std::size_t size) {
     void* memory = nullptr;
     check(cudaMalloc(&memory, size > 0 ? size : 1), "cudaMalloc");
@@ -36,14 +37,14 @@ void* put(const void* bytes, std::size_t size) {
     return memory;
 }
 
-// A column of another program: "", "ab", null, "c d", "é", with two values before it if there is an offset.
+// A column from another program: "", "ab", null, "c d", "é", with two values before it if there is an offset.
 class Producer {
 public:
     explicit Producer(std::int64_t offset = 0, std::size_t bitmap_lead = 0) {
         const std::string bytes = "xyzabc dé";
         const std::array<std::int32_t, 8> all{0, 1, 3, 3, 5, 5, 8, 10};
         const std::size_t skipped = offset == 0 ? 2 : 0;
-        // Bits of the rows 0, 1, 3 and 4 behind the offset; the rows before it are null.
+        // The bits of rows 0, 1, 3 and 4 after the offset; the rows before it are null.
         std::array<std::uint8_t, 16> bitmap{};
         bitmap[bitmap_lead] = static_cast<std::uint8_t>(0b11011U << offset);
         bytes_ = put(bytes.data(), bytes.size());
@@ -217,7 +218,7 @@ TEST_F(ArrowDevice, NoBitmapAndNoEventAreFine) {
         EXPECT_EQ(stream_waits(), waits);
     }
     Producer producer;
-    producer.array.array.null_count = 0;  // the bitmap counts for nothing
+    producer.array.array.null_count = 0;  // then the bitmap is ignored
     const ImportedStrings imported = import_strings(*device_, producer.schema, producer.array);
     EXPECT_EQ(to_host(*device_, imported.view()), all);
 }
@@ -248,11 +249,11 @@ TEST_F(ArrowDevice, ReleasedOnceHoweverItIsMoved) {
 }
 
 struct Fault {
-    const char* text;  // of the error
+    const char* text;  // in the message
     std::function<void(Producer&)> make;
 };
 
-// A refused array stays the caller's.
+// The caller keeps a refused array.
 TEST_F(ArrowDevice, Refuses) {
     static ArrowSchema other_schema{};
     static ArrowArray other_array{};
@@ -319,8 +320,8 @@ TEST_F(ArrowDevice, RefusesOffsetsThatDoNotAscend) {
     }
 }
 
-// Any call of CUDA may fail: nothing leaks, and an array that was not taken stays the caller's. What is released is so
-// all the same.
+// Whichever CUDA call fails, nothing leaks, and the caller keeps an array that was not taken. Releasing works even
+// then.
 TEST_F(ArrowDevice, NothingIsLostByACallThatFails) {
     for (int n = 0, failures = 1; failures > 0; ++n) {
         SCOPED_TRACE(n);
@@ -351,7 +352,7 @@ TEST_F(ArrowDevice, NothingIsLostByACallThatFails) {
     }
 }
 
-// By the functions of C.
+// Tests the C functions.
 class GpuColumns : public testing::Test {
 protected:
     void SetUp() override { EXPECT_EQ(cleave_gpu_open(0, "cuda-async", &gpu_), 0); }

@@ -1,4 +1,4 @@
-// The operations of bench/columns.h by hand, and the published example in all its forms.
+// Tests the operations of bench/columns.h one by one, and all variants of the published example.
 #include "cuda/bench/columns.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +110,8 @@ TEST_P(Forms, KeepLongValues) {
     check_all(people, "cuda");
 }
 
-// Whatever fails, nothing is left. A form may do without one of its allocations, so one success is not the end.
+// Whatever fails, nothing leaks. A variant may manage without one of its allocations, so one success does not end the
+// test.
 TEST_P(Forms, EveryAllocationMayFail) {
     const People people = make_people(100, 8, 4);
     int failures = 0;
@@ -125,7 +126,7 @@ TEST_P(Forms, EveryAllocationMayFail) {
             ++in_a_row;
             fail_allocation(-1);
             EXPECT_EQ(to_host(device, made.view()), redacted(people));
-        } catch (const MemoryError&) {  // as it should
+        } catch (const MemoryError&) {  // as expected
             in_a_row = 0;
         }
         fail_allocation(-1);

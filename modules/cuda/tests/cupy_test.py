@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Columns of cleave_cuda.so that cuPy reads, and columns of cuPy that cleave_cuda.so takes, without a copy.
+"""Tests that cuPy reads columns from cleave_cuda.so, and cleave_cuda.so takes columns from cuPy, without copying.
 
   cupy_test.py /PATH/cleave_cuda.so
 
-Needs a GPU. Prints "skipped: ..." and exits with 0 where cuPy cannot be imported.
+Needs a GPU. Prints "skipped: ..." and exits with status 0 if cuPy cannot be imported.
 """
 import ctypes
 import gc
@@ -49,7 +49,7 @@ class DeviceArray(ctypes.Structure):
 
 
 def layout(values):
-    """The buffers of a column: bitmap, offsets and bytes, as numpy arrays. None is a null."""
+    """The buffers of a column as numpy arrays: bitmap, offsets and bytes. None is a null."""
     offsets = numpy.zeros(len(values) + 1, numpy.int32)
     offsets[1:] = numpy.cumsum([len(value or b"") for value in values])
     data = numpy.frombuffer(b"".join(value or b"" for value in values), numpy.uint8)
@@ -89,7 +89,7 @@ class Gpu:
         return self.make("column_from_host", offsets, data, bitmap, ctypes.c_int64(len(values)))
 
     def export(self, column):
-        """Frees the column."""
+        """Exports the column and frees it."""
         schema, array = Schema(), DeviceArray()
         self.call("column_export", column, b"u", ctypes.byref(schema), ctypes.byref(array))
         self.library.cleave_gpu_column_free(column)
@@ -103,13 +103,13 @@ class Gpu:
 
 
 class Received:
-    """An array of another program, whose memory cuPy reads in place."""
+    """An array from another program, whose memory cuPy reads in place."""
 
     def __init__(self, schema, array):
         self.schema, self.array = schema, array
 
     def view(self, number, size, dtype):
-        """A buffer as an array of cuPy: the same memory, which keeps this object."""
+        """A buffer as a cuPy array in the same memory, which keeps this object alive."""
         memory = cupy.cuda.UnownedMemory(self.array.array.buffers[number], size, self)
         return cupy.ndarray(size // numpy.dtype(dtype).itemsize, dtype, cupy.cuda.MemoryPointer(memory, 0))
 
@@ -136,7 +136,7 @@ class Received:
 
 
 class Given:
-    """A column in arrays of cuPy, for others. The event is that of the stream on which the arrays are made."""
+    """A column in cuPy arrays, to hand over. Its event belongs to the stream on which the arrays are created."""
 
     def __init__(self, values, stream, skipped=0):
         self.released = 0

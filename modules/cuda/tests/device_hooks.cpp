@@ -1,4 +1,4 @@
-// What the conformance suite of memory managers needs of a GPU: see tests/system/memory/device_hooks.h.
+// What the conformance suite for memory managers needs from a GPU: see tests/system/memory/device_hooks.h.
 //
 //   memory_conformance /PATH/cleave_cuda.so:cuda --device=/PATH/cuda_device_hooks.so
 #include "device_hooks.h"
@@ -12,7 +12,7 @@ namespace {
 
 int errno_of(cudaError_t error) { return error == cudaSuccess ? 0 : EIO; }
 
-// The manager may have filled the memory on any stream.
+// Waits for the device, because the manager may have filled the memory on any stream.
 int write_bytes(void* device, const void* host, std::size_t size) {
     const int error = errno_of(cudaDeviceSynchronize());
     if (error != 0) return error;
@@ -25,7 +25,7 @@ int read_bytes(void* host, const void* device, std::size_t size) {
     return error != 0 ? error : errno_of(cudaMemcpy(host, device, size, cudaMemcpyDeviceToHost));
 }
 
-// The memory has to be of the card that this process uses.
+// The memory must be on the card that this process uses.
 int open_ipc(const cleave_memory_export* exported, void** pointer) {
     cudaIpcMemHandle_t handle;
     if (exported->handle_size != sizeof handle) return EINVAL;
@@ -48,6 +48,6 @@ constexpr cleave_device_hooks kHooks{write_bytes, read_bytes, open_ipc, close_ip
 
 }  // namespace
 
-// The name that is exported is that of the type, too, which C++ does not allow for a function.
+// The exported name is also the name of the type, which C++ does not allow for a function.
 extern "C" __attribute__((visibility("default"))) const cleave_device_hooks* hooks() asm(CLEAVE_DEVICE_HOOKS_SYMBOL);
 const cleave_device_hooks* hooks() { return &kHooks; }

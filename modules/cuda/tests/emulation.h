@@ -1,4 +1,4 @@
-// Tests run with the emulated CUDA and on a device. What only one of the two has is here.
+// Tests run both with the emulated CUDA and on a device. This header hides the differences.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@ namespace cleave::cuda {
 #ifdef CLEAVE_CUDA_EMULATED
 constexpr bool kIsEmulated = true;
 #ifdef CLEAVE_SANITIZED
-constexpr std::uint64_t kSeeds = 2;  // orders in which fibers run
+constexpr std::uint64_t kSeeds = 2;  // the number of orders in which to run fibers
 #else
 constexpr std::uint64_t kSeeds = 6;
 #endif

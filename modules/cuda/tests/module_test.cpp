@@ -1,4 +1,5 @@
-// The module as the runtime of offload loads it: devices, and a stage as an annotated function, against StageWorker.
+// Tests the module as the offload runtime loads it: devices, and a stage as an annotated function, compared with
+// StageWorker.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -16,19 +17,19 @@ namespace {
 
 using Missing = DeviceUnavailable::Missing;
 
-constexpr int kInvalidValue = 1;  // errors of CUDA
+constexpr int kInvalidValue = 1;  // CUDA errors
 constexpr int kIllegalAddress = 700;
-constexpr std::size_t kMemory = std::size_t{1} << 36;  // of a card
+constexpr std::size_t kMemory = std::size_t{1} << 36;  // per card
 
 const std::string kModule = CLEAVE_CUDA_MODULE;
 
-// Null if the module is one for a real device.
+// nullptr if the module is for a real device.
 const EmulatorHooks* hooks() {
     void* const library = ::dlopen(kModule.c_str(), RTLD_NOW | RTLD_LOCAL);
     return library != nullptr ? static_cast<const EmulatorHooks*>(::dlsym(library, kEmulatorHooks)) : nullptr;
 }
 
-// What open_device() says is missing, and the message.
+// What open_device() reports as missing, and its message.
 std::pair<Missing, std::string> failure_of(const std::string& name) {
     try {
         open_device(name);
@@ -39,7 +40,7 @@ std::pair<Missing, std::string> failure_of(const std::string& name) {
     return {};
 }
 
-// The variable is unset when the keys are read.
+// Reading the keys unsets the variable.
 KeyRing test_keys() {
     ::setenv("CLEAVE_TEST_KEY", "0123456789abcdef0123456789abcdef0123456789", 1);
     return KeyRing(std::vector<std::string>{"k=env:CLEAVE_TEST_KEY"});
@@ -61,7 +62,7 @@ protected:
         EXPECT_EQ(hooks_->legacy_launches(), 0);
     }
 
-    // A stage of which every page can be done by the device.
+    // A stage for which the device can process every page.
     Stage plain_stage() const {
         StageOptions options;
         options.is_delimiter_given = options.is_header_given = true;
@@ -179,14 +180,14 @@ TEST_F(ModuleTest, TheDeviceDoesWhatItSays) {
     device->destroy_event(from);
     device->destroy_event(to);
     device->destroy_stream(stream);
-    // The stream of the memory is gone for us, and the memory is released after it.
+    // The memory's stream has been given back, and the memory is released after that.
     void* again = nullptr;
     ASSERT_TRUE(device->create_stream(again).is_good());
     EXPECT_EQ(again, stream);
     device->destroy_stream(again);
 }
 
-// The emulated CUDA aborts if a stream of another card than the current one is used.
+// The emulated CUDA aborts if a stream is used while its card is not current.
 TEST_F(ModuleTest, ACallMakesItsCardCurrent) {
     if (hooks_ == nullptr) GTEST_SKIP();
     const std::shared_ptr<Device> device = open_device(kModule + ":1");
@@ -210,7 +211,7 @@ TEST_F(ModuleTest, StagesAsTheWorkerOfTheCpu) {
         if (hooks_ != nullptr) hooks_->set_seed(round);
         const Dialect dialect = random_dialect(random, round);
         const std::size_t columns = 2 + random.below(3);
-        // Some are too large to run as a whole.
+        // Some pages are too large to run as a whole.
         const bool is_large = round % 8 == 1;
         const std::string text = random_page(random, columns, is_large ? 800 : random.below(40), dialect);
         const std::optional<Stage> stage = random_stage(random, columns, dialect, keys_);
@@ -282,7 +283,7 @@ TEST_F(ModuleTest, TheNthAllocationFails) {
             } else {
                 ASSERT_EQ(*outcome.fault, DeviceFault::kOutOfMemory);
             }
-            outcome.staged.reset();  // its memory may be of the device's manager
+            outcome.staged.reset();  // its memory may come from the device's manager
             ASSERT_EQ(hooks_->live_allocations(), 0);
         }
     }
@@ -326,7 +327,7 @@ TEST_F(ModuleTest, TheNthCallFails) {
             ASSERT_EQ(hooks_->live_events(), 0);
         }
         std::printf("%d calls, right %d, failed %d, lost %d\n", calls, right, failed, lost);
-        EXPECT_GT(failed, stays ? 4 : 30);  // a device that cannot be opened is not lost
+        EXPECT_GT(failed, stays ? 4 : 30);  // a device that cannot be opened does not count as lost
         EXPECT_EQ(lost > 20, stays);
     }
 }
@@ -343,7 +344,7 @@ TEST_F(ModuleTest, WhatWasComputedFromKeysIsZeroed) {
         EXPECT_TRUE(run(config, stage, records).staged);
     }
     EXPECT_EQ(hooks_->watched_frees(), 0);
-    // That they would be found.
+    // Proves that key states in freed memory would be found.
     {
         const std::shared_ptr<Device> device = open_device(kModule);
         const auto manager = MemoryManager::adopt(*device->make_memory_manager());

@@ -1,5 +1,5 @@
-// An operation of src/stage as a functor of rows_kernel.h: the same source makes the values on the CPU and on the
-// device. It has no hasher yet, so operations with a key are not for it.
+// An operation of src/stage as a functor of rows_kernel.h: the same source produces the values on the CPU and on the
+// device. There is no hasher yet, so operations with a key cannot be used.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,13 +12,13 @@
 
 namespace cleave::cuda {
 
-// Gives tokens of zeros, so that operations that could have a key compile.
+// Returns tokens of zeros, so that operations that can have a key compile.
 struct NoHasher {
     CLEAVE_DEVICE void token(std::uint32_t, Value, std::uint8_t* digest) const { fill_bytes(digest, 0, 32); }
     CLEAVE_DEVICE void lower_token(std::uint32_t, Value, std::uint8_t* digest) const { fill_bytes(digest, 0, 32); }
 };
 
-// For two passes: bound() of an operation is for one value, so that of a column is a guess.
+// For two passes: bound() of an operation applies to one value, so for a column it is an estimate.
 template <class Operation>
 struct OperationRows {
     static constexpr int kColumns = 1;
@@ -37,7 +37,7 @@ struct OperationRows {
         NoHasher hasher;
         const std::uint64_t size = operation.measure(value_of(row.column[0]), hasher);
         if (size == kBecomesNull) return {kNullRow};
-        // So long a value makes the column too large.
+        // A value this long makes the column too large.
         return {size < kNullRow ? static_cast<std::uint32_t>(size) : kNullRow - 1};
     }
 

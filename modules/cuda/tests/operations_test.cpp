@@ -1,5 +1,5 @@
-// Operations of src/stage on a device beside the same operations on the CPU, which the unit test of stage/operations
-// judges.
+// Compares operations of src/stage on a device with the same operations on the CPU, which have their own unit test,
+// stage/operations.
 #include "cuda/tests/operation_rows.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@
 namespace cleave::cuda {
 namespace {
 
-// Values that each operation does something with.
+// Values on which each operation has an effect.
 std::vector<HostValue> make_values(std::size_t rows, std::uint64_t seed) {
     static const std::vector<std::string> kPieces{"2024-02-29",
                                                   "2023-13-01T10:00:00Z",

@@ -1,5 +1,5 @@
-// The parser of parse_kernel.h against field_reference.h: every dialect that a device reads, texts of every kind, tiles
-// in every order.
+// Tests the parser of parse_kernel.h against field_reference.h: every dialect that a device can read, texts of every
+// kind, tiles in every order.
 #include "cuda/parse.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ std::optional<Fields> expected(const std::string& text, const Dialect& dialect) 
     return fields;
 }
 
-// Each warp is a tile. Tile 0 comes last, so all others look back over tiles whose end is not known.
+// Each warp is a tile. Tile 0 publishes last, so all others look back over tiles whose end is not known.
 __global__ void look_back_kernel(std::uint64_t* states, const TileFunction* tiles, TileStart* starts) {
     const std::uint32_t tile = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (tile == 0) {
@@ -121,7 +121,7 @@ TEST_F(ParseTest, SeveralTiles) {
     EXPECT_GT(even_, static_cast<int>(2 * kSeeds));
 }
 
-// Whether a tile begins inside quotes is known only from the tiles before it.
+// Only the tiles before a tile can tell whether it begins inside quotes.
 TEST_F(ParseTest, QuotesOverManyTiles) {
     Dialect dialect;
     std::string text = "a,\"";
@@ -134,7 +134,7 @@ TEST_F(ParseTest, QuotesOverManyTiles) {
     EXPECT_GT(even_, 0);
 }
 
-// Most tiles end in the other state than they began in, so the functions of tiles that wait must be composed in order.
+// Most tiles end in the opposite state, so the functions of waiting tiles must be composed in order.
 TEST_F(ParseTest, TilesThatFlip) {
     test::Random random(3);
     for (std::uint64_t seed = 0; seed < 4 * kSeeds; ++seed) {

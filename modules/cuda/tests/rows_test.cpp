@@ -1,4 +1,4 @@
-// The kernel of rows_kernel.h, by the published example: every pass, shapes of tiles, orders of threads, kinds of rows.
+// Tests rows_kernel.h with the published example: every pass, many tile shapes, thread orders and kinds of rows.
 #include "cuda/rows.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using Small = TileShape<2, 1, 1>;
 using SmallThrice = TileShape<2, 3, 1>;  // 384 rows
 using TinyMany = TileShape<1, 4, 1>;
 
-// Each row becomes a byte.
+// Each row becomes one byte.
 struct Counted {
     static constexpr int kColumns = 0;
     static constexpr bool kMakesNulls = false;
@@ -42,7 +42,7 @@ struct Counted {
 
 template <class Shape>
 struct BothPasses : testing::Test {
-    // Makes the column in one pass, in two, and in one that is trimmed, and compares all.
+    // Creates the column in one pass, in two, and in one pass with trimming, and compares the results.
     static void check_view(Device& device, const StringsView& names, const StringsView& visibilities,
                            const std::vector<HostValue>& expected) {
         const Columns<PublicName> columns{names, visibilities};
@@ -70,7 +70,7 @@ using Shapes = testing::Types<TinyTwice, SmallThrice, ShortRowsToShorten, LongRo
 #elif defined(CLEAVE_CUDA_EMULATED)
 using Shapes = testing::Types<Tiny, TinyTwice, TinyMany, Small, SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;
 #else
-using Shapes = testing::Types<SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;  // each takes nvcc some seconds
+using Shapes = testing::Types<SmallThrice, ShortRows, ShortRowsToShorten, LongRows>;  // each takes nvcc a few seconds
 #endif
 TYPED_TEST_SUITE(BothPasses, Shapes);
 
@@ -90,7 +90,7 @@ TYPED_TEST(BothPasses, AnyCountOfRows) {
     EXPECT_EQ(live_allocations(), 0U);
 }
 
-// Long values make tiles that do not fit into shared memory, between tiles that do.
+// Long values produce tiles that do not fit in shared memory, between tiles that do.
 TYPED_TEST(BothPasses, LongValues) {
     constexpr std::size_t kTile = TypeParam::kRows;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -105,13 +105,13 @@ TYPED_TEST(BothPasses, LongValues) {
         people.visibilities[3 * kTile] = "public";
         people.visibilities[5 * kTile + 1] = "public" + std::string(50'000, ' ');
         this->check(device, people);
-        people.names.assign(people.names.size(), std::string(3000, 'n') + " m");  // all of them
+        people.names.assign(people.names.size(), std::string(3000, 'n') + " m");  // for all rows
         this->check(device, people);
     }
     EXPECT_EQ(live_allocations(), 0U);
 }
 
-// Parts of columns: offsets, bytes and bits begin anywhere, and nothing outside may be read.
+// In parts of columns, offsets, bytes and bits may begin anywhere, and nothing outside may be read.
 TYPED_TEST(BothPasses, PartsOfColumns) {
     const People people = make_people(2 * TypeParam::kRows + 77, 5, 4);
     const std::vector<HostValue> expected = redacted(people);
@@ -156,7 +156,7 @@ TYPED_TEST(BothPasses, AnyAlignment) {
     }
 }
 
-// The bytes of one tile grow until they do not fit into shared memory any more.
+// The bytes of one tile grow until they no longer fit in shared memory.
 TYPED_TEST(BothPasses, TilesThatJustFit) {
     constexpr std::size_t kTile = TypeParam::kRows;
     if (kTile > 128 && kIsEmulated) GTEST_SKIP() << "takes long with large tiles";
@@ -170,7 +170,7 @@ TYPED_TEST(BothPasses, TilesThatJustFit) {
     }
 }
 
-// A null has bytes all the same, which Arrow allows.
+// Arrow allows a null to have bytes.
 TYPED_TEST(BothPasses, NullsWithBytes) {
     Device device(open_manager("cuda"));
     const DeviceStrings names = to_device(device, std::vector<HostValue>(3, "Ada L"));
@@ -188,7 +188,7 @@ TYPED_TEST(BothPasses, NullsWithBytes) {
                      with_validity(visibilities, visibility_bits, 0b101), {"L Ada", "X X", {}});
 }
 
-// Many blocks at a time.
+// Many blocks run at the same time.
 TYPED_TEST(BothPasses, ManyTiles) {
     const std::uint64_t seeds = TypeParam::kRows > 128 && kIsEmulated ? 1 : kSeeds;
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -202,7 +202,7 @@ TYPED_TEST(BothPasses, ManyTiles) {
     EXPECT_EQ(live_allocations(), 0U);
 }
 
-// More tiles than a device has words for at first, and few again: words must be 0 whatever kernels came before.
+// More tiles than a device initially has words for, then few again: words must be 0 whichever kernels ran before.
 TEST(Rows, WordsOfTilesAreUsedInTurn) {
     if (!kIsEmulated) GTEST_SKIP() << "covered by the others";
     Device device(open_manager("cuda"));
@@ -233,7 +233,7 @@ TEST(Rows, FewLaunches) {
     }
 }
 
-// The result's memory is what the manager gives for its size.
+// The result's memory is exactly what the manager allocates for its size.
 TEST(Rows, TrimmedMemoryIsExact) {
     Device device(open_manager("cuda"));
     const DeviceStrings names = to_device(device, std::vector<HostValue>{"Ada Lovelace", "Bo Ek", std::nullopt});
@@ -244,7 +244,7 @@ TEST(Rows, TrimmedMemoryIsExact) {
     EXPECT_EQ(to_host(device, made.view()), (std::vector<HostValue>{"L Ada", "X X", std::nullopt}));
 }
 
-// Without working memory, the rows are measured and written.
+// If working memory cannot be allocated, the rows are measured and then written.
 TEST(Rows, WorkingMemoryMayFail) {
     const People people = make_people(300, 3, 5);
     Device device(open_manager("cuda"));
@@ -272,7 +272,7 @@ TEST(Rows, WorkingMemoryMayFail) {
     EXPECT_EQ(live_allocations(), live);
 }
 
-// All rows are public and long, so the output takes more than its usual share.
+// All rows are public and long, so the output exceeds its usual share.
 TEST(Rows, MoreOutputThanUsual) {
     Device device(open_manager("cuda"));
     const std::string name(30, 'n');
@@ -289,7 +289,7 @@ __global__ void touch_kernel(std::uint32_t* blocks) {
     }
 }
 
-// A kernel is launched with much shared memory, with little, and with much again.
+// Launches a kernel with much shared memory, with little, and with much again.
 TEST(Device, LaunchesWithLessSharedMemoryAndWithMoreAgain) {
     Device device(open_manager("cuda"));
     const Memory blocks = device.allocate(sizeof(std::uint32_t), CLEAVE_MEMORY_ZEROED);
@@ -332,7 +332,7 @@ struct Giant {
     static std::uint64_t bound(const std::uint64_t*, std::uint64_t) { return 0; }
 };
 
-// Each row becomes `count` bytes, and nobody says so before.
+// Each row becomes `count` bytes, which bound() does not allow for.
 struct Letters {
     static constexpr int kColumns = 0;
     static constexpr bool kMakesNulls = false;
@@ -352,7 +352,7 @@ struct Letters {
     static std::uint64_t bound(const std::uint64_t*, std::uint64_t) { return 0; }
 };
 
-// Output that just fits into shared memory, and output that does not.
+// Output that just fits in shared memory, and output that does not.
 TEST(Rows, MoreOutputThanWasGuessed) {
     Device device(open_manager("cuda"));
     for (std::uint32_t count = 0; count < 9; ++count) {
@@ -366,7 +366,7 @@ TEST(Rows, MoreOutputThanWasGuessed) {
     }
 }
 
-// Tile `i` publishes i + 1, and gets the sum of those before it. All tiles run at the same time.
+// Tile `i` publishes i + 1 and gets the sum of the tiles before it. All tiles run at the same time.
 __global__ void look_back_kernel(TileState* states, std::uint64_t* sums) {
     const auto tile = static_cast<std::int32_t>(blockIdx.x);
     const std::uint64_t sum = look_back(states, tile, static_cast<std::uint64_t>(tile) + 1);

@@ -52,7 +52,7 @@ inline constexpr const char* kValues[] = {"",
                                           "  Trim Me ",
                                           "plain text that is longer than a block of the hash by far: 0123456789"};
 
-// The dialect can carry the values.
+// Precondition: the dialect can represent the values.
 inline std::string random_page(test::Random& random, std::size_t columns, std::size_t records, const Dialect& dialect) {
     const std::string end = dialect.terminator == Terminator::kCr   ? "\r"
                             : dialect.terminator == Terminator::kLf ? (random.chance(30) ? "\r\n" : "\n")
@@ -108,7 +108,8 @@ inline Dialect random_dialect(test::Random& random, unsigned round) {
     return dialect;
 }
 
-// A stage with random rules for records of so many columns. Nothing if the dialect cannot carry what a rule writes.
+// A stage with random rules for that many columns. Returns std::nullopt if the dialect cannot represent what a rule
+// writes.
 inline std::optional<Stage> random_stage(test::Random& random, std::size_t columns, const Dialect& dialect,
                                          const KeyRing& keys) {
     const StageOptions options = random_rules(random, columns);

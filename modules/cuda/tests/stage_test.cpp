@@ -1,4 +1,4 @@
-// DeviceStage against StageWorker: every operation, random rules, dialects and pages.
+// Compares DeviceStage with StageWorker: every operation, random rules, dialects and pages.
 #include "cuda/stage.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void add(std::vector<std::uint64_t>& counters, std::initializer_list<std::uint64
     counters.insert(counters.end(), more);
 }
 
-// Nothing if it is refused.
+// std::nullopt if the text is refused.
 std::optional<Written> of_worker(const Stage& stage, const std::string& text) {
     StageWorker worker(stage, default_kernel());
     worker.clear();
@@ -65,7 +65,7 @@ std::optional<Written> of_device(Device& device, const Stage& stage, const std::
     return written;
 }
 
-// The parameter is a seed. A device is faster than the emulation, and is tried with more of them.
+// The parameter is a seed. A device is faster than the emulation and is tested with more seeds.
 class DeviceStageTest : public testing::TestWithParam<int> {
 protected:
     test::Random random_{static_cast<std::uint64_t>(GetParam())};

@@ -1,5 +1,5 @@
-// A stage as an annotated function of the runtime of offload: its body for the CPU is StageWorker, that for the device
-// calls the entry of stage/device_stage.h.
+// A stage as an annotated function of the offload runtime: its CPU body is StageWorker, and its device body calls the
+// entry of stage/device_stage.h.
 #pragma once
 
 #include <cstring>
@@ -23,22 +23,22 @@ using SharedMemory = std::shared_ptr<Memory>;
 
 inline SharedMemory share(Memory memory) { return std::make_shared<Memory>(std::move(memory)); }
 
-// Whole records. Parts are views of the same memory.
+// Whole records. Parts share the same memory.
 struct Records {
     SharedMemory memory;
     Side side = Side::kHost;
     std::uint64_t begin = 0;  // in the memory, in bytes
     std::uint64_t size = 0;
-    std::vector<std::uint64_t> starts;  // of each record in the memory, and the end of the last
+    std::vector<std::uint64_t> starts;  // where each record starts in the memory, and the end of the last
 
     const std::uint8_t* data() const { return memory->data() + begin; }
     std::span<const std::uint8_t> bytes() const { return {data(), size}; }
 };
 
-// What became of them.
+// The records after rewriting.
 struct Rewritten {
     SharedMemory bytes;
-    SharedMemory starts;  // of std::uint32_t, and the end of the last
+    SharedMemory starts;  // std::uint32_t each, and the end of the last
     std::uint64_t size = 0;
     std::uint64_t count = 0;
     std::vector<std::uint64_t> counters;
@@ -78,7 +78,7 @@ struct SplitType<Rewritten> {
     static Side device(const Rewritten& value) { return value.side; }
     static Rewritten to(const Rewritten& value, Side side, DeviceStream& stream) {
         if (side == Side::kDevice) throw std::logic_error("results are not moved to the device");
-        if (value.side == side) return value;  // of an odd page
+        if (value.side == side) return value;  // from an odd page
         Rewritten made = value;
         made.side = side;
         const std::uint64_t starts_size = (value.count + 1) * sizeof(std::uint32_t);
@@ -117,7 +117,7 @@ struct SplitType<Rewritten> {
     }
 };
 
-// By the CPU. Throws InputError.
+// Rewrites on the CPU. Throws InputError.
 inline Rewritten stage_on_host(const Stage& stage, MemoryManager& memory, std::span<const std::uint8_t> bytes) {
     StageWorker worker(stage, default_kernel());
     worker.clear();
@@ -148,7 +148,7 @@ inline void throw_if_failed(const cleave_device_status& given) {
 // A stage on a device.
 class DeviceStageOwner {
 public:
-    // Throws DeviceError. The stage has a flat program.
+    // Precondition: the stage has a flat program. Throws DeviceError.
     DeviceStageOwner(const std::shared_ptr<Device>& device, const Stage& stage)
         : entry_(static_cast<const DeviceStageEntry*>(device->entry(kDeviceStageEntry))) {
         const SecretMemory flat = *flat_for_device(stage);
@@ -159,7 +159,7 @@ public:
     DeviceStageOwner& operator=(const DeviceStageOwner&) = delete;
     ~DeviceStageOwner() { entry_->close(state_); }
 
-    // Nothing if the page is odd.
+    // std::nullopt if the page is odd.
     std::optional<Rewritten> run(DeviceStream& stream, const Records& records) {
         struct Call {
             DeviceStream& stream;
@@ -203,7 +203,7 @@ private:
     DeviceStageState* state_ = nullptr;
 };
 
-// An odd page is copied back, and done by the CPU. `owner` and `stage` outlive the function.
+// An odd page is copied back, and the CPU processes it. `owner` and `stage` must outlive the function.
 inline Annotated<Rewritten(Records)> annotate_stage(DeviceStageOwner& owner, const Stage& stage) {
     Cost cost;
     cost.by_parts = true;

@@ -1,4 +1,4 @@
-// Columns for tests, and what must become of them, by code that shares nothing with the module.
+// Columns for tests and their expected results, from code that shares nothing with the module.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct People {
     std::vector<HostValue> visibilities;
 };
 
-// The bytes of the first character of the text, by decoding it and encoding the result. The text is not empty.
+// The number of bytes in the first character of the non-empty text, found by decoding it and encoding the result.
 inline std::size_t first_character(const std::string& text) {
     for (std::size_t size = 2; size <= 4 && size <= text.size(); ++size) {
         const auto byte = [&](std::size_t i) {
@@ -34,7 +34,7 @@ inline std::size_t first_character(const std::string& text) {
     return 1;
 }
 
-// The published example.
+// Applies the published example.
 inline HostValue redacted(const HostValue& name, const HostValue& visibility) {
     if (!name) return {};
     const std::size_t space = name->find(' ');
@@ -53,7 +53,7 @@ inline std::vector<HostValue> redacted(const People& people) {
     return result;
 }
 
-// Rows of every kind. One in `null_every` of them is null; 0: none.
+// Rows of every kind. One in `null_every` is null; with 0, none is.
 inline People make_people(std::size_t rows, std::uint64_t seed, std::uint64_t null_every = 0) {
     static const std::vector<std::string> kVisibilities{
         "public", "public",  "public",      "private", "",

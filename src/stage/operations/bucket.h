@@ -1,14 +1,14 @@
-// bucket(WIDTH): a decimal number of any length, rounded down to a multiple of WIDTH, with WIDTH's decimals. Anything
-// else becomes null.
+// bucket(WIDTH): a decimal number of any length is rounded down to a multiple of WIDTH, with as many decimals as WIDTH
+// has. Anything else becomes null.
 //
-// Let WIDTH be W / 10^d with d decimals. The value without its sign, times 10^d, is an integer n and a fraction. Let
-// r = n mod W. A value of zero or more becomes n - r. A negative one becomes -n if r and the fraction are 0, else
-// -(n - r + W). Then the point is put before the last d digits.
+// Let WIDTH be W / 10^d, with d decimals. The value without its sign, times 10^d, is an integer n plus a fraction. Let
+// r = n mod W. A value of zero or more becomes n - r. A negative value becomes -n if both r and the fraction are 0, and
+// otherwise -(n - r + W). Then the point is put before the last d digits.
 //
-//   n of up to 18 digits (nearly always): one number of 64 bits
-//   longer: r is found digit by digit (r < 10^18, so 10 r + 9 fits into 64 bits). n is `head` and a tail of 18 digits.
-//   The tail is a number; what it borrows or carries makes head one less or one more. Such a head is the same digits,
-//   but for a run of 0s or 9s at its end and the digit before that run.
+//   n of up to 18 digits (nearly always): a single 64-bit number
+//   longer: r is found digit by digit (r < 10^18, so 10 r + 9 fits into 64 bits). n is split into a head and an
+//   18-digit tail. The tail is a number; a borrow or a carry changes the head by one. That affects only the run of 0s
+//   or 9s at the end of the head, and the digit before the run.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct Bucket {
 
     static Bucket parse(const OperationSyntax& syntax, KeyUses& keys);
 
-    // A sign, the point, a digit that is carried; and the digits of the value, or those of WIDTH and a 0 before them.
+    // Room for a sign, the point and a carried digit, plus the digits of the value or, if that is more, of WIDTH with a
+    // leading 0.
     CLEAVE_DEVICE std::uint64_t bound(std::uint64_t size) const {
         return 3 + (size < kMaxDigits + 1 ? kMaxDigits + 1 : size) + decimals;
     }
@@ -46,7 +47,7 @@ struct Bucket {
         std::uint8_t* at = out;
         if (result.is_negative) *at++ = '-';
 
-        // The digits without the point first. Then those behind the point move up by one.
+        // First writes the digits without the point, then moves the decimals up by one byte.
         if (result.head_digits == 0) {
             at += write_digits(result.tail, result.digits, at);
         } else {
@@ -66,11 +67,11 @@ struct Bucket {
     std::uint64_t decimals = 0;  // d
 
 private:
-    // The value, taken apart. Digit i of n is `whole[i]`, then those behind the point, then zeros.
+    // The parts of the value. Digit i of n is `whole[i]`, then come the decimals, then zeros.
     struct Number {
         bool is_number;
         bool is_negative;
-        bool has_rest;              // a digit behind the first d decimals is not 0
+        bool has_rest;              // a digit after the first d decimals is not 0
         const std::uint8_t* whole;  // without leading zeros
         std::uint64_t whole_size;
         const std::uint8_t* decimals;
@@ -79,10 +80,10 @@ private:
 
     struct Result {
         bool is_negative;
-        int step;                   // -1, 0 or 1: what head changes by
-        std::uint64_t head_digits;  // of the changed head; 0 if the head stays
+        int step;                   // -1, 0 or 1: the change of the head
+        std::uint64_t head_digits;  // the number of digits in the head after the change; 0 if there is no head
         std::uint64_t tail;
-        std::uint64_t digits;  // of the result, at least d + 1
+        std::uint64_t digits;  // the number of digits in the result, at least d + 1
     };
 
     CLEAVE_DEVICE Number number_of(Value value) const {
@@ -164,10 +165,10 @@ private:
         } else {
             result.tail += kTail - remainder;
             result.step = -1;
-            // 1 and zeros.
+            // The head is a 1 followed by zeros.
             if (digit_at(number, 0) == 1 && run_at_end(number, head, 0) == head - 1) --result.head_digits;
         }
-        // A head is not 0 before it changes, so a multiple of WIDTH that is 0 has none.
+        // A head is not 0 before it changes, so a result of 0 has no head.
         result.is_negative = number.is_negative && (result.head_digits != 0 || result.tail != 0);
         return with_digits(result);
     }
@@ -183,14 +184,14 @@ private:
         return (result.is_negative ? 1 : 0) + result.digits + (decimals > 0 ? 1 + decimals : 0) - decimals;
     }
 
-    // How many of the first `count` digits of n, from the last of them on, are `digit`.
+    // The length of the run of `digit` at the end of the first `count` digits of n.
     CLEAVE_DEVICE static std::uint64_t run_at_end(const Number& number, std::uint64_t count, unsigned digit) {
         std::uint64_t run = 0;
         while (run < count && digit_at(number, count - 1 - run) == digit) ++run;
         return run;
     }
 
-    // The changed head. Its digits are aligned to those of n at the end.
+    // Writes the changed head, right-aligned with the head of n.
     CLEAVE_DEVICE void write_head(const Number& number, const Result& result, std::uint8_t* out) const {
         const std::uint64_t count = number.whole_size + decimals - kMaxDigits;
         bool is_changing = result.step != 0;

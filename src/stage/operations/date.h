@@ -1,9 +1,9 @@
-// date(year|month|day): a date of ISO 8601, with or without a time behind it, is cut to `2024`, `2024-05` or
-// `2024-05-17`. Anything else becomes null, and so does a day that does not exist.
+// date(year|month|day): an ISO 8601 date, optionally followed by a time, is truncated to `2024`, `2024-05` or
+// `2024-05-17`. Anything else becomes null, including a day that does not exist.
 //
-//   date  YYYY-MM-DD, years 0000 to 9999, of the Gregorian calendar
-//   time  `T` or one space, HH:MM or HH:MM:SS or HH:MM:SS.f, with one or more digits f; seconds up to 60
-//   zone  only behind a time: nothing, `Z`, or `+` or `-` with HH, HHMM or HH:MM
+//   date  YYYY-MM-DD, with years 0000 to 9999, in the Gregorian calendar
+//   time  `T` or one space, then HH:MM, HH:MM:SS or HH:MM:SS.f, with one or more digits f; seconds up to 60
+//   zone  only after a time: nothing, `Z`, or `+` or `-` with HH, HHMM or HH:MM
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Date {
 private:
     static constexpr unsigned kNoNumber = 100;
 
-    // The number of two digits; kNoNumber if one is not a digit.
+    // The number that two digits form, or kNoNumber if either is not a digit.
     CLEAVE_DEVICE static unsigned pair(const std::uint8_t* at) {
         const auto tens = static_cast<std::uint8_t>(at[0] - '0');
         const auto ones = static_cast<std::uint8_t>(at[1] - '0');
@@ -54,12 +54,12 @@ private:
         if (century == kNoNumber || year == kNoNumber || month < 1 || month > 12 || day < 1) return false;
         if (day <= 28) return true;
         const bool is_leap = year % 4 == 0 && (year != 0 || century % 4 == 0);
-        // Odd months up to July, and even ones after it, have 31 days.
+        // Odd months up to July and even months after it have 31 days.
         const unsigned last = month == 2 ? (is_leap ? 29U : 28U) : 30U + ((month + month / 8) & 1);
         return day <= last;
     }
 
-    // `at` is behind the `T` or the space. Every byte up to `end` must be read.
+    // `at` is just after the `T` or the space. The time must extend to `end`.
     CLEAVE_DEVICE static bool is_time(const std::uint8_t* at, const std::uint8_t* end) {
         if (end - at < 5 || pair(at) > 23 || at[2] != ':' || pair(at + 3) > 59) return false;
         at += 5;

@@ -1,9 +1,9 @@
-// email(local=mask|hmac(KEY)): what is before the last `@` is masked, or becomes a token. The domain stays. A value
-// without a local part, or without a domain of letters, digits, dots and hyphens only whose last label begins with a
-// letter, is masked whole: what stands behind the `@` of "room 12@4711" is no domain.
+// email(local=mask|hmac(KEY)): the part before the last `@` is masked or becomes a token; the domain stays. The whole
+// value is masked if it has no local part or no domain. A domain consists of letters, digits, dots and hyphens, and its
+// last label begins with a letter: what follows the `@` in "room 12@4711" is not a domain.
 //
-// The domain is read from the end of the value: the first byte that cannot be in a domain must be the `@`. That is the
-// last one, because a domain has none.
+// The domain is read backwards from the end of the value: the first byte that cannot be in a domain must be an `@`. It
+// is the value's last `@`, because a domain contains none.
 #pragma once
 
 #include <cstdint>
@@ -42,21 +42,21 @@ struct Email {
     }
 
     bool is_hashed = false;
-    Hmac hmac;  // of the local part, if is_hashed
+    Hmac hmac;  // for the local part, if is_hashed
 
 private:
     CLEAVE_DEVICE static bool is_in_domain(std::uint8_t byte) {
-        // A bit for each of the bytes 0x00..0x3F and 0x40..0x7F: `-`, `.`, digits; letters.
+        // One bit for each of the bytes 0x00..0x3F (`-`, `.` and digits) and 0x40..0x7F (letters).
         constexpr std::uint64_t kLow = 0x03FF'6000'0000'0000;
         constexpr std::uint64_t kHigh = 0x07FF'FFFE'07FF'FFFE;
         const std::uint64_t set = byte < 0x40 ? kLow : kHigh;
         return byte < 0x80 && (set >> (byte & 63) & 1) != 0;
     }
 
-    // Bytes before the `@`; 0 if the value is masked whole.
+    // The number of bytes before the `@`; 0 if the whole value is masked.
     CLEAVE_DEVICE static std::uint64_t local_size(Value value) {
         std::uint64_t domain = value.size;
-        std::uint64_t label = value.size;  // the last one
+        std::uint64_t label = value.size;  // where the last label begins
         while (domain > 0 && is_in_domain(value.data[domain - 1])) {
             --domain;
             if (label == domain + 1 && value.data[domain] != '.') label = domain;

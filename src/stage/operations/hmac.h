@@ -1,8 +1,8 @@
-// hmac(KEY[, bytes=N][, form=FORM][, context=TEXT][, trim][, lower]): a token of the value, its HMAC-SHA-256 (RFC 2104,
-// FIPS 180-4). The token is the first N bytes as base64url or hex, or 63 bits as a decimal number.
+// hmac(KEY[, bytes=N][, form=FORM][, context=TEXT][, trim][, lower]): every value becomes a token, its HMAC-SHA-256
+// (RFC 2104, FIPS 180-4). The token is the first N bytes in base64url or hex, or 63 bits as a decimal number.
 //
-// H is the hasher of the thread, see stage/hasher.h. It computes all 32 bytes; this cuts and encodes them. Only the
-// width of a decimal token depends on the value, so only that one is hashed to be measured.
+// H is the thread's hasher; see stage/hasher.h. It computes all 32 bytes, which this operation truncates and encodes.
+// Only the width of a decimal token depends on the value, so measuring needs the hash only for that form.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace cleave {
 
 struct Hmac {
     static constexpr const char* kName = "hmac";
-    static constexpr std::uint64_t kMaxDecimalDigits = 19;  // of 63 bits
+    static constexpr std::uint64_t kMaxDecimalDigits = 19;  // enough for 63 bits
 
     enum class Form : std::uint8_t { kBase64url, kHex, kDecimal };
 
@@ -47,7 +47,7 @@ struct Hmac {
         return write_digits(number, digit_count(number), out);
     }
 
-    std::uint32_t use = 0;  // of KeyUses
+    std::uint32_t use = 0;  // an index into KeyUses::uses()
     Form form = Form::kBase64url;
     std::uint8_t bytes = 16;
     bool is_trimmed = false;

@@ -1,4 +1,4 @@
-// initials: the first character of each word, each with a dot behind it. Words are parted by spaces.
+// initials: the first character of each word, followed by a dot. Words are separated by spaces.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct Initials {
         return {};
     }
 
-    // Each word has a dot for the space behind it; the last one has none there.
+    // The dot of each word takes the place of the space after it, except that there may be no space after the last
+    // word.
     CLEAVE_DEVICE static std::uint64_t bound(std::uint64_t size) { return size + 1; }
 
     template <class H>
@@ -34,7 +35,7 @@ struct Initials {
     }
 
 private:
-    // Returns the size of the output, and writes it if asked to.
+    // Returns the size of the output. Writes it only if kWrites.
     template <bool kWrites>
     CLEAVE_DEVICE static std::uint64_t make(Value value, std::uint8_t* out) {
         const std::uint8_t* const end = value.data + value.size;

@@ -1,8 +1,8 @@
-// mask([first=N][, last=N][, char=C]): each character but the first and last ones becomes C. A value of no more than
-// first + last characters is masked whole.
+// mask([first=N][, last=N][, char=C]): each character except the first and last ones becomes C. A value of at most
+// first + last characters is masked completely.
 //
-// A value of ASCII bytes only, which most are, is filled and gets its ends back. Any other is counted first: that tells
-// which characters are its last ones.
+// In values that are pure ASCII, the usual case, characters are bytes. In any other value the characters are counted
+// first, to find the last ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// short-name: `John Doe` becomes `D John`, the character after the first space, a space, what is before the first
-// space. A value without a space, or with nothing on a side of it, becomes `X X`.
+// short-name: `John Doe` becomes `D John`: the character after the first space, a space, and the text before the first
+// space. A value without a space, or with nothing before or after it, becomes `X X`.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct ShortName {
 private:
     struct Parts {
         std::uint64_t before;         // bytes before the first space
-        const std::uint8_t* initial;  // the character after it; null: the value becomes `X X`
+        const std::uint8_t* initial;  // the character after that space; null if the value becomes `X X`
         std::uint64_t initial_size;
     };
 

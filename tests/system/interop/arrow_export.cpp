@@ -1,4 +1,4 @@
-// A shared library for arrow_test.py: hands the columns of a text to Python by the Arrow C data interface.
+// A shared library for arrow_test.py: passes the columns of a text to Python through the Arrow C data interface.
 #include <algorithm>
 #include <cstring>
 #include <exception>

@@ -1,4 +1,4 @@
-// Memory that a manager gives.
+// Allocation.
 #include <cerrno>
 
 #include "conformance.h"
@@ -100,7 +100,7 @@ void check_flags(const Options& options) {
     }
 }
 
-// Blocks beside each other are used to their last byte, and stay as they are while others come and go.
+// Adjacent blocks are used to their last byte, and keep their content while others come and go.
 void check_neighbours(const Options& options) {
     const Subject subject(options);
     constexpr std::size_t kCount = 64;
@@ -132,7 +132,7 @@ void check_neighbours(const Options& options) {
     }
 }
 
-// Also where the memory was used before.
+// Memory is zeroed even if it was used before.
 void check_zeroed(const Options& options) {
     const Subject subject(options);
     for (const cleave_memory_space space : subject.spaces()) {

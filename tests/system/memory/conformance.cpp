@@ -1,9 +1,9 @@
 // memory_conformance NAME|/PATH[:CONFIG] [--device[=/HOOKS.so]] [--only=CHECK] [--limit=SECONDS]
 //
 // Tests a memory manager. Prints a line for each check, "ok NAME", "FAIL NAME: why" or "skip NAME: why", and then "N
-// passed, M failed, K skipped". Exits with 0 if none failed. --device tests pinned, mapped and device memory too, on
-// device 0; the library has the functions of device_hooks.h. --only runs the checks whose names begin with CHECK. A
-// check fails that takes longer than --limit, 120 seconds.
+// passed, M failed, K skipped". The exit status is 0 if none failed. --device also tests pinned, mapped and device
+// memory, on device 0; the library provides the functions of device_hooks.h. --only runs only the checks whose names
+// begin with CHECK. A check that takes longer than --limit, by default 120 seconds, fails.
 #include "conformance.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include <iostream>
 #include <string_view>
 
-// A manager that runs out of memory is what the suite is about.
+// The suite makes managers run out of memory on purpose.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the sanitizers
 extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
@@ -41,7 +41,7 @@ std::string result_of(const NamedCheck& check, const Options& options) {
     }
 }
 
-// The same, of a process of its own.
+// The same, in a process of its own.
 std::string result_apart(const NamedCheck& check, const Options& options) {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) return "FAIL: pipe: " + std::string(std::strerror(errno));
@@ -52,7 +52,7 @@ std::string result_apart(const NamedCheck& check, const Options& options) {
         ::alarm(options.limit);
         const std::string result = result_of(check, options);
         if (::write(ends[1], result.data(), result.size()) < 0) std::abort();
-        std::exit(0);  // as a program ends that uses the manager; a sanitizer looks for leaks here
+        std::exit(0);  // exits as a program that uses the manager would; a sanitizer looks for leaks here
     }
     ::close(ends[1]);
     std::string result;
@@ -119,7 +119,7 @@ int run(int count, char** words) {
         return fail(
             "usage: memory_conformance NAME|/PATH[:CONFIG] [--device[=/HOOKS.so]] [--only=CHECK] [--limit=SECONDS]");
     }
-    // The C library raises this limit by itself, and then keeps large blocks that are freed.
+    // The C library raises this threshold by itself, and then keeps large blocks that are freed.
     ::mallopt(M_MMAP_THRESHOLD, 64 << 10);
     return run_all(options);
 }

@@ -1,4 +1,4 @@
-// The conformance suite of memory managers: what cleave/memory_manager.h promises, checked through the C interface.
+// The conformance suite for memory managers: what cleave/memory_manager.h promises, checked through the C interface.
 // Each check runs in a process of its own with managers of its own, so that a manager that crashes fails one check.
 #pragma once
 
@@ -25,11 +25,11 @@ constexpr bool kIsSanitized = false;
 #endif
 
 struct Options {
-    std::string name;                            // of the manager, as MemoryManager::open() takes it
+    std::string name;                            // of the manager, as accepted by MemoryManager::open()
     bool has_device = false;                     // pinned, mapped and device memory are tested too
     const cleave_device_hooks* hooks = nullptr;  // may be null
-    std::string only;                            // checks whose names begin with it
-    unsigned limit = 120;                        // of the time that a check may take, in seconds
+    std::string only;                            // only checks whose names begin with this
+    unsigned limit = 120;                        // seconds that a check may take
 };
 
 // Thrown by expect() and skip(); ends a check.
@@ -40,9 +40,9 @@ struct Skip : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// The check fails, for the reason that is given, unless `holds`.
+// Fails the check for the given reason unless `holds`.
 void expect(bool holds, const std::string& why);
-// As expect(error == wanted).
+// The same as expect(error == wanted).
 void expect_error(int error, int wanted, const std::string& what);
 [[noreturn]] void skip(const std::string& why);
 
@@ -51,7 +51,7 @@ std::string name_of(cleave_memory_space space);
 inline constexpr std::array<cleave_memory_space, 4> kSpaces{CLEAVE_MEMORY_HOST, CLEAVE_MEMORY_PINNED,
                                                             CLEAVE_MEMORY_MAPPED, CLEAVE_MEMORY_DEVICE};
 
-// What is asked of allocate().
+// Arguments of allocate().
 struct Wanted {
     std::size_t size = 0;
     cleave_memory_space space = CLEAVE_MEMORY_HOST;
@@ -59,15 +59,15 @@ struct Wanted {
     std::uint32_t flags = 0;
 };
 
-// A manager under test. Its functions throw Failure where the manager breaks a promise.
+// A manager under test. Its functions throw Failure if the manager breaks a promise.
 class Subject {
 public:
-    // Opened, and initialized unless `is_raw`.
+    // Opens the manager, and initializes it unless `is_raw`.
     explicit Subject(const Options& options, bool is_raw = false);
 
     const cleave_memory_manager& face() const { return *manager_; }
     bool can(std::uint32_t capability) const { return (face().capabilities & capability) != 0; }
-    // Those that it has and that are to be tested. Skips the check if there are none.
+    // The spaces that the manager has and that are tested. Skips the check if there are none.
     std::vector<cleave_memory_space> spaces() const;
     // The first of them.
     cleave_memory_space space() const { return spaces().front(); }
@@ -82,9 +82,9 @@ public:
 
     // Whether bytes of the space can be written and read here.
     bool can_touch(cleave_memory_space space) const;
-    // Fills the whole memory with bytes that follow from `seed`.
+    // Fills the whole memory with bytes determined by `seed`.
     void fill(cleave_memory_space space, const cleave_memory& memory, std::uint64_t seed) const;
-    // Fails if it does not hold them any more.
+    // Fails if the memory no longer holds these bytes.
     void expect_filled(cleave_memory_space space, const cleave_memory& memory, std::uint64_t seed) const;
     void expect_zero(cleave_memory_space space, const cleave_memory& memory) const;
 
@@ -95,10 +95,10 @@ private:
     std::unique_ptr<const cleave_memory_manager, DestroyManager> manager_;
 };
 
-// Bytes that are all different from 0, and from those of other seeds in almost all places.
+// Bytes that all differ from 0, and almost everywhere from the bytes of other seeds.
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint64_t seed);
 
-// The address space of this process, in bytes (/proc/self/statm), without what the heap has no use for.
+// The address space of this process, in bytes (/proc/self/statm), not counting what the heap holds unused.
 std::uint64_t mapped_size();
 
 struct NamedCheck {

@@ -1,4 +1,4 @@
-// What only managers for a device have: memory that is pinned later, and memory that another process maps.
+// Features of managers for a device: memory that is pinned later, and memory that another process maps.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,14 +42,14 @@ void check_pin(const Options& options) {
     expect(owner.retained == 2 && owner.released == 2, "reset: the owner of pinned memory was not released once");
 }
 
-// What another process answers of memory that was exported to it: "" if it has read the pattern.
+// What another process replies about memory that was exported to it: "" if it has read the pattern.
 struct Message {
     cleave_memory_export exported{};
     std::uint64_t seed = 0;
     bool is_last = false;
 };
 
-// The other process. It begins before this one has used the device, because a driver does not survive fork().
+// The other process. It starts before this one uses the device, because a driver does not survive fork().
 int read_exported(const Options& options, int from, int to) {
     for (Message message; ::read(from, &message, sizeof message) == sizeof message && !message.is_last;) {
         void* pointer = nullptr;

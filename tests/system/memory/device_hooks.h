@@ -1,6 +1,6 @@
-/* What the conformance suite needs of a device, which the manager does not give: copies, and mapping the memory of
- * another process. A library for it exports cleave_device_hooks(); it is named by --device=/PATH. All functions return
- * 0 or a value of <errno.h>, and wait until the work is done. */
+/* What the conformance suite needs from a device and the manager does not provide: copying, and mapping the memory of
+ * another process. A library with these functions exports cleave_device_hooks(); --device=/PATH names it. All functions
+ * return 0 or a value from <errno.h>, and wait until the work is done. */
 #ifndef CLEAVE_TESTS_DEVICE_HOOKS_H
 #define CLEAVE_TESTS_DEVICE_HOOKS_H
 

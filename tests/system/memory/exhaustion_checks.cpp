@@ -1,4 +1,4 @@
-// What a manager does when there is not enough memory.
+// How a manager behaves when memory runs out.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kAbsurdAlignment = SIZE_MAX / 2 + 1;
-// The posix_memalign() of the address sanitizer fails a check of its own for more.
+// The address sanitizer's posix_memalign() aborts for larger alignments.
 constexpr std::size_t kMostAlignment = kIsSanitized ? 1024 * kMiB : kAbsurdAlignment;
 
-// No machine has so much.
+// No machine has that much memory.
 void check_absurd_sizes(const Options& options) {
     const Subject subject(options);
     for (const cleave_memory_space space : subject.spaces()) {
@@ -44,7 +44,7 @@ void check_absurd_sizes(const Options& options) {
     }
 }
 
-// As much as the address space holds, and then some of it again. The manager works before, then and afterwards.
+// Fills the address space, then releases and fills it again. The manager works before, during and after.
 void check_address_space(const Options& options) {
     const Subject subject(options);
     if (kIsSanitized) skip("a sanitizer needs much address space itself");

@@ -1,4 +1,4 @@
-// What a manager says of itself.
+// What a manager reports about itself.
 #include <cerrno>
 #include <string_view>
 

@@ -35,7 +35,7 @@ void check_reset_first(const Options& options) {
     subject.release(subject.allocate({.size = 1000, .space = subject.space()}));
 }
 
-// Memory that nobody released is free after reset(), and destroy().
+// Both reset() and destroy() free memory that was not released.
 void check_reset(const Options& options) {
     const Subject subject(options);
     for (int round = 0; round < 3; ++round) {
@@ -55,7 +55,7 @@ void check_reset(const Options& options) {
     subject.release(memory);
 }
 
-// The address space shrinks again, but for 1 MiB, when `free_all` is called.
+// Expects a call of `free_all` to shrink the address space to within 1 MiB of its size before the allocation.
 void expect_freed(const Subject& subject, const std::string& what, const std::function<void()>& free_all) {
     if (kIsSanitized) skip("a sanitizer keeps memory that was freed");
     if (!subject.can(CLEAVE_MEMORY_CAN_HOST)) skip("it has no host memory");

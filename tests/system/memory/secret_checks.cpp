@@ -1,4 +1,4 @@
-// Host memory that must not leak.
+// Host memory for secrets, which must not leak.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,18 +18,18 @@ void skip_without_secret(const Subject& subject) {
     if (!subject.can(CLEAVE_MEMORY_CAN_HOST)) skip("it has no host memory");
 }
 
-// Memory with a secret. It is made before the release and allocates nothing after it: what an allocation gets could be
-// the memory that was released.
+// Memory with a secret. Construct this object before the release; afterwards it allocates nothing, because an
+// allocation could reuse the released memory.
 class Secret {
 public:
-    // The memory is filled already.
+    // The memory must already be filled.
     Secret(const cleave_memory& memory, std::size_t size)
         : address_(memory.pointer), bytes_(pattern(memory.size, size)), left_(memory.size) {
         look();
         expect(left_ == bytes_, "/proc/self/mem shows something else");
     }
 
-    // Fails if eight bytes in a row are still what they were. Fewer may be what an allocator notes in free memory.
+    // Fails if eight consecutive bytes are unchanged. Shorter matches may be the bookkeeping of an allocator.
     void expect_wiped() {
         const std::size_t got = look();
         std::size_t run = 0;
@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    // How many bytes can be read at the address, which may not be mapped any more.
+    // How many bytes can be read at the address, which may no longer be mapped.
     std::size_t look() {
         const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
         expect(memory >= 0, "/proc/self/mem cannot be opened");
@@ -61,10 +61,10 @@ private:
 void check_wiped(const Options& options) {
     const Subject subject(options);
     skip_without_secret(subject);
-    // Memory whose clean-up is put off can still be looked at.
+    // If clean-up is deferred, the memory can still be inspected.
     const cleave_memory_manager& face = subject.face();
     if (subject.can(CLEAVE_MEMORY_CAN_DEFER)) expect_error(face.defer_cleanup_begin(face.state), 0, "begin");
-    // A neighbour keeps the pages where they are.
+    // A neighbour keeps the pages mapped.
     const cleave_memory neighbour = subject.allocate({.size = 100});
     for (const std::size_t size : kSizes) {
         const cleave_memory memory = subject.allocate({.size = size, .flags = CLEAVE_MEMORY_SECRET});
@@ -89,7 +89,7 @@ void check_wiped_by_reset(const Options& options) {
     for (Secret& secret : secrets) secret.expect_wiped();
 }
 
-// Whether all bytes lie in mappings with the flag "dd" (no dump) in /proc/self/smaps.
+// Whether all bytes are in mappings with the flag "dd" (no dump) in /proc/self/smaps.
 bool is_left_out_of_dumps(const cleave_memory& memory) {
     const auto first = reinterpret_cast<std::uintptr_t>(memory.pointer);
     const std::uintptr_t last = first + memory.size;

@@ -134,7 +134,7 @@ void Subject::expect_zero(cleave_memory_space space, const cleave_memory& memory
 
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint64_t seed) {
     std::vector<std::uint8_t> bytes(size);
-    // A linear congruential generator (Knuth's MMIX), fast also without optimisation. Eight bytes a step.
+    // A linear congruential generator (Knuth's MMIX), fast even without optimisation. Eight bytes per step.
     std::uint64_t state = seed * 2654435761U + 1;
     for (std::size_t i = 0; i < size; i += sizeof state) {
         state = state * 6364136223846793005U + 1442695040888963407U;

@@ -1,4 +1,4 @@
-// Many threads and one manager.
+// Many threads that share a manager.
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -64,7 +64,7 @@ void check_hammer(const Options& options) {
     }
 }
 
-// What one thread allocates, the next one releases.
+// Each thread releases what the previous one allocates.
 void check_hand_over(const Options& options) {
     const Subject subject(options);
     constexpr std::size_t kCount = kIsSanitized ? 100 : 500;
@@ -72,7 +72,7 @@ void check_hand_over(const Options& options) {
         std::mutex mutex;
         std::condition_variable changed;
         std::deque<cleave_memory> items;
-        bool is_over = false;  // another thread has failed; nothing more will come
+        bool is_over = false;  // another thread has failed, so nothing more will arrive
     };
     for (const cleave_memory_space space : subject.spaces()) {
         std::array<Box, kThreads> boxes;
@@ -114,7 +114,7 @@ void check_hand_over(const Options& options) {
     }
 }
 
-// The optional members, while others allocate.
+// The optional members, while other threads allocate.
 void check_other_members(const Options& options) {
     const Subject subject(options);
     const cleave_memory_manager& face = subject.face();
@@ -133,7 +133,7 @@ void check_other_members(const Options& options) {
     });
 }
 
-// A thread that has allocated ends before its memory is used and released.
+// A thread allocates and ends before its memory is used and released.
 void check_ended_thread(const Options& options) {
     const Subject subject(options);
     const cleave_memory_space space = subject.space();

@@ -1,5 +1,5 @@
-// The memory functions of the portable command, renamed, compared with the C library's. The memory they work on borders
-// on pages that cannot be read or written.
+// The memory functions of the portable command, under other names, compared with the C library's. The memory that they
+// work on is bounded by pages that cannot be read or written.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kRoom = 2 * kPage;
 
-// Memory between two pages that cannot be touched, random at first.
+// Memory between two inaccessible pages, initially random.
 class Fenced {
 public:
     explicit Fenced(unsigned seed) {
@@ -103,7 +103,7 @@ TEST(MemoryFunctions, Fill) {
     }
 }
 
-// The byte stands at each place, behind the run and before it.
+// The byte occurs at each place in turn, and also just before and just after the searched run.
 TEST(MemoryFunctions, FindTheFirstByte) {
     Fenced memory(5);
     std::memset(memory.begin(), 'a', kRoom);
@@ -126,7 +126,7 @@ TEST(MemoryFunctions, FindTheFirstByte) {
 
 int sign(int number) { return (number > 0 ? 1 : 0) - (number < 0 ? 1 : 0); }
 
-// The runs differ at each place, and behind it in the other direction.
+// The runs differ at each place in turn, and in the opposite direction at the next byte.
 TEST(MemoryFunctions, Compare) {
     Fenced one(6);
     Fenced other(7);

@@ -1,4 +1,4 @@
-// The division of 128-bit numbers of the portable command, renamed, compared with the compiler's.
+// The 128-bit division of the portable command, under other names, compared with the compiler's.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@ extern "C" SignedWide portable_divti3(SignedWide dividend, SignedWide divisor);
 
 namespace {
 
-// Numbers of any width, dense at the widths where the code decides.
+// Numbers of any width, concentrated at the widths where the code branches.
 Wide draw(std::mt19937_64& random) {
     Wide number = Wide{random()} << 64U | random();
     number >>= random() % 128;
@@ -28,7 +28,7 @@ void compare(std::uint64_t seed) {
         if (divisor == 0) continue;
         const auto one = static_cast<SignedWide>(dividend);
         const auto other = static_cast<SignedWide>(divisor);
-        const bool is_too_large = dividend == Wide{1} << 127U && other == -1;  // the quotient has no sign left
+        const bool is_too_large = dividend == Wide{1} << 127U && other == -1;  // the quotient does not fit
         ASSERT_TRUE(is_too_large || portable_divti3(one, other) == one / other);
         ASSERT_TRUE(portable_udivti3(dividend, divisor) == dividend / divisor)
             << static_cast<std::uint64_t>(dividend >> 64U) << ' ' << static_cast<std::uint64_t>(dividend) << " / "

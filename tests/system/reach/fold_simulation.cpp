@@ -1,10 +1,10 @@
-// How the fold of many ranges grows: the summaries of a real file are recorded, and folded as if the file were
-// repeated.
+// Measures how the cost of folding many ranges grows: records the summaries of a real file, and folds them as if the
+// file were repeated.
 //   fold_simulation FILE RANGE COUNT PIECES
-// Ranges of RANGE bytes are summarised in the first two copies of FILE, which must end with a line feed; those of the
-// second copy stand for all later ones, with their offsets moved. COUNT summaries are folded, by their JSON and without
-// it, and a plan of PIECES pieces is made. The plan is right if each start is the first record start at or behind its
-// share of the bytes. Where records start in one copy is found byte by byte.
+// Ranges of RANGE bytes are summarised in the first two copies of FILE, which must end with a line feed; the summaries
+// of the second copy, with their offsets shifted, stand for all later ones. COUNT summaries are folded, with and
+// without JSON in between, and a plan of PIECES pieces is computed. The plan is right if each piece starts at the first
+// record start at or after its share of the bytes. A byte-by-byte scan finds where records start in one copy.
 #include <cleave/cleave.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ public:
         if (bytes.empty() || bytes.back() != '\n') throw std::invalid_argument("the file must end with a line feed");
         dialect_.terminator = cleave::Terminator::kLf;
         bool is_quoted = false;
-        for (std::uint64_t at = 0; at < bytes.size(); ++at) {  // quotes at field starts only, as `check` has found
+        for (std::uint64_t at = 0; at < bytes.size(); ++at) {  // quotes open only at field starts (`cleave check`)
             if (bytes[at] == '"') is_quoted = !is_quoted;
             if (bytes[at] == '\n' && !is_quoted) ends_.push_back(at + 1);
         }
@@ -68,7 +68,7 @@ public:
         return moved(summaries_[1][number % ranges()], (copy - 1) * bytes_.size());
     }
 
-    // The first record start at `offset` or behind it.
+    // The first record start at or after `offset`.
     cleave::Boundary start_at(std::uint64_t offset) const {
         const std::uint64_t copy = offset / bytes_.size();
         const std::uint64_t rest = offset % bytes_.size();
@@ -77,7 +77,7 @@ public:
         return {copy * bytes_.size() + *end, copy * ends_.size() + static_cast<std::uint64_t>(end - ends_.begin()) + 1};
     }
 
-    // One copy, as the bytes of the whole.
+    // Finds a cut of the whole by searching one copy of the file.
     cleave::Boundary find(cleave::RangeCut cut) const {
         if (cut.search == cleave::RangeCut::Search::kNone) return {cut.target, cut.records};
         const std::uint64_t by = cut.begin / bytes_.size() * bytes_.size();
@@ -96,7 +96,7 @@ private:
     std::vector<RangeSummary> summaries_[2];
 };
 
-// Of the processor, not of the clock on the wall: other programs run beside.
+// CPU time rather than wall-clock time, because other programs run at the same time.
 double ms_since(std::clock_t begin) { return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC; }
 
 void expect(bool holds, const std::string& what) {
@@ -117,7 +117,7 @@ void check(const Repeated& file, const cleave::RangePlan& plan, std::uint64_t co
 }
 
 void simulate(const Repeated& file, std::uint64_t wanted, std::uint64_t pieces) {
-    // Whole copies, so that the input ends with the file.
+    // Whole copies only, so that the input ends where the file does.
     const std::uint64_t count = std::max<std::uint64_t>(1, wanted / file.ranges()) * file.ranges();
     const std::uint64_t size = file.size_of(count);
     cleave::Policy policy;
@@ -128,7 +128,7 @@ void simulate(const Repeated& file, std::uint64_t wanted, std::uint64_t pieces) 
     std::uint64_t longest = 0;
     cleave::RangeFold fold(size);
     cleave::RangeFold fold_of_texts(size);
-    constexpr std::uint64_t kGroup = 1000;  // summaries that are made before the clock starts
+    constexpr std::uint64_t kGroup = 1000;  // how many summaries are prepared each time before the clock starts
     std::vector<RangeSummary> summaries;
     std::vector<std::string> texts;
     for (std::uint64_t at = 0; at < count; at += kGroup) {

@@ -1,4 +1,4 @@
-// Helpers: how many run at a time, and what becomes of a task that none can take.
+// Helpers: how many run at once, and what happens to a task that none of them can take.
 #include "base/helpers.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Helpers, AsManyAsThereIsRoomForRunAtATime) {
         ++ended;
     };
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(helpers.try_run(task));
-    begun.wait();  // all at the same time
+    begun.wait();  // all at once
     EXPECT_FALSE(helpers.try_run(task));
     may_end.count_down();
     while (!helpers.has_room()) ::usleep(100);

@@ -1,4 +1,4 @@
-// Json beside nlohmann's values, whose text it must have.
+// Compares Json with nlohmann's values, whose text it must produce.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ std::string expected_text(const ordered_json& json) {
 TEST(Json, WritesAnyBytesAsNlohmannDoes) {
     constexpr std::uint32_t kSeed = 5;
     std::mt19937 random(kSeed);  // NOLINT(bugprone-random-generator-seed): the same texts each time
-    // Bytes that begin characters, continue them, or mean something to JSON.
+    // Bytes that begin characters, continue them, or are significant in JSON.
     constexpr std::string_view kBytes(
         "\xC2\xE0\xE1\xED\xEF\xF0\xF1\xF4\xF5\x80\x90\x9F\xA0\xBF\xC0\xFF\"\\\n\t\x01\x7F"
         "a\0",
@@ -72,7 +72,7 @@ TEST(Json, ReadsWhatNlohmannReads) {
     }
 }
 
-// Each would take a minute if each name were looked for among those before it.
+// Each of these texts would take a minute if every name were compared with all names before it.
 TEST(Json, ReadsManyMembersInLittleTime) {
     constexpr int kCount = 200'000;
     std::string different;

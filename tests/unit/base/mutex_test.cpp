@@ -1,4 +1,4 @@
-// Waits of condition variables. What the compiler checks of locks needs no test that runs.
+// Waits on condition variables. Locks are checked by the compiler and need no test here.
 #include "base/mutex.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ public:
         changed_.notify_all();
     }
 
-    // 0 if the thread is asked to stop.
+    // Returns 0 if the thread is asked to stop.
     int wait(const std::stop_token& stop) {
         MutexLock lock(mutex_);
         while (value_ == 0 && !stop.stop_requested()) changed_.wait(lock, stop);

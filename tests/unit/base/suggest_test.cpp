@@ -23,16 +23,16 @@ TEST(NearestName, IsOneChangeAway) {
 }
 
 TEST(NearestName, IsNoneThatIsFarAway) {
-    EXPECT_EQ(nearest("p", {"pieces"}), "");             // one letter is no beginning
-    EXPECT_EQ(nearest("abd", {"abc"}), "");              // one change would make another word of it
-    EXPECT_EQ(nearest("abxy", {"abcd"}), "");            // two of four
-    EXPECT_EQ(nearest("abcdxy", {"abcdef"}), "abcdef");  // two of six
+    EXPECT_EQ(nearest("p", {"pieces"}), "");             // one letter is too short a prefix
+    EXPECT_EQ(nearest("abd", {"abc"}), "");              // too short: one change makes a different word
+    EXPECT_EQ(nearest("abxy", {"abcd"}), "");            // two changes in four letters
+    EXPECT_EQ(nearest("abcdxy", {"abcdef"}), "abcdef");  // two in six
     EXPECT_EQ(nearest("abcxyz", {"abcdef"}), "");
 }
 
-// Each of the changes counts one.
+// Every kind of change counts as one.
 TEST(NearestName, IsNoneOfTwoThatAreEquallyNear) {
-    EXPECT_EQ(nearest("abdc", {"abcd", "abdcx"}), "");  // a swap, a beginning
+    EXPECT_EQ(nearest("abdc", {"abcd", "abdcx"}), "");  // a swap, a prefix
     EXPECT_EQ(nearest("abdc", {"abcd", "abec"}), "");   // a swap, a replacement
     EXPECT_EQ(nearest("abdc", {"abc", "abxdc"}), "");   // a deletion, an insertion
     EXPECT_EQ(nearest("abdc", {"abcd", "abdc"}), "abdc");

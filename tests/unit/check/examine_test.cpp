@@ -1,4 +1,4 @@
-// What is found in an input, mapped and streamed, against the reference.
+// Examines mapped and streamed inputs, and compares the findings with the reference.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 
-// What an examination of the text has to say.
+// What an examination of the text must report.
 class ExamineCheck {
 public:
     ExamineCheck(std::string text, const Dialect& dialect, std::uint64_t max_listed = kListedRagged)
@@ -50,14 +50,14 @@ private:
         return describe(dialect_) + ", " + (text_.size() > 2000 ? "a long text" : shown(text_));
     }
 
-    mutable std::optional<TemporaryDirectory> directory_;  // once a file is asked for
+    mutable std::optional<TemporaryDirectory> directory_;  // set once a file is needed
     std::string text_;
     Dialect dialect_;
     std::uint64_t max_listed_;
     ExaminationCheck judge_;
 };
 
-// The sizes of a stream's parts: first those that peek() gathers, which are read together.
+// The sizes of a stream's parts, beginning with those that peek() gathers, which are read together.
 std::vector<std::size_t> peeked_sizes() {
     std::vector<std::size_t> sizes(kSniffSize / 4096, 4096);
     return sizes;
@@ -90,7 +90,7 @@ TEST(Examine, MappedTextOfEveryDialect) {
     }
 }
 
-// Everything that means something meets everything else.
+// Every significant byte meets every other.
 TEST(Examine, DenseNoise) {
     for (std::uint64_t seed = 0; seed < rounds(60); ++seed) {
         Random random(seed);
@@ -123,14 +123,14 @@ TEST(Examine, TheSameByEveryMachine) {
     }
 }
 
-// More blocks than chunks.
+// There are more blocks than chunks.
 TEST(Examine, ChunksOfSeveralBlocks) {
     Random random(3);
     const ExamineCheck check(random_csv(random, Dialect{}, 300'000, 1), Dialect{});
     for (const std::size_t block_size : {7U, 64U}) check.expect_mapped({nullptr, 3, block_size});
 }
 
-// More bytes in a chunk than are read at a time.
+// A chunk has more bytes than are read at once.
 TEST(Examine, LongChunks) {
     Random random(4);
     const ExamineCheck check(random_csv(random, Dialect{}, std::size_t{5} << 19, 1), Dialect{});
@@ -144,7 +144,7 @@ TEST(Examine, Streams) {
             SCOPED_TRACE(testing::Message() << "seed " << seed);
             const std::string mark = random.chance(25) ? kByteOrderMark : "";
             const std::size_t size = random.below(3000);
-            // What the parts after the first hold is as odd as any; the first part mostly is not.
+            // The first part is mostly regular; the parts after it may hold anything.
             const ExamineCheck check(
                 mark + random_csv(random, dialect, kSniffSize - 100, 0) + random_text(random, dialect, size), dialect);
             check.expect_streamed(random_sizes(random));
@@ -153,8 +153,8 @@ TEST(Examine, Streams) {
     }
 }
 
-// A single odd thing in what is else sound, at every place near the border of two parts: where the parts are one byte
-// long, everything that is seen late is seen as late as can be.
+// A single odd thing in an otherwise sound input, at every place near the border between two parts. If the parts are
+// one byte long, everything that may be noticed late is noticed as late as possible.
 TEST(Examine, StreamsWithOneOddThing) {
     std::string sound = "aa,bb\n";
     while (sound.size() < kSniffSize - 8) sound += "aa,bb\n";
@@ -173,7 +173,7 @@ TEST(Examine, StreamsWithOneOddThing) {
     }
 }
 
-// However many blocks and parts they stand in.
+// This holds even if they are spread over many blocks and parts.
 TEST(Examine, ListsTheFirstRaggedRecords) {
     for (std::uint64_t seed = 0; seed < rounds(6); ++seed) {
         Random random(seed);
@@ -217,7 +217,7 @@ TEST(Examine, SamplesOfOneRecordAndLess) {
     }
 }
 
-// The records after the header have as many fields as it has, and those before it are empty.
+// The records after the header have as many fields as the header, and those before it are empty.
 TEST(Examine, EmptyRecordsBeforeTheHeader) {
     Random random(1);
     for (const std::string& empty : empty_starts()) {
@@ -239,7 +239,7 @@ TEST(Examine, EmptyRecordsBeforeTheHeader) {
         check.expect_mapped({nullptr, 2, 4096});
         check.expect_streamed(sizes_after_peek(1));
     }
-    // The record that says how many fields there are is looked for a MiB at a time.
+    // The search for the record that defines the number of fields reads one MiB at a time.
     Dialect dialect;
     dialect.header = HeaderRecord::kNone;
     const ExamineCheck check(std::string((std::size_t{2} << 20) - 2, '\n') + "a,b,c\n1,2\n", dialect);
@@ -252,7 +252,7 @@ TEST(Examine, KeepsTheStartOfALongHeader) {
     check.expect_streamed({4096});
 }
 
-// What the words of examine.h come to, by hand.
+// What the definitions in examine.h amount to, worked out by hand.
 TEST(Examine, CountsWhatPeopleWouldCount) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv",
@@ -312,7 +312,7 @@ TEST(Excerpt, LeavesOutHalvesOfCharacters) {
 TEST(Excerpt, KeepsBytesThatAreNoUtf8) {
     EXPECT_EQ(excerpt_at("\xA9\xA9\xE9,x", 3), (Excerpt{"\xA9\xA9\xE9,x", 3, false, false}));
     const std::string latin(200, '\xE4');
-    EXPECT_EQ(excerpt_at(latin, 100).text.size(), 60U + 59U);  // the last one may be the start of a character
+    EXPECT_EQ(excerpt_at(latin, 100).text.size(), 60U + 59U);  // the last byte may start a character
 }
 
 TEST(Excerpt, EndsWithTheLine) {

@@ -1,4 +1,4 @@
-// What the bar says, in the room that there is.
+// What the progress bar shows in the space that it has.
 #include "cli/bar.h"
 
 #include <gtest/gtest.h>

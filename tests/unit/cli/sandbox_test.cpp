@@ -1,4 +1,4 @@
-// The rights that the command keeps, tried by children that give the others up.
+// The rights that the command keeps, tested in child processes that give up all others.
 #include "cli/sandbox.h"
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ using test::TemporaryDirectory;
 
 bool has_landlock() { return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 1; }
 
-// What `attempt` returns in a child that has confined itself.
+// Returns what `attempt` returns in a child that has confined itself.
 int in_confined_child(const Permissions& permissions, const std::function<int()>& attempt) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -42,7 +42,7 @@ int in_confined_child(const Permissions& permissions, const std::function<int()>
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// 0, or the error.
+// Returns 0 or errno.
 int try_open(const std::string& path, int flags) { return ::open(path.c_str(), flags, 0600) >= 0 ? 0 : errno; }
 
 class Sandbox : public testing::Test {
@@ -88,7 +88,7 @@ std::int64_t landlock_version() {
     return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
-// 0, or the error of binding or connecting to the address.
+// Returns 0, or the errno of binding or connecting to the address.
 template <class Address>
 int try_socket(int (*use)(int, const sockaddr*, socklen_t), Address address, socklen_t size = sizeof(Address)) {
     const int socket = ::socket(reinterpret_cast<sockaddr&>(address).sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -117,7 +117,7 @@ TEST_F(Sandbox, NoOtherProcessCanBeReached) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string name = "cleave-sandbox-test-" + std::to_string(::getpid());
-    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // abstract: it begins with a NUL byte
+    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // abstract, so it begins with a NUL byte
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ASSERT_EQ(::bind(server, reinterpret_cast<const sockaddr*>(&address), size), 0);
@@ -127,7 +127,7 @@ TEST_F(Sandbox, NoOtherProcessCanBeReached) {
     ::close(server);
 }
 
-// There may be 16 rulesets in a process.
+// A process may have only 16 rulesets.
 TEST_F(Sandbox, AFailureIsTold) {
     EXPECT_EQ(in_confined_child({},
                                 [] {

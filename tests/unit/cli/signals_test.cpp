@@ -1,5 +1,5 @@
-// Signals that end a run, raised within the process: what a guard makes of them, that every wait ends, and that a job
-// leaves nothing. No signal comes from another process, because the thread sanitizer may lose one.
+// Signals that end a run, raised within the process: what a guard does with them, that they end every wait, and that a
+// job leaves nothing behind. No signal comes from another process, because the thread sanitizer may lose such a signal.
 #include "cli/signals.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ bool is_handled(int signal) {
 
 void raise_here(int signal) { ASSERT_EQ(::raise(signal), 0); }
 
-// Gives the signals their default actions, and the actions of before at the end.
+// Gives the signals their default actions, and restores the previous ones at the end.
 class DefaultActions {
 public:
     DefaultActions() {
@@ -92,7 +92,7 @@ TEST_F(Signals, RequestTheCancellationWhileAGuardLives) {
         raise_here(signal);
         EXPECT_TRUE(cancellation.requested()) << signal;
         EXPECT_THROW(cancellation.throw_if_requested(), Cancelled) << signal;
-        raise_here(signal);  // a second one is not the end either
+        raise_here(signal);  // a second one does not end the process either
     }
 }
 
@@ -132,7 +132,7 @@ TEST_F(Signals, ThatAreIgnoredStayIgnored) {
     }
 }
 
-// As for several inputs, one after another.
+// As happens with several inputs, one after another.
 TEST_F(Signals, GoToTheGuardThatLives) {
     Cancellation first;
     { const SignalGuard guard(first); }
@@ -159,7 +159,7 @@ TEST_F(Signals, ChangeNothingOnceAllIsDone) {
     }
 }
 
-// Each of these starts a new process. A fork would have the locks that other threads held, without these threads.
+// Each of these starts a new process. A fork would inherit the locks of other threads, but not the threads.
 class SignalsDeathTest : public Signals {
 protected:
     SignalsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -224,7 +224,7 @@ TEST_F(SignalsDeathTest, DoNotEndAProcessThatIsDone) {
     }
 }
 
-// Whether the thread of this process sleeps in a system call.
+// Whether this thread of the process is asleep in a system call.
 bool is_asleep(pid_t thread) {
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
     std::string text;
@@ -233,8 +233,8 @@ bool is_asleep(pid_t thread) {
     return name_end != std::string::npos && text.substr(name_end + 2).starts_with('S');
 }
 
-// Does `work` in this thread. When `has_begun`, and this thread sleeps, sends it the signal, or raises it in another
-// thread. A thread that sleeps somewhere else than expected has the same to do with it.
+// Does `work` in this thread. Once `has_begun` returns true and this thread sleeps, sends it the signal, or raises the
+// signal in a different thread. It does not matter if the thread sleeps somewhere other than expected.
 void interrupt(int signal, bool is_sent_here, const std::function<bool()>& has_begun,
                const std::function<void()>& work) {
     const pthread_t self = ::pthread_self();
@@ -269,7 +269,8 @@ TEST_F(Signals, EndAWaitForInput) {
     }
 }
 
-// Such a pipe as standard output may be blocks in write() itself. Then the signal must come to the thread that waits.
+// Standard output may be a blocking pipe, which blocks in write() itself. The signal must then reach the thread that
+// waits.
 TEST_F(Signals, EndAWaitForRoom) {
     struct Wait {
         int flags;
@@ -290,17 +291,17 @@ TEST_F(Signals, EndAWaitForRoom) {
     }
 }
 
-// Where in a job a signal comes: at a call of the observer.
+// When a signal comes during a job: at a call of the observer.
 struct Moment {
     std::string_view member;
-    std::uint64_t call;  // from 1
+    std::uint64_t call;  // counted from 1
 };
 
 constexpr std::uint64_t kPieces = 16;
 constexpr Moment kMoments[] = {{"found", 1},    {"cut", 1},      {"cut", kPieces},     {"finished", 1},
                                {"finished", 2}, {"finished", 9}, {"finished", kPieces}};
 
-// Calls `blow` at the moment.
+// Calls `blow` at the given moment.
 class MomentWatcher : public Watcher {
 public:
     MomentWatcher(Moment moment, std::function<void()> blow) : moment_(moment), blow_(std::move(blow)) {
@@ -336,11 +337,11 @@ std::string name_of(const testing::TestParamInfo<Way>& way) {
     return kNames.at(static_cast<std::size_t>(way.param));
 }
 
-// Which thread gets the signal. A callback runs in any thread of the job.
+// The thread that gets the signal. A callback runs in any thread of the job.
 enum class Target : std::uint8_t {
-    kAlone,   // the main thread, in a job without others
+    kAlone,   // the main thread, in a job without other threads
     kWorker,  // never the main thread, which waits for the job
-    kMain,    // the main thread, while others work
+    kMain,    // the main thread, while other threads work
 };
 
 class SignalsInJobs : public testing::TestWithParam<Way> {
@@ -351,11 +352,11 @@ protected:
 
     bool is_streamed() const { return GetParam() == Way::kStream || GetParam() == Way::kSpooled; }
 
-    // To write a manifest looks at the cancellation once more.
+    // Writing a manifest checks for cancellation once more.
     bool has_manifest() const { return GetParam() == Way::kCompressed || GetParam() == Way::kSpooled; }
 
     Job job(unsigned threads) const {
-        const auto records = static_cast<std::uint64_t>(std::ranges::count(text_, '\n')) - 1;  // but for the header
+        const auto records = static_cast<std::uint64_t>(std::ranges::count(text_, '\n')) - 1;  // without the header
         Job job = by_records((records + kPieces - 1) / kPieces, HeaderMode::kDrop);
         if (GetParam() == Way::kSpooled || GetParam() == Way::kTwoPasses) job = by_pieces(kPieces);
         if (GetParam() == Way::kCompressed) job.output.compression = {Compression::kGzip, 1};
@@ -374,7 +375,7 @@ protected:
         run_job(input, job(threads), observer);
     }
 
-    // A run that ends at the moment.
+    // Runs a job that is cancelled at the given moment.
     void expect_nothing_left(Moment moment, Target target, int signal) {
         SCOPED_TRACE(testing::Message() << moment.member << ' ' << moment.call << " signal " << signal << " target "
                                         << static_cast<int>(target));
@@ -416,7 +417,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, SignalsInJobs, testing::ValuesIn(kWays), name_of);
 
 TEST_P(SignalsInJobs, LeaveNothingWhereverTheyCome) {
-    // Pipe ignores SIGPIPE.
+    // The class Pipe ignores SIGPIPE.
     const std::size_t count = kSignals.size() - (is_streamed() ? 1 : 0);
     std::size_t round = 0;
     for (const Moment& moment : kMoments) {
@@ -437,7 +438,7 @@ TEST_P(SignalsInJobs, TakeNothingBackOnceAllIsInPlace) {
     EXPECT_EQ(out_.files().size(), kPieces + (has_manifest() ? 1 : 0));
 }
 
-// A pipe that has given some records, and of which more are to come. The job sleeps in the midst of its pieces.
+// The pipe has delivered some records, and more are to come. The job sleeps in the middle of its pieces.
 TEST_F(Signals, EndAJobThatWaitsForItsInput) {
     for (const bool is_spooled : {false, true}) {
         for (const bool is_sent_here : {true, false}) {
@@ -468,7 +469,7 @@ TEST_F(Signals, EndAJobThatWaitsForItsInput) {
     }
 }
 
-// Commands that never end by themselves. The signal ends them, and is not blocked by what starting them took.
+// The commands never end by themselves. The signal ends them, and starting them does not leave it blocked.
 TEST_F(Signals, EndTheCommandsOfAJob) {
     for (const bool is_sent_here : {true, false}) {
         const TemporaryDirectory directory;

@@ -1,4 +1,4 @@
-// Streams of columns against the reference of fields, for files, mappings, memory and pipes.
+// Compares streams of columns from files, mappings, memory and pipes with the reference for fields.
 #include "cleave/column_stream.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ void append_rows(const ArrowArray& array, Rows& rows) {
     }
 }
 
-// The rows of the other batches, and how many there were.
+// The rows of the remaining batches, and how many batches there were.
 Rows rows_of(ColumnStream& stream, std::size_t* batches = nullptr) {
     Rows rows;
     for (ArrowArray array; stream.next(&array); array.release(&array)) {
@@ -148,9 +148,10 @@ TEST(ColumnStream, AppliesRules) {
     ColumnStreamOptions options;
     options.columns = std::vector<std::size_t>{2, 1};
     options.rules.rules.push_back({"#2: fixed(gone)", "test"});
-    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // a number, of what was guessed
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)),
+                 RuleError);  // a column number, but the delimiter and header were guessed
     options.rules.is_delimiter_given = true;
-    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // the header still was
+    EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);  // the header was still guessed
     options.rules.is_delimiter_given = false;
     options.rules.is_header_given = true;
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
@@ -162,8 +163,8 @@ TEST(ColumnStream, AppliesRules) {
     EXPECT_THROW(ColumnStream(memory(text), Dialect(), options, by(2)), RuleError);
 }
 
-// A first record that can be read in two ways decides how many columns there are, so it is refused at the beginning,
-// even where it is not among the records that are read.
+// A first record with two readings leaves the number of columns open, so it is refused at the start, even if it is not
+// among the records to be read.
 TEST(ColumnStream, UnderRulesTheFirstRecordIsInNoDoubt) {
     const std::string text = "\"a\\\",b\",c\n1,2\n";
     ColumnStreamOptions options;
@@ -179,7 +180,7 @@ TEST(ColumnStream, UnderRulesTheFirstRecordIsInNoDoubt) {
     EXPECT_EQ(rows_of(stream), (Rows{{"1", "gone"}}));
 }
 
-// A batch is compared with the input in parts of 1 MiB.
+// A batch is compared with the input in 1 MiB parts.
 TEST(ColumnStream, AppliesRulesToLargeBatches) {
     const std::string record = "1,ada@example.org\n";
     const std::size_t records = 3'500'000 / record.size();
@@ -192,7 +193,7 @@ TEST(ColumnStream, AppliesRulesToLargeBatches) {
     EXPECT_TRUE(rows_of(stream) == Rows(records, {"1", "gone"}));
 }
 
-// In the first block of a page, and in the second one.
+// The fault is in the first block of a page, or in the second one.
 TEST(ColumnStream, UnderRulesAFaultIsPlacedInTheInput) {
     for (const std::size_t records : {3U, 30'000U}) {
         std::string text = "id,mail,note\n";
@@ -263,7 +264,7 @@ TEST(ColumnStream, AFaultOfAFileThatHasChangedIsTheChange) {
     EXPECT_THROW(read_on(), InputChangedError);
 }
 
-// Its bytes are read once, so nothing but the version of the file can tell.
+// The bytes of the file are read only once, so only its version can reveal the change.
 TEST(ColumnStream, ACompressedFileThatHasChangedIsAnErrorAtTheEnd) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv.gz", gzipped(sample(5000)));
@@ -274,7 +275,7 @@ TEST(ColumnStream, ACompressedFileThatHasChangedIsAnErrorAtTheEnd) {
         ArrowArray array;
         ASSERT_TRUE(stream.next(&array));
         array.release(&array);
-        if (changes) std::ofstream(path, std::ios::app) << std::string(10, '\0');  // which gzip takes for padding
+        if (changes) std::ofstream(path, std::ios::app) << std::string(10, '\0');  // gzip takes these for padding
         const auto read_on = [&] {
             while (stream.next(&array)) array.release(&array);
         };
@@ -303,7 +304,7 @@ TEST(ColumnStream, AnOpenQuoteIsAnErrorUnlessItIsAccepted) {
     EXPECT_EQ(rows_of(lenient).size(), 2);
 }
 
-// What a stream gives, up to its error if it has one.
+// What a stream returns, up to its error if there is one.
 struct Outcome {
     Rows rows;
     std::string error;
@@ -323,7 +324,7 @@ Outcome outcome_of(std::shared_ptr<Input> input, const Dialect& dialect, const C
     return outcome;
 }
 
-// Records in quotes, in which every guess is wrong, among others.
+// Text that looks like records inside quotes, where every guess is wrong, mixed with ordinary records.
 std::string random_nested(Random& random, const Dialect& dialect, std::size_t size) {
     std::string text;
     while (text.size() < size) {
@@ -341,7 +342,7 @@ std::string random_nested(Random& random, const Dialect& dialect, std::size_t si
     return text;
 }
 
-// The whole input in one page has the records of the reference, and pages of any size have what it has.
+// A single page with the whole input has the same records as the reference, and so do pages of any size.
 TEST(ColumnStream, IsTheSameWhateverThePages) {
     const TemporaryDirectory directory;
     for (std::uint64_t seed = 0; seed < rounds(20); ++seed) {
@@ -401,7 +402,7 @@ TEST(ColumnStream, MayBeLeftAtAnyTime) {
     }
 }
 
-// A consumer keeps every third batch, some beyond the stream, while the memory of the others is used again.
+// A consumer keeps every third batch, some beyond the stream's life, while the memory of the others is reused.
 TEST(ColumnStream, BatchesThatAreKeptStayAsTheyAre) {
     const std::string text = sample(900);
     const Rows expected = reference_rows(text, {3, 1});
@@ -463,12 +464,12 @@ TEST(ColumnStream, UsesTheMemoryOfReleasedBatchesAgain) {
         rows_of(stream);
         return options.layout.memory->pool_statistics().value().requests;
     };
-    // As many batches as may be in work or wait, each with 4 columns of 3 buffers, which grow a few times.
+    // At most the batches that are in progress or waiting, each with 4 columns of 3 buffers that grow a few times.
     EXPECT_LT(requests_for(20'000), 9 * 4 * 3 * 6);
     EXPECT_GT(requests_for(10), 0);
 }
 
-// The columns take turns in having nearly all bytes of a page: memory that is kept for one is of no use for the next.
+// The columns take turns at holding nearly all the bytes of a page, so memory kept for one is of no use to the next.
 TEST(ColumnStream, MemoryIsBoundedWhereColumnsTakeTurns) {
     constexpr std::size_t kColumns = 32;
     constexpr std::size_t kPage = std::size_t{256} << 10;
@@ -486,7 +487,7 @@ TEST(ColumnStream, MemoryIsBoundedWhereColumnsTakeTurns) {
     ColumnStream stream(memory(text), Dialect(), options, by(2));
     for (ArrowArray array; stream.next(&array);) array.release(&array);
     const PoolStatistics statistics = options.layout.memory->pool_statistics().value();
-    // Two threads have two pages in work and two that wait each, and the consumer has one.
+    // Each of the two threads has two pages in progress and two waiting, and the consumer has one.
     EXPECT_LT(statistics.peak_size, std::size_t{9} * 5 * kPage);
     EXPECT_EQ(statistics.used_size, 0) << "at the end";
 }
@@ -536,7 +537,7 @@ TEST(ColumnStream, HasNoColumnsWithoutARecord) {
     EXPECT_FALSE(stream.next(&array));
 }
 
-// Around the size of the first look.
+// The names are about as long as the first read.
 TEST(ColumnStream, HasTheNamesThatTheHeadTells) {
     const TemporaryDirectory directory;
     const std::size_t sizes[] = {1, 4085, 4086, 4087, 4088, 4089, 4090, 4091, 8184, 70'000};

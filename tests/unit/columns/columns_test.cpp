@@ -1,4 +1,4 @@
-// Columns of blocks, over every kernel, against the reference of fields and a decoder of the test's own.
+// Compares columns of blocks, on every kernel, with the reference for fields and with a decoder written for this test.
 #include "cleave/columns.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace cleave::test {
 namespace {
 
-// Null is nothing.
+// nullopt is null.
 using Values = std::vector<std::optional<std::string>>;
 
 void append(Values& values, const StringColumn& column, const RecordBlock& block) {
@@ -50,7 +50,7 @@ class ColumnsTest : public testing::TestWithParam<const Kernel*> {
 protected:
     const Kernel& kernel() const { return *GetParam(); }
 
-    // Reads runs of about `size` bytes each, and compares all columns of all of them, and one column more.
+    // Reads runs of about `size` bytes each, and compares all of their columns and one column beyond the last.
     void expect_as_reference(std::string_view text, const Dialect& dialect, std::size_t size,
                              const ColumnOptions& options) const {
         const FieldReading wanted = read_fields(text, dialect);
@@ -98,7 +98,7 @@ TEST_P(ColumnsTest, AreThoseOfTheReferenceHoweverTheRecordsAreCut) {
     }
 }
 
-// Values of every length around those that are copied at once, of all fields, with every kind of line end.
+// Values of every length around the size that is copied at once, in all fields, with every kind of line end.
 TEST_P(ColumnsTest, OfShortAndLongValuesAreWhole) {
     for (const char* line_end : {"\n", "\r\n"}) {
         std::string text;
@@ -116,7 +116,7 @@ TEST_P(ColumnsTest, OfShortAndLongValuesAreWhole) {
     }
 }
 
-// A CR that no LF follows is data, also where the value is as long as what is copied at once.
+// A CR without an LF after it is data, even if the value is as long as the size that is copied at once.
 TEST_P(ColumnsTest, ALastReturnIsData) {
     for (std::size_t size = 60; size < 70; ++size) {
         const std::string value = std::string(size - 1, 'x') + '\r';
@@ -129,7 +129,7 @@ TEST_P(ColumnsTest, ALastReturnIsData) {
     }
 }
 
-// Through the batches that stages read, too.
+// Reads the columns through the batches that stages use.
 TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
     const TemporaryDirectory directory;
     for (std::uint64_t seed = 0; seed < rounds(4); ++seed) {
@@ -162,7 +162,7 @@ TEST_P(ColumnsTest, AreTheSameOfFilesAndOfStreams) {
     }
 }
 
-// What malformed fields are worth is what the dialect says; no byte outside of them is touched.
+// The dialect decides what malformed fields mean; no byte outside them is touched.
 TEST_P(ColumnsTest, OfMalformedFieldsAreReadByTheDialect) {
     for (Dialect dialect : every_dialect_and_rule()) {
         if (!dialect.quote) continue;
@@ -284,7 +284,7 @@ TEST(Columns, ReuseTheirMemory) {
     }
 }
 
-// Whether the bytes behind the content are zeros: up to the next multiple of 64, and at least `least` of them.
+// Whether the bytes after the content are zeros, up to the next multiple of 64 and for at least `least` bytes.
 template <class T>
 bool has_zeros_behind(std::span<const T> content, std::size_t least) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(content.data());
@@ -293,7 +293,7 @@ bool has_zeros_behind(std::span<const T> content, std::size_t least) {
     return std::all_of(bytes + size, bytes + end, [](std::uint8_t byte) { return byte == 0; });
 }
 
-// The memory had other values before, and short values are copied with those of their neighbours behind them.
+// The memory held other values before, and short values are copied together with the neighbours that follow them.
 TEST(Columns, HaveZerosBehindTheirValues) {
     const std::string secret(100, 's');
     std::string text;
@@ -314,8 +314,8 @@ TEST(Columns, HaveZerosBehindTheirValues) {
     }
 }
 
-// Pages of zeros that are never touched.
-#ifndef __SANITIZE_THREAD__  // the sanitizer needs four times the memory that a test reads
+// The bytes are pages of zeros that are never touched.
+#ifndef __SANITIZE_THREAD__  // the sanitizer needs four times as much memory as the test reads
 TEST(Columns, HaveLessThanTwoGigabytes) {
     constexpr std::uint32_t kSize = std::uint32_t{1} << 31;
     void* zeros = ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,4 @@
-// What a child process finds after fork(), in which only the thread that called it goes on.
+// What a child process finds after fork(), in which only the calling thread continues.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@
 namespace cleave::test {
 namespace {
 
-// Runs `work` in a fork, and returns its exit status. A child that hangs is ended after a minute: then it is -1.
+// Runs `work` in a fork and returns its exit status. A child that hangs is killed after a minute; then the result is
+// -1.
 template <class Work>
 int exit_status_of(const Work& work) {
     const ::pid_t child = ::fork();

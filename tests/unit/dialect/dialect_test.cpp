@@ -1,4 +1,4 @@
-// Dialects: what is refused, what presets mean, what sniffing finds; and the state machine, a byte at a time.
+// Dialects: what is refused, what presets mean and what sniffing finds; and the state machine, one byte at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ TEST(DialectFault, FindsBytesWithTwoRoles) {
     EXPECT_TRUE(is_faulty([](Dialect& dialect) { dialect.delimiter = '"'; }));
     EXPECT_TRUE(is_faulty([](Dialect& dialect) { dialect.escape = '"'; }));
     EXPECT_TRUE(is_faulty([](Dialect& dialect) { dialect.escape = ','; }));
-    // No quote and no escape are not the same byte.
+    // A missing quote and a missing escape do not count as the same byte.
     EXPECT_FALSE(is_faulty([](Dialect& dialect) {
         dialect.quote.reset();
         dialect.escape.reset();
@@ -142,16 +142,16 @@ TEST(SniffDelimiter, TakesACommaWhereThereIsNothingToGoBy) {
 }
 
 TEST(SniffDelimiter, TakesTheOneThatSplitsAllRecordsAsTheHeaderWhateverTheQuotes) {
-    // A comma stands before quotes in the data, and leaves the header whole.
+    // The data has a comma before quotes, but the header has none.
     EXPECT_EQ(sniffed_delimiter("k;list;z\n7;[\"x\",\"y\"];1\n8;[\"u\",\"v\"];2\n"), ';');
     EXPECT_EQ(sniffed_delimiter("k\tsaid\n1\tso,\"well\n2\tno\n3\tand,\"then\n"), '\t');
-    // The comma reads two records as one, and so has fewer quotes out of place.
+    // Read with commas, two records become one, so fewer quotes are out of place.
     EXPECT_EQ(sniffed_delimiter("k|t|z\n1|m,\"n|1\n2|o\",p|2\n3|q|3\n"), '|');
-    // One record in ten may differ.
+    // One record in ten may have a different number of fields.
     std::string text = "k;t\n";
     for (int i = 0; i < 18; ++i) text += "1;[\"x\",\"y\"]\n";
     EXPECT_EQ(sniffed_delimiter(text + "1;2;3\n"), ';');
-    // Of two that do, the one under which fewer quotes are out of place.
+    // Of two such delimiters, the one that puts fewer quotes out of place wins.
     EXPECT_EQ(sniffed_delimiter("k,l;m\n1,\"2;\"\n3,\"4;\"\n"), ',');
 }
 
@@ -199,7 +199,7 @@ TEST(SniffDoubt, FindsRecordsThatEndWithoutALineBreak) {
                           "1,2\x1F"
                           "3,4\x1F"sv),
               DialectDoubt::kUnitSeparator);
-    // Data, and delimiters.
+    // These bytes are data, or delimiters.
     EXPECT_EQ(doubt_about("k,l\n1\0,2\n3\0,4\n5,6\n"sv), DialectDoubt::kNone);
     EXPECT_EQ(doubt_about("k\x1Fl\x1Fm\n"
                           "1\x1F"
@@ -368,7 +368,7 @@ TEST(BomSize, IsThatOfUtf8) {
     }
 }
 
-// What a preamble is, as settle_dialect() finds it.
+// A preamble as settle_dialect() finds it.
 struct Preambles {
     const char* text;
     std::uint64_t lines;
@@ -436,7 +436,7 @@ TEST(Preamble, OfALineNamesTheDelimiter) {
     EXPECT_EQ(sniff("sep=|\na,b|c,d\n", "in.csv", pandas).dialect.preamble, 0U);
 }
 
-// What is in a preamble says nothing of the records.
+// The contents of a preamble say nothing about the records.
 TEST(Preamble, IsNotSniffed) {
     DialectOptions wanted;
     wanted.preamble.lines = 2;
@@ -446,7 +446,7 @@ TEST(Preamble, IsNotSniffed) {
     EXPECT_EQ(sniffed.terminator_offset, 8U);
 }
 
-// The end of a line, as it is given, wherever a head ends.
+// A preamble's lines end with the given terminator, wherever the sniffed head ends.
 TEST(Preamble, EndsAsRecordsDo) {
     DialectOptions wanted;
     wanted.preamble.lines = 1;

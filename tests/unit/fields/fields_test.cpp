@@ -1,4 +1,4 @@
-// FieldReader, over every kernel, against the reference.
+// Compares FieldReader, on every kernel, with the reference.
 #include "cleave/fields.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// Each record as "begin: end end | end of content". The last one is left out where the reading is in doubt:
+// Each record as "begin: end end | end of content". If the reading is in doubt, the end of content is left out, because
 // content_end() does not promise it then.
 std::string text_of(const std::vector<ReferenceRecord>& records, bool in_doubt) {
     std::string text;
@@ -49,7 +49,7 @@ class FieldsTest : public testing::TestWithParam<const Kernel*> {
 protected:
     const Kernel& kernel() const { return *GetParam(); }
 
-    // Reads by the dialect, and then by Reading::kUnambiguous, which must refuse a text with a fault.
+    // Reads as the dialect says, then with Reading::kUnambiguous, which must refuse a text with a fault.
     void expect_as_reference(const Dialect& dialect, std::string_view text) const {
         const FieldReading wanted = read_fields(text, dialect);
         FieldReader by_dialect(dialect, kernel(), Reading::kByDialect, 0);
@@ -72,7 +72,7 @@ protected:
         }
     }
 
-    // All texts of up to `length` bytes of the alphabet, after a record that ends `before` bytes into a step.
+    // All strings of up to `length` bytes over the alphabet, following a record that ends `before` bytes into a step.
     void expect_all_short(const Dialect& dialect, std::size_t length, std::size_t before) const {
         const std::string alphabet = alphabet_of(dialect);
         std::string text(before, 'x');
@@ -118,7 +118,7 @@ TEST_P(FieldsTest, ReadsRandomTextsAsTheReference) {
     }
 }
 
-// Long enough for kernels that take many steps at once, with a short text of any kind somewhere in it.
+// Texts long enough for kernels that take many steps at once, with a short text of any kind somewhere in them.
 TEST_P(FieldsTest, ReadsLongRandomTextsAsTheReference) {
     for (std::uint64_t seed = 0; seed < rounds(20); ++seed) {
         Random random(seed);
@@ -138,7 +138,7 @@ TEST_P(FieldsTest, ReadsLongRandomTextsAsTheReference) {
     }
 }
 
-// What readers may differ on, or what looks like it, at the ends of steps.
+// Anything that readers may disagree about, or that looks like it, placed at the ends of steps.
 TEST_P(FieldsTest, FindsFaultsAtTheEndsOfStepsOfLongTexts) {
     for (const Terminator terminator : {Terminator::kLf, Terminator::kCr}) {
         Dialect dialect;
@@ -160,7 +160,7 @@ TEST_P(FieldsTest, FindsFaultsAtTheEndsOfStepsOfLongTexts) {
     }
 }
 
-// Every kernel stops before the step with the lone CR, so that the state machine takes as little as possible.
+// Every kernel stops before the step with the lone CR, so that the state machine reads as little as possible.
 TEST_P(FieldsTest, StopsBeforeTheStepWithAFault) {
     std::string text;
     while (text.size() < 5000) text += "abc,def\n";
@@ -178,7 +178,7 @@ TEST_P(FieldsTest, StopsBeforeTheStepWithAFault) {
     }
 }
 
-// A run that ends inside a record: the records before it, and no byte beyond the run is read.
+// A run that ends inside a record yields the records before it, and no byte past the run is read.
 TEST_P(FieldsTest, LeavesOutARecordInProgress) {
     GuardedMemory memory;
     for (std::uint64_t seed = 0; seed < rounds(20); ++seed) {
@@ -197,7 +197,7 @@ TEST_P(FieldsTest, LeavesOutARecordInProgress) {
                 ASSERT_EQ(found[r].ends, all[r].ends)
                     << "seed " << seed << ", " << describe(dialect) << ": " << shown(text);
             }
-            // What is left out is at most one record, and the end of the one before it if that is not certain.
+            // At most one record is left out, and the end of the one before it if that is uncertain.
             const std::size_t left_out = found.size() < all.size() ? all[found.size()].begin : text.size();
             ASSERT_EQ(block.bytes.size(), left_out);
             if (found.size() + 2 <= all.size()) {
@@ -223,7 +223,7 @@ TEST_P(FieldsTest, RefusesAnotherNumberOfFields) {
     }
 }
 
-// All short fields of quotes, escapes, CRs and text, malformed ones among them, before CRLF.
+// All short fields of quotes, escapes, CRs and text, including malformed ones, before CRLF.
 TEST_P(FieldsTest, EndWhereTheTerminatorBegins) {
     for (const Dialect& dialect : every_dialect_and_rule()) {
         const char parts[] = {static_cast<char>(dialect.quote.value_or('y')),

@@ -1,4 +1,4 @@
-// Files that are named by somebody else: opened beneath a folder, and nowhere else.
+// Files whose names come from outside are opened beneath a folder, and nowhere else.
 #include "io/beneath.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ protected:
         ASSERT_EQ(::mkfifo(folder_.path("in/fifo").c_str(), 0600), 0);
     }
 
-    // 0 if it is opened.
+    // Returns 0 if the file is opened.
     int error(const std::string& name) const {
         try {
             const Fd file = GetParam()(open_folder(folder_.path("in")), name, "shown");
@@ -79,7 +79,7 @@ TEST_P(Beneath, OpensRegularFilesOnly) {
     EXPECT_EQ(error("missing/file"), ENOENT);
     EXPECT_EQ(error("file/file"), ENOTDIR);
     EXPECT_EQ(error("deep"), EINVAL);
-    EXPECT_EQ(error("fifo"), EINVAL);  // and does not wait for a writer
+    EXPECT_EQ(error("fifo"), EINVAL);  // without waiting for a writer
 }
 
 TEST_P(Beneath, NeverLeavesTheFolder) {

@@ -1,5 +1,5 @@
-// Files that are read without a mapping: every job gives what it gives of the mapping, and a file that becomes shorter
-// is an error, never a signal. Nothing here holds a MappingGuard.
+// Files read without a mapping: every job gives the same results as with the mapping, and a file that shrinks causes an
+// error, never a signal. Nothing here holds a MappingGuard.
 #include "cleave/blob.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ constexpr char kByteOrderMark[] = "\xEF\xBB\xBF";
 
 constexpr HeaderMode kHeaderModes[] = {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop, HeaderMode::kNone};
 
-// One whole job by way of the access, everything that it finds and makes.
+// Everything that one whole job finds and writes with this kind of access.
 struct Outcome {
     Findings findings;
     Examination examination;
@@ -65,7 +65,7 @@ Outcome run(const std::string& path, Access access, const Dialect& dialect, cons
     watcher.on_found = [&](const Findings& findings) { EXPECT_EQ(findings, outcome.findings); };
     EXPECT_EQ(run_job(input, job, watcher).pieces, outcome.plan.pieces.size());
     outcome.files = out.files();
-    // Once more: what is there and complete stays.
+    // Run it again: complete pieces stay as they are.
     job.output.resume = true;
     run_job(input, job, watcher);
     EXPECT_EQ(out.files(), outcome.files);
@@ -107,7 +107,7 @@ TEST_F(ReadFileTest, AWholeJobIsThatOfTheMapping) {
     }
 }
 
-// A block looks back through escapes: further than the block before it, and than there are bytes.
+// A block looks back through escapes, past the block before it and as far as the start of the input.
 TEST_F(ReadFileTest, LongRunsOfEscapesAreReadBeforeTheBlock) {
     Dialect dialect;
     dialect.escape = '\\';

@@ -1,4 +1,4 @@
-// Inputs that others change while they are read, or that cannot be read any more.
+// Inputs that are changed while they are read, or that can no longer be read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ TEST_F(FaultTest, WhatATruncationTookIsZerosToTheEnd) {
     EXPECT_EQ(bytes[0], '1');
     fs::resize_file(path, 0);
     overwrite(path, 0, rows(kSize));
-    // From the page of the first fault on it is not the file any more; before it, it is.
+    // From the page of the first fault on, the bytes are no longer the file's; before it they still are.
     EXPECT_TRUE(std::ranges::all_of(bytes.subspan(20 * kPage), [](std::uint8_t byte) { return byte == 0; }));
     EXPECT_NE(bytes[20 * kPage - 1], 0);
     expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
@@ -59,7 +59,7 @@ TEST_F(FaultTest, ATruncatedInputIsAnErrorWhetherItIsReadOrNot) {
 }
 
 TEST_F(FaultTest, AFileThatFailsIsAnErrorOfTheMedium) {
-    // Mapped behind its end, and never changed: so a page that cannot be read looks.
+    // The mapping extends past the end of a file that never changes, which looks the same as an unreadable page.
     const std::string path = write("h\n1\n");
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::optional<Mapping> mapping = Mapping::of(file.get(), 0, 2 * kPage);
@@ -113,7 +113,7 @@ TEST_F(FaultTest, ErrnoIsKept) {
 }
 
 TEST_F(FaultTest, AScanOfATruncatedInputIsAnError) {
-    const std::string path = write(rows(kSize - 2) + "\"");  // with nothing gone, a quote is never closed
+    const std::string path = write(rows(kSize - 2) + "\"");  // if nothing is lost, a quote is never closed
     for (const std::size_t size : {kSize - 1, kPage, std::size_t{0}}) {
         write(rows(kSize));
         Input input = Input::open(path);
@@ -127,7 +127,7 @@ TEST_F(FaultTest, ASplitOfATruncatedInputLeavesNothing) {
     const TemporaryDirectory out;
     Job job = by_pieces(4);
     job.output.names = out.path("{i}");
-    // Between plan and writing, and while the last piece is written: write() then cannot read the bytes for itself.
+    // Between planning and writing, or while the last piece is written: write() then cannot read the bytes itself.
     for (const bool early : {true, false}) {
         write();
         Input input = Input::open(path);
@@ -174,7 +174,7 @@ TEST_F(FaultDeathTest, FaultsElsewhereGoToWhatWasThereBefore) {
     ::munmap(address, kSize);
 }
 
-// The plan of a path needs no guard of its caller, in whose program another thread truncates the file meanwhile.
+// A caller that plans from a path needs no guard, even if another thread truncates the file meanwhile.
 TEST_F(ChangedInputTest, APlanWithoutAGuardIsNoSignal) {
     const std::string text = rows(std::size_t{32} << 20);
     Policy policy;
@@ -212,7 +212,7 @@ TEST_F(ChangedInputTest, WhereTooManyAreMappedOthersAreStreams) {
     inputs.pop_back();
     EXPECT_TRUE(Input::open(path).is_mapped());
 
-    // A stream of a file is as good as the file.
+    // A file that is read as a stream reports the same changes.
     inputs.push_back(Input::open(path));
     stream = Input::open(path);
     ASSERT_FALSE(stream.is_mapped());
@@ -244,7 +244,7 @@ TEST_F(ChangedInputTest, GrownOrRewritten) {
     expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
 }
 
-// As touch -a does. Gives the file a new time of the last status change, as overwrite() does of the last write.
+// Like touch -a. Repeats until the file's ctime changes, as overwrite() does for the mtime.
 void touch(const std::string& path) {
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const timespec before = stat_of(file.get(), path).st_ctim;
@@ -268,7 +268,7 @@ TEST_F(ChangedInputTest, ATouchIsAcceptedOnceAndAWriteIsNot) {
     expect_throw<InputChangedError>(kChanged, [&] { input.throw_if_changed(); });
 }
 
-// While results are compared, too: it is another reason to compare.
+// A touch while the results are compared makes another comparison necessary.
 TEST_F(ChangedInputTest, ATouchMayComeAtAnyTimeButNotForEver) {
     const std::string path = write();
     const Input input = Input::open(path);
@@ -312,7 +312,7 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
         watcher.accept_open_quote();
         try {
             run_job(input, job, watcher);
-        } catch (const InputChangedError&) {  // what is left is counted below
+        } catch (const InputChangedError&) {  // the remaining files are counted below
         }
         return out.files().size();
     };
@@ -326,10 +326,10 @@ TEST_F(ChangedInputTest, ATouchDoesNotUndoASplitButAWriteWithTheOldTimeDoes) {
     for (const Passes passes : {Passes::kOne, Passes::kTwo}) {
         job.passes = passes;
         EXPECT_EQ(split([&] { touch(path); }), 4U);
-        EXPECT_EQ(split(rewrite("8")), 0U);   // the pieces have other bytes
-        EXPECT_EQ(split(rewrite("\n")), 0U);  // and there are other records
+        EXPECT_EQ(split(rewrite("8")), 0U);   // the bytes of the pieces differ
+        EXPECT_EQ(split(rewrite("\n")), 0U);  // the records differ, too
         job.output.checksum = true;
-        EXPECT_EQ(split([&] { touch(path); }), 0U);  // the checksums are not looked at again
+        EXPECT_EQ(split([&] { touch(path); }), 0U);  // checksums are not checked again
         job.output.checksum = false;
     }
 }
@@ -379,7 +379,7 @@ TEST_F(ChangedInputTest, AnErrorOfTheSystemStaysWhatItIs) {
     expect_throw<InputChangedError>(kTruncated, rethrown(EFAULT));
 }
 
-// The bytes under an index become others: whatever comes out, it comes to an end and stays inside.
+// The bytes under an index change: whatever the result, the calls end and stay within bounds.
 TEST(ChangedBytesTest, LocatingAndPlanningComeToAnEnd) {
     const std::string texts[] = {std::string(40'000, '\0'), std::string(40'000, '\n'), std::string(40'000, '"'),
                                  rows(40'000), rows(40'000).replace(9'000, 21'000, 21'000, '\n')};

@@ -1,4 +1,5 @@
-// Compressed streams: what the encoders make the decoders and other programs read, and nothing else passes for whole.
+// Compressed streams: decoders and other programs read what the encoders write, and no incomplete stream is taken for
+// complete.
 #include <gtest/gtest.h>
 
 #include <zlib.h>
@@ -39,7 +40,7 @@ struct Decoded {
     bool is_whole;
 };
 
-// Gives the decoder `part` bytes at a time, and room for `room`.
+// Gives the decoder `part` bytes at a time, and room for `room` bytes of output.
 Decoded decode(std::string_view stream, Compression format, std::size_t part, std::size_t room) {
     const auto decoder = make_decoder(format);
     std::vector<std::uint8_t> into(room);
@@ -116,7 +117,7 @@ TEST_P(CodecTest, NoPartOfAStreamIsWhole) {
 TEST_P(CodecTest, NoBitOfItsDataCanChange) {
     const std::string text = some_text(300);
     const std::string stream = encode(text, wanted(), 1000);
-    // The header of a gzip member, of ten bytes, is not covered by its checksum.
+    // The ten-byte header of a gzip member is not covered by its checksum.
     const std::size_t begin = GetParam() == Compression::kGzip ? 10 : 0;
     for (std::size_t i = begin * 8; i < stream.size() * 8; ++i) {
         std::string changed = stream;
@@ -137,7 +138,7 @@ TEST_P(CodecTest, GarbageAfterTheEndIsAnError) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, CodecTest, testing::Values(Compression::kGzip, Compression::kZstd));
 
-// zlib's, made in one go.
+// zlib's output, produced in one go.
 std::string deflated_at_once(const std::string& text, int level) {
     z_stream stream{};
     EXPECT_EQ(::deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -180,7 +181,7 @@ TEST(GzipEncoder, TheMemberDoesNotDependOnThePartsNorOnTheHelpers) {
     }
 }
 
-// The bytes of a block after one with the same end, up to its end marker.
+// The size of a block, up to its end marker, when it follows a block with the same end.
 std::size_t deflated_size(const std::string& block, int level) {
     z_stream stream{};
     EXPECT_EQ(::deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -197,13 +198,13 @@ std::size_t deflated_size(const std::string& block, int level) {
     return stream.total_out;
 }
 
-// zlib.h: a marker that does not fit into the room is written once more when there is room again.
+// zlib.h: a marker that does not fit is written again once there is room.
 TEST(GzipEncoder, BlocksThatFillABufferHaveOneMarker) {
     constexpr std::size_t kBuffer = std::size_t{128} << 10;
     std::mt19937 random(3);  // NOLINT(bugprone-random-generator-seed): the same in every run
     std::string noise(kBlockOfMember, '\0');
     for (char& byte : noise) byte = static_cast<char>(random());
-    // Each byte of noise adds about one to the size.
+    // Each byte of noise adds about one byte to the size.
     const auto block_of = [&](std::size_t noisy) {
         return noise.substr(0, noisy) + std::string(kBlockOfMember - noisy, 'a');
     };
@@ -222,7 +223,7 @@ TEST(GzipEncoder, BlocksThatFillABufferHaveOneMarker) {
     EXPECT_GT(met, 2U);
 }
 
-// Several encoders have the same helpers, as the pieces of one run have.
+// Several encoders share helpers, as the pieces of one run do.
 TEST(GzipEncoder, EncodersShareHelpers) {
     const std::string text = some_text(2 * kBlockOfMember + 5000);
     const std::string wanted = encode(text, {Compression::kGzip, 1}, text.size());
@@ -238,7 +239,7 @@ TEST(GzipEncoder, EncodersShareHelpers) {
     for (const std::string& result : results) EXPECT_TRUE(result == wanted);
 }
 
-// One that is not finished leaves its helpers to others.
+// An encoder that is destroyed before it is finished frees its helpers for other encoders.
 TEST(GzipEncoder, MayBeDropped) {
     const std::string text = some_text(3 * kBlockOfMember);
     Helpers helpers(2);
@@ -255,7 +256,7 @@ TEST(GzipEncoder, MayBeDropped) {
                 encode(text, {Compression::kGzip, 1}, text.size()));
 }
 
-// Also while a helper has a block: what it makes is waited for at the end.
+// Cancelling works even while a helper has a block whose result is awaited at the end.
 TEST(GzipEncoder, IsCancelledWithinABlock) {
     const std::string text = some_text(2 * kBlockOfMember + 1000);
     const auto ignore = [](std::span<const std::uint8_t>) {};

@@ -1,5 +1,5 @@
-// Compressed streams of many parts, decoded by several threads: the bytes and the errors are those of one thread,
-// whatever is wrong with the stream and however it comes.
+// Compressed streams of many parts, decoded by several threads: the bytes and the errors are the same as with one
+// thread, whatever is wrong with the stream and however it arrives.
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -21,7 +21,7 @@
 namespace cleave::test {
 namespace {
 
-constexpr std::size_t kInOrder = std::size_t{64} << 10;  // what is decoded in order is returned in parts of this size
+constexpr std::size_t kInOrder = std::size_t{64} << 10;  // the room for what is decoded in order
 
 std::string little_endian(std::uint64_t number, std::size_t size) {
     std::string bytes;
@@ -43,8 +43,8 @@ std::string deflated(std::string_view text, int level) {
     return out;
 }
 
-// A member of gzip: `data`, which becomes the text. With `before`, other fields that stand before its size, it is one
-// of BGZF.
+// A gzip member with `data`, which decompresses to the text. If `before` is given, the member is a BGZF member with
+// these extra fields before the size.
 std::string member_of(const std::string& data, std::string_view text, const std::optional<std::string>& before) {
     using namespace std::string_literals;
     const auto bytes = bytes_of(text);
@@ -113,7 +113,7 @@ Stream some_stream(Random& random, Compression format) {
     return stream;
 }
 
-// Changes, cuts off, removes or puts in some bytes, often in the first or last bytes of a part.
+// Changes, cuts off, removes or inserts some bytes, often in the first or last bytes of a part.
 void damage(std::string& bytes, Random& random) {
     std::size_t place = random.below(bytes.size());
     const std::size_t begin = bytes.find("\x1F\x8B", place);
@@ -131,13 +131,13 @@ void damage(std::string& bytes, Random& random) {
 struct Result {
     std::string text;
     std::string error;
-    std::size_t left = 0;  // bytes that were not taken
+    std::size_t left = 0;  // bytes that were not consumed
     bool is_whole = false;
 
     bool operator==(const Result&) const = default;
 };
 
-// By one thread, which gets all at once.
+// Decodes with one thread, which gets everything at once.
 Result decoded_in_order(const std::string& bytes, Compression format, std::size_t room) {
     const auto decoder = make_decoder(format);
     std::vector<std::uint8_t> into(room);
@@ -155,7 +155,7 @@ Result decoded_in_order(const std::string& bytes, Compression format, std::size_
     return result;
 }
 
-// `step()` bytes at a time are added to those that the decoder has left. `more` follows all but the last.
+// Adds `step()` bytes at a time to those that the decoder has not consumed. Every call but the last passes `more`.
 template <class Step>
 Result decoded_by(unsigned threads, const std::string& bytes, Compression format, Following more, Step step) {
     ParallelDecoder decoder(format);
@@ -215,13 +215,14 @@ TEST_P(ParallelDecoderTest, FindsTheSameFaultsAsOneThread) {
         const Result at_once = decoded_in_order(bytes, GetParam(), kInOrder);
         EXPECT_TRUE(decoded_by(3, bytes, GetParam(), Following::kLater, [&] { return bytes.size(); }) == at_once);
 
-        // In parts, a fault may be seen when fewer bytes before it were returned.
+        // If the stream comes in parts, fewer of the bytes before a fault may have been returned when the fault is
+        // noticed.
         const Following more = random.chance(50) ? Following::kLater : Following::kReady;
         const auto threads = static_cast<unsigned>(1 + random.below(2));
         const Result result = decoded_by(threads, bytes, GetParam(), more, [&] { return 1 + random.below(3000); });
         EXPECT_EQ(result.error, at_once.error);
         EXPECT_EQ(result.is_whole, at_once.is_whole);
-        const std::string all = decoded_in_order(bytes, GetParam(), 1).text;  // but for one byte
+        const std::string all = decoded_in_order(bytes, GetParam(), 1).text;  // all but one byte of what can be decoded
         EXPECT_TRUE(all.starts_with(result.text.substr(0, all.size())));
         EXPECT_LE(result.text.size(), all.size() + (result.error.empty() ? 0 : 1));
         EXPECT_GE(result.text.size() + (result.error.empty() ? 0 : kInOrder), all.size());
@@ -249,12 +250,12 @@ TEST(ParallelDecoder, TakesManyPartsTogether) {
     EXPECT_TRUE(from.empty());
     EXPECT_TRUE(decoder.is_whole());
     EXPECT_GT(decoder.read_size(), 4 * small);
-    decoder.set_threads(0);  // as 1
+    decoder.set_threads(0);  // like 1
     EXPECT_GT(decoder.read_size(), 0U);
 }
 
 TEST(ParallelDecoder, WaitsForMoreOnlyWhereThereIsMore) {
-    const std::string part = block("") + block("h\n1\n");  // empty parts are no work for a thread
+    const std::string part = block("") + block("h\n1\n");  // empty parts are not work for a thread
     ParallelDecoder decoder(Compression::kGzip);
     decoder.set_threads(2);
     const std::string bytes = part + part;
@@ -268,34 +269,34 @@ TEST(ParallelDecoder, WaitsForMoreOnlyWhereThereIsMore) {
     EXPECT_FALSE(decoder.is_whole());
 }
 
-// "aaa" as a block of deflate with codes for 287 literals and lengths, one more than there are (RFC 1951,
-// section 3.2.7). libdeflate takes it, zlib does not.
+// "aaa" as a deflate block with codes for 287 literals and lengths, one more than exist (RFC 1951, section 3.2.7).
+// libdeflate accepts it, zlib does not.
 std::string deflated_with_too_many_codes() {
     std::string bytes;
-    unsigned used = 0;  // bits
+    unsigned used = 0;  // in bits
     const auto put = [&](unsigned number, unsigned bits) {
         for (; bits > 0; --bits, number >>= 1, ++used) {
             if (used % 8 == 0) bytes += '\0';
             bytes.back() = static_cast<char>(bytes.back() | static_cast<char>((number & 1) << used % 8));
         }
     };
-    const auto put_zeros = [&](unsigned count) {  // lengths of codes: 11 to 138 are 0
+    const auto put_zeros = [&](unsigned count) {  // code lengths: 11 to 138 zeros
         put(1, 1);
         put(count - 11, 7);
     };
     put(1, 1);   // the last block
-    put(2, 2);   // with codes of its own
+    put(2, 2);   // with its own codes
     put(30, 5);  // for 287 literals and lengths
-    put(0, 5);   // and one distance
-    put(14, 4);  // whose lengths have codes, of 18 lengths: 1 bit for a run of zeros, and 1 bit for 1
+    put(0, 5);   // one distance
+    put(14, 4);  // the lengths have codes, for 18 lengths: 1 bit for a run of zeros, and 1 bit for 1
     for (unsigned i = 0; i < 18; ++i) put(i == 2 || i == 17 ? 1 : 0, 3);
     put_zeros('a');
     put(0, 1);  // 'a' has a code of 1 bit
     put_zeros(138);
     put_zeros(256 - 'a' - 1 - 138);
-    put(0, 1);  // and so has the end
+    put(0, 1);  // so has the end
     put_zeros(30);
-    put(0, 1);  // and the distance
+    put(0, 1);  // and so has the distance
     put(0, 3);  // "aaa"
     put(1, 1);
     return bytes;
@@ -407,7 +408,8 @@ TEST(Input, OfManyPartsIsReadBySeveralThreads) {
         }
         Pipe pipe(stream.bytes, {4096});
         EXPECT_TRUE(read_all(Input::open(pipe.path()), 4).text == stream.text);
-        // A fault is the same for every number of threads. What place libzstd gives it depends on how much it gets.
+        // The same fault is reported whatever the number of threads. The position that libzstd reports depends on how
+        // much input it is given.
         const auto error_of = [&](const std::string& damaged, unsigned threads) {
             const std::string error = read_all(Input::open(damaged), threads).error;
             return format == Compression::kGzip ? error : error.substr(0, error.find(" (compressed byte"));

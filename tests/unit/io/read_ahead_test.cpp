@@ -1,4 +1,4 @@
-// The bytes of a mapped file are in the page cache before they are read, and nobody waits for what will not come.
+// The bytes of a mapped file are in the page cache before they are read, and no reader waits for bytes that never come.
 #include "io/read_ahead.h"
 
 #include <fcntl.h>
@@ -27,7 +27,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSize = 96 * kMiB + 17;
-// Of a cold file: on a busy machine the read that a look has started may be over before the look is.
+// A limit for cold files: on a busy machine, a read that is started by looking for cached pages may finish before the
+// search does.
 constexpr std::uint64_t kMostFound = 2 * ReadAhead::kChunk;
 constexpr char kStaysWarm[] = "the files of this directory cannot be dropped from the page cache";
 
@@ -52,7 +53,7 @@ protected:
     }
 
     void drop() { ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED); }
-    // Pages that the disk is still reading are not dropped: reads the whole file first, which waits for them.
+    // Pages that the disk is still reading are not dropped, so this reads the whole file first, which waits for them.
     void read_and_drop() {
         std::vector<std::uint8_t> part(kMiB);
         for (std::uint64_t offset = 0; offset < kSize; offset += part.size()) {
@@ -61,8 +62,8 @@ protected:
         drop();
     }
 
-    // Makes the file cold. False where that cannot be done: there files live in the page cache alone. A page that the
-    // system is about to put in another list stays at first.
+    // Makes the file cold. Returns false where that is impossible because files live only in the page cache. A page
+    // that the system is about to move to a different list is not dropped at the first attempt.
     bool make_cold() {
         constexpr int kTries = 10;
         read_and_drop();
@@ -73,7 +74,7 @@ protected:
         return true;
     }
 
-    // A look by mincore() starts no read, as one by is_cached() does.
+    // Unlike is_cached(), mincore() starts no read.
     std::ptrdiff_t cached_pages() const {
         void* const bytes = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, file_.get(), 0);
         if (bytes == MAP_FAILED) throw_errno(path_);
@@ -85,8 +86,8 @@ protected:
         return std::ranges::count_if(states, [](unsigned char state) { return (state & 1) != 0; });
     }
 
-    // Expects that this process has read at least `size` bytes by system calls since `before`, and less than 1 MiB
-    // more: asking for the number reads a few bytes, too. Does nothing where the system does not count them.
+    // Expects that this process has read at least `size` bytes with system calls since `before`, and less than 1 MiB
+    // more, because asking for the number also reads a few bytes. Does nothing where the system does not count them.
     static void expect_read(std::optional<std::uint64_t> before, std::uint64_t size) {
         const std::optional<std::uint64_t> now = bytes_read();
         if (!before || !now) return;
@@ -143,13 +144,13 @@ TEST_F(ReadAheadTest, GoesNoFurtherThanAWindowAheadOfTheReaders) {
     EXPECT_EQ(ahead.there(), kSize);
 }
 
-// Many readers, which come in any order: the last to say where it is may be the one that is furthest behind.
+// Many readers arrive in any order: the last to report its position may be the one furthest behind.
 TEST_F(ReadAheadTest, AReaderFarBehindTheOthersDoesNotHoldThemUp) {
     ASSERT_TRUE(blob_);
     if (!make_cold()) GTEST_SKIP() << kStaysWarm;
     ReadAhead ahead(*blob_, 0, kSize);
     std::jthread first([&] { ahead.wait_for(kSize); });
-    while (ahead.there() <= ReadAhead::kWindow) ::usleep(100);  // so far it is read for no reader
+    while (ahead.there() <= ReadAhead::kWindow) ::usleep(100);  // reads this far without a reader
     bool is_held_up = false;
     while (ahead.there() < kSize && !is_held_up) {
         ahead.wait_for(kMiB);
@@ -185,7 +186,7 @@ TEST_F(ReadAheadTest, OneThreadOfThoseAskedForReadsAColdFile) {
     EXPECT_EQ(ahead.readers(1), 1U);
 }
 
-// To look at a page of a cold file starts the read of it. So the file is made cold again before each look.
+// Looking at a page of a cold file starts to read it, so the file is made cold again before each look.
 TEST_F(ReadAheadTest, AColdFileIsBetterReadOnceByFewThreads) {
     ASSERT_TRUE(blob_);
     if (!make_cold()) GTEST_SKIP() << kStaysWarm;

@@ -1,4 +1,5 @@
-// Markers of runs, and what becomes of what killed runs leave. A run is killed by a child that ends without clean-up.
+// Run markers, and the handling of what killed runs leave behind. A child that exits without cleanup stands for a
+// killed run.
 #include "io/run_marker.h"
 
 #include <fcntl.h>
@@ -26,7 +27,7 @@ constexpr char kName[] = ".cleave-0000000000000abc";
 
 class RunMarkerTest : public testing::Test {
 protected:
-    // What a run does that has the marker, until it is killed.
+    // Does `work` as a run that has the marker, and is then killed.
     void kill_run(const std::function<void(RunMarker&)>& work, std::uint64_t id = kId) {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -44,7 +45,7 @@ protected:
         return ::lstat(root_.path(name).c_str(), &status) == 0 ? status.st_ino : 0;
     }
 
-    // A piece takes the name of an old file, which is hidden then.
+    // Gives a new piece the name of an old file, and gives the old file a hidden name.
     void replace(RunMarker& marker, const std::string& name) const {
         const std::string hidden = std::string(folder_of(name)) + marker.next_hidden_name();
         static_cast<void>(root_.write(hidden, "new"));
@@ -112,7 +113,7 @@ TEST_F(RunMarkerTest, PutsBackWhatWasReplaced) {
     kill_run([&](RunMarker& marker) {
         replace(marker, "a");
         replace(marker, "d/b");
-        // Killed before the names were changed.
+        // Killed before the names are exchanged.
         const std::string hidden = marker.next_hidden_name();
         static_cast<void>(root_.write(hidden, "new"));
         marker.note(hidden, "c", inode_of(hidden));
@@ -156,7 +157,7 @@ TEST_F(RunMarkerTest, KeepsWhatTookTheNameSince) {
     EXPECT_EQ(files.begin()->second, "old");
 }
 
-// What the test above leaves must not be in the way of the next run.
+// Files that the test above leaves must not get in the way of the next run.
 TEST_F(RunMarkerTest, HiddenNamesAreOthersInEachRun) {
     const std::string name = RunMarker::take(directory_, kId)->next_hidden_name();
     EXPECT_NE(RunMarker::take(directory_, kId)->next_hidden_name(), name);

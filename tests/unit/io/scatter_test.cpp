@@ -1,4 +1,4 @@
-// Bytes that are dealt out are compared with strings that they were appended to.
+// Compares scattered bytes with strings to which the same bytes are appended.
 #include "io/scatter.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 namespace cleave::test {
 namespace {
 
-constexpr std::size_t kBuffer = 4096;  // the least one
+constexpr std::size_t kBuffer = 4096;  // the smallest possible
 
-// Lends copies, as a file that is not mapped.
+// Lends copies of the bytes, like a file that is not mapped.
 class CopyingBlob final : public Blob {
 public:
     explicit CopyingBlob(const std::string& text) : text_(text) {}
@@ -83,7 +83,7 @@ TEST(Scatter, EveryPlaceGetsItsBytesInOrder) {
     }
 }
 
-// What is written of small parts is what a buffer held.
+// With small parts, each write is a full buffer.
 TEST(Scatter, BuffersTakeUpTheMemoryThatIsGiven) {
     const std::string text(1'000'000, 'x');
     const CopyingBlob blob(text);

@@ -1,4 +1,4 @@
-// Files read once from the front, by a thread that is a few parts ahead.
+// Files that a thread reads once from the front, a few parts ahead.
 #include "io/sequential_reader.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A job tells its observer everything, in order, and whatever the observer throws takes everything back.
+// A job tells its observer everything, in order, and an exception from the observer undoes everything.
 #include "cleave/job.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ constexpr Way kWays[] = {Way::kTwoPasses, Way::kOnePass, Way::kStream, Way::kSpo
 
 class JobTest : public testing::TestWithParam<Way> {
 protected:
-    // Cuts the text into its three records, by a policy that suits the way.
+    // Cuts the text into its three records, with a policy that suits the parameter.
     JobReport run(JobObserver& observer, const std::string& text = kText) {
         Job job = by_records(1);
         if (GetParam() == Way::kSpooled) {
@@ -128,7 +128,7 @@ TEST_P(JobTest, WhateverTheObserverThrowsTakesEverythingBack) {
     }
 }
 
-// A dialect without a header has none in any mode, and a preamble goes into every piece.
+// With a dialect that has no header, no mode writes one, and a preamble goes into every piece.
 TEST_P(JobTest, APreambleIsInEveryPieceWhereTheDialectHasNoHeader) {
     Dialect dialect;
     dialect.header = HeaderRecord::kNone;
@@ -166,18 +166,18 @@ TEST_P(JobTest, TheManifestIsThatOfTheFiles) {
     ASSERT_EQ(pieces->size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) {
         const std::string name = "piece" + std::to_string(i + 1);
-        EXPECT_EQ(*(*pieces)[i].find("name"), Json(name));  // of the folder in which the manifest is
+        EXPECT_EQ(*(*pieces)[i].find("name"), Json(name));  // relative to the manifest's folder
         EXPECT_EQ(*(*pieces)[i].find("size"), Json(out_.files().at(name).size()));
     }
     EXPECT_EQ(*manifest->find("input")->find("size"), Json(kText.size()));
 }
 
-// A stage makes the same pieces whichever way its input comes, whatever the threads and the size of a block.
+// With a stage, the pieces are the same however the input comes, and for every number of threads and block size.
 class StageJobTest : public testing::Test {
 protected:
     enum class Source : std::uint8_t { kMapped, kRead, kStream };
 
-    // The pieces, by name.
+    // The pieces by name.
     std::map<std::string, std::string> run(Job job, Source source) {
         Watcher watcher;
         return run(std::move(job), source, watcher);
@@ -259,7 +259,7 @@ TEST_F(StageJobTest, CutsAreToldBeforehandOnlyWhereTheyAreMeasured) {
     }
 }
 
-// The report of a job whose pieces go to commands is the only file that the job makes.
+// If the pieces of a job go to commands, the report is the only file that the job creates.
 TEST_F(StageJobTest, AReportBesideCommandsIsTakenBackIfTheJobFailsAfterwards) {
     const TemporaryDirectory out;
     Job job = by_records(50);
@@ -284,7 +284,7 @@ TEST_F(StageJobTest, AReportBesideCommandsIsTakenBackIfTheJobFailsAfterwards) {
     }
 }
 
-// The open files that have no name, by descriptor.
+// The open files without a name, by descriptor.
 std::map<int, std::string> deleted_files() {
     std::map<int, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -295,8 +295,8 @@ std::map<int, std::string> deleted_files() {
     return files;
 }
 
-// Takes the bytes of all files of the process that have no name, and returns how many there are. Not of those in a
-// folder: while the second piece is cut, another thread may be writing the first one.
+// Empties the process's files that have no name, and returns how many there are. Skips those in `folder`: while the
+// second piece is cut, another thread may be writing the first one.
 unsigned empty_temporary_files(const std::string& folder, const std::set<int>& inherited) {
     unsigned count = 0;
     for (const auto& [descriptor, file] : deleted_files()) {
@@ -325,10 +325,10 @@ TEST(DialectJson, WithAnUnknownNameIsNone) {
     }
 }
 
-// Bytes that are lost in a temporary file read as zeros. None of them may get into a piece that stays.
+// Bytes lost from a temporary file read as zeros. None of them may get into a piece that is kept.
 TEST(ByValueJob, WhatATemporaryFileLosesIsAnErrorOfTheDisk) {
     const MappingGuard guard;
-    std::set<int> inherited;  // whoever runs the tests may have such files, too
+    std::set<int> inherited;  // the test runner's environment may have such files, too
     for (const auto& [descriptor, file] : deleted_files()) inherited.insert(descriptor);
     const TemporaryDirectory in;
     const std::string path = in.write("in.csv", "n,k\n1,a\n2,b\n3,a\n");

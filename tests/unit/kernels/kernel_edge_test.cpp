@@ -1,4 +1,4 @@
-// The places where a bit has to pass from one step of 64 bytes to the next.
+// The places where a bit has to pass from one 64-byte step to the next.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -17,7 +17,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, KernelEdgeTest, testing::ValuesIn(kernels_under_test()),
                          [](const auto& parameter) { return unique_name(parameter.param); });
 
-// Runs of one byte, begun at every offset of a step, inside quotes and outside.
+// Runs of one byte that begin at every offset of a step, inside and outside quotes.
 TEST_P(KernelEdgeTest, LongRunsOfOneByte) {
     constexpr std::size_t kLengths[] = {1,  2,  3,  4,   31,  32,  33,  61,  62,  63,  64,  65,
                                         66, 67, 95, 126, 127, 128, 129, 130, 191, 192, 193, 200};
@@ -39,8 +39,8 @@ TEST_P(KernelEdgeTest, LongRunsOfOneByte) {
     }
 }
 
-// By `anywhere` a quote after one that closes opens nothing, also where the other rule takes both for data: at every
-// place of a step, and where the rules come to differ later in it.
+// In quote mode `anywhere`, a quote after a closing one opens nothing, even where the other mode takes both for data.
+// The quotes are at every place in a step, and the modes may diverge later in it.
 TEST_P(KernelEdgeTest, DoubledQuotesByAnywhere) {
     for (Dialect dialect : every_dialect()) {
         if (!dialect.quote) continue;
@@ -57,7 +57,7 @@ TEST_P(KernelEdgeTest, DoubledQuotesByAnywhere) {
     }
 }
 
-// Every length from 1 to 200 of the runs whose parity matters.
+// Runs of 1 to 200 bytes, for each byte whose parity matters.
 TEST_P(KernelEdgeTest, RunsOfEveryLength) {
     for (const Dialect& dialect : every_dialect()) {
         for (const char byte : std::string_view("\\\"")) {
@@ -94,7 +94,7 @@ TEST_P(KernelEdgeTest, EveryFourBytesAcrossTheBorder) {
     }
 }
 
-// Any byte but a line break may have any role: the NUL that fills up the last step, and bytes with the high bit.
+// Any byte except a line break may have any role, even the NUL that pads the last step and bytes with the high bit set.
 TEST_P(KernelEdgeTest, RolesOfUnusualBytes) {
     constexpr std::uint8_t kBytes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
     for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {

@@ -1,4 +1,4 @@
-// Every kernel, against the byte-at-a-time reference and against the others.
+// Compares every kernel with the byte-at-a-time reference and with the other kernels.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -22,7 +22,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, KernelTest, testing::ValuesIn(kernels_under_test()),
                          [](const auto& parameter) { return unique_name(parameter.param); });
 
-// doc/design.md, "The suspect bit", for dialects without escapes: whether a quote opens where no field starts.
+// Whether a quote opens where no field starts: doc/internals/design.md, "The suspect bit", for dialects without
+// escapes.
 bool has_unexplained_quote(std::string_view text, const Dialect& dialect, bool inside) {
     const auto may_open_after = [&](char before) {
         const bool terminator = (before == '\n' && dialect.terminator != Terminator::kCr) ||
@@ -95,7 +96,7 @@ TEST_P(KernelTest, ReadsNothingOutsideTheRange) {
     }
 }
 
-// What follows the block in memory must not matter either.
+// The bytes after the block in memory must not matter either.
 TEST_P(KernelTest, DoesNotSeeWhatFollows) {
     Random random(3);
     for (const Dialect& dialect : every_dialect()) {
@@ -110,7 +111,7 @@ TEST_P(KernelTest, DoesNotSeeWhatFollows) {
     }
 }
 
-// For both hypotheses: cut anywhere, the parts make up the whole.
+// Under both hypotheses, wherever the text is cut, the summaries of the parts compose to the summary of the whole.
 TEST_P(KernelTest, SummariesCompose) {
     for (std::uint64_t seed = 0; seed < rounds(16); ++seed) {
         Random random(seed);
@@ -125,14 +126,14 @@ TEST_P(KernelTest, SummariesCompose) {
                 const BlockSummary b = summarise(kernel(), dialect, view.substr(cut), between);
                 BlockSummary parts = compose(a, b);
                 BlockSummary whole = summarise(kernel(), dialect, view, before);
-                if (!dialect.quote) parts.records[1] = whole.records[1] = 0;  // there is no inside
+                if (!dialect.quote) parts.records[1] = whole.records[1] = 0;  // without quotes, nothing is inside
                 ASSERT_EQ(printed(parts), printed(whole)) << cut << ": " << shown(text);
             }
         }
     }
 }
 
-// Lanes are only a faster way to the same summaries.
+// Lanes are only a faster way to compute the same summaries.
 TEST_P(KernelTest, SummarisesLanesAsOneByOne) {
     for (std::uint64_t seed = 0; seed < rounds(24); ++seed) {
         Random random(seed);
@@ -157,7 +158,7 @@ TEST_P(KernelTest, SummarisesLanesAsOneByOne) {
     }
 }
 
-// A walk in two parts marks what a walk in one does.
+// A walk in two parts sets the same marks as a walk in one.
 TEST_P(KernelTest, MarksGoOnWhereTheyStopped) {
     for (std::uint64_t seed = 0; seed < rounds(16); ++seed) {
         Random random(seed);
@@ -201,7 +202,7 @@ TEST_P(KernelTest, AgreesWithScalarBitForBit) {
     }
 }
 
-// Too few suspects are wrong cuts; too many are a scan that is slow for no reason.
+// With too few suspects the cuts are wrong; with too many the scan is slow for no reason.
 TEST_P(KernelTest, SuspectsExactlyTheUnexplainedQuotes) {
     for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {
         Random random(seed);
@@ -231,7 +232,8 @@ TEST_P(KernelTest, DoesNotSuspectWhatWritersWrite) {
     }
 }
 
-// The size of a block is the caller's: the four parts that a long one is read in must make up one.
+// The caller chooses the block size. A long block is read in four parts, whose summaries must compose to the summary of
+// the whole.
 TEST_P(KernelTest, ReadsLongBlocks) {
     for (std::uint64_t seed = 0; seed < rounds(16); ++seed) {
         Random random(seed);

@@ -1,5 +1,5 @@
-// The proof of doc/design.md, "The suspect bit", on all short texts: where nothing is suspect, the two quote rules find
-// the same records, and every kernel finds them.
+// Checks the proof of doc/internals/design.md, "The suspect bit", on all short texts: where nothing is suspect, both
+// quote modes find the same records, and so does every kernel.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Domain {
     const char* name;
     std::string_view alphabet;
     unsigned length;            // of the longest text
-    unsigned length_sanitized;  // the same where each step is slow
+    unsigned length_sanitized;  // the same, in sanitised builds
     Dialect dialect;
 };
 
@@ -45,7 +45,7 @@ class ProofTest : public testing::TestWithParam<Domain> {};
 INSTANTIATE_TEST_SUITE_P(, ProofTest, testing::ValuesIn(kDomains),
                          [](const auto& parameter) { return parameter.param.name; });
 
-// Goes to the next text of the same length; false after the last.
+// Advances to the next text of the same length; returns false after the last.
 bool next_text(std::string& text, std::string_view alphabet) {
     for (char& byte : text) {
         const std::size_t next = alphabet.find(byte) + 1;
@@ -55,15 +55,15 @@ bool next_text(std::string& text, std::string_view alphabet) {
     return false;
 }
 
-// What the kernels are to find in a text that both rules read alike.
+// What the kernels must find in a text that both quote modes read the same way.
 struct Wanted {
     std::uint64_t records;
     std::uint64_t starts;    // a bit for each byte at which a record starts
-    std::uint64_t open_end;  // just past the last quote that opens a section; 0 if there is none
+    std::uint64_t open_end;  // just past the last quote that opens a section; 0 if there is no such quote
     bool open_at_end;
 };
 
-// Expects that both rules read the text alike.
+// Expects both quote modes to read the text the same way.
 Wanted read_by_both(const Dialect& dialect, const std::string& text) {
     const Reading reading = read_by_rules(text, dialect, Quoting::kFieldStart);
     const Reading other = read_by_rules(text, dialect, Quoting::kAnywhere);
@@ -75,7 +75,7 @@ Wanted read_by_both(const Dialect& dialect, const std::string& text) {
     return {reading.starts.size(), starts, reading.opens.empty() ? 0 : reading.opens.back() + 1, reading.open_at_end};
 }
 
-// Texts that kernels have read, each read by the rules once for all kernels.
+// The texts that kernels have read. The reference reads each one once for all kernels.
 class Proof {
 public:
     explicit Proof(const Dialect& dialect) : dialect_(dialect) {
@@ -94,7 +94,7 @@ public:
         ++all_;
     }
 
-    // It would be an empty proof if most texts were suspect.
+    // If most texts were suspect, the proof would say little.
     void expect_many() const {
         EXPECT_FALSE(clear_.empty());
         EXPECT_GT(all_, 0U);
@@ -118,7 +118,7 @@ private:
 
     struct Clear {
         const Kernel* kernel;
-        std::uint64_t count;  // of the texts in which nothing is suspect to it
+        std::uint64_t count;  // the number of texts in which this kernel suspects nothing
     };
 
     Dialect dialect_;

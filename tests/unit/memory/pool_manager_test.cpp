@@ -1,5 +1,5 @@
-// The manager "pool", beside a model that knows for each unit of memory who uses it and who used it last. Its device is
-// played by pages that nobody can touch, and by functions that count.
+// Compares the manager "pool" with a model that knows, for each unit of memory, who uses it and who used it last. Pages
+// that cannot be touched and functions that count their calls stand in for the device.
 #include "memory/pool_manager.h"
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t kRegion = 64 << 10;
 constexpr std::size_t kUnit = PoolManager::kUnit;
 
-// NOLINTNEXTLINE(performance-no-int-to-ptr): a name, and never followed
+// NOLINTNEXTLINE(performance-no-int-to-ptr): a name, which is never dereferenced
 void* stream_of(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
-// What the pool has asked of the device. DeviceCalls are plain functions, so there is one log.
+// What the pool has asked the device to do. DeviceCalls are plain functions, so there is one log.
 struct DeviceLog {
     std::uint64_t time = 0;                    // of the last call or release
     std::map<void*, std::uint64_t> last_wait;  // by stream
@@ -48,7 +48,7 @@ constexpr DeviceCalls kCalls{[](void* stream) {
                                  return device.zero_error;
                              }};
 
-// Gives host memory and pages of a device, as many bytes as `limit` allows.
+// Provides host memory and device pages, up to `limit` bytes in all.
 class FakeSource final : public ManagerBase {
 public:
     FakeSource() : ManagerBase("fake", CLEAVE_MEMORY_CAN_HOST | CLEAVE_MEMORY_CAN_DEVICE | CLEAVE_MEMORY_CAN_INFO) {}
@@ -84,7 +84,7 @@ public:
 
     std::size_t limit = std::size_t{1} << 30;
     std::size_t held = 0;
-    std::size_t given = 0;  // regions, from the beginning
+    std::size_t given = 0;  // regions, since the start
     int error = 0;
     std::map<std::uint8_t*, std::size_t> regions;
 };
@@ -111,7 +111,7 @@ protected:
     cleave_memory_space space_ = CLEAVE_MEMORY_DEVICE;
 };
 
-// Plays random requests, and checks each by the model.
+// Makes random requests, and checks each against the model.
 class Model {
 public:
     Model(PoolManager& pool, const FakeSource& source, cleave_memory_space space, unsigned streams, unsigned seed)
@@ -189,7 +189,7 @@ private:
         }
     }
 
-    // What was released on another stream must have been waited for.
+    // Memory released on a different stream must have been waited for.
     void expect_ready(std::uint8_t* begin, std::size_t size, void* stream) {
         for (std::size_t i = 0; i < size; i += kUnit) {
             const auto last = last_.find(begin + i);
@@ -229,7 +229,7 @@ void play(cleave_memory_space space, unsigned streams, std::size_t limit) {
         model.release_all();
         EXPECT_EQ(pool.statistics().used_size, 0U);
         if (streams > 1) continue;
-        // Every region is one block again: a request for the whole of each is served without another region.
+        // Every region is one block again, so a request for the full size of each is met without a new region.
         const std::uint64_t count = pool.statistics().regions;
         std::vector<std::size_t> sizes;
         sizes.reserve(source.regions.size());
@@ -291,7 +291,7 @@ TEST_F(PoolManagerTest, AnAlignmentLeavesWhatIsBeforeFree) {
     const cleave_memory first = allocate(kUnit);
     cleave_memory memory{};
     ASSERT_EQ(try_allocate(kUnit, memory, nullptr, 16384), 0);
-    // A region begins with a page, and any page may be a multiple of 16384.
+    // A region begins on a page boundary, and any page may be at a multiple of 16384.
     const auto gap = static_cast<std::uint8_t*>(memory.pointer) - static_cast<std::uint8_t*>(first.pointer);
     ASSERT_GE(gap, 4096);
     const cleave_memory between = allocate(static_cast<std::size_t>(gap) - kUnit);
@@ -346,7 +346,7 @@ TEST_F(PoolManagerTest, NeighboursOfTwoStreamsAreJoinedWhenMemoryRunsOut) {
     release(second, stream_of(2));
     device.last_wait.clear();
     EXPECT_EQ(allocate(kRegion, stream_of(1)).pointer, first.pointer);
-    EXPECT_EQ(source_.given, 1U);  // the region was not given back and taken again
+    EXPECT_EQ(source_.given, 1U);  // the region was not returned and taken again
     EXPECT_EQ(regions(), 1U);
     EXPECT_EQ(device.last_wait.count(stream_of(1)), 1U);
     EXPECT_EQ(device.last_wait.count(stream_of(2)), 1U);

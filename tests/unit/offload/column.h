@@ -1,4 +1,4 @@
-// Values and functions to test the runtime with: columns of numbers, on the host or on a device.
+// Values and functions for tests of the runtime: columns of numbers, on the host or on a device.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// Some numbers of a block of memory. Copies are views of the same block.
+// A range of the numbers in a block of memory. Copies are views of the same block.
 struct Column {
     std::shared_ptr<Memory> memory;
     Side side = Side::kHost;
@@ -60,14 +60,14 @@ public:
     Unary unary(const std::string& name, std::uint64_t (*function)(std::uint64_t), bool has_device_body = true,
                 bool by_parts = true) const;
     Binary binary(const std::string& name, std::uint64_t (*function)(std::uint64_t, std::uint64_t)) const;
-    // table[x mod the table's size] for each x; the table is needed whole.
+    // table[x mod the table's size] for each x; the table is needed in full.
     Binary lookup() const;
-    // Has no parts: each number is exchanged with the one at the other end.
+    // Cannot be split into parts: each number is swapped with its counterpart at the other end.
     Unary reversed(bool has_device_body) const;
-    // A number, not a column.
+    // Returns a number, not a column.
     Annotated<std::uint64_t(Column)> sum() const;
     Annotated<Column(Column, std::uint64_t)> add_number() const;
-    // So many units of the same number.
+    // A column of the given size that repeats one number.
     Annotated<Column(std::uint64_t, std::uint64_t)> filled() const;
 
 private:
@@ -79,7 +79,7 @@ private:
     std::map<std::string, double> device_seconds_;
 };
 
-// A host memory manager that counts, for adopt().
+// Counts for a host memory manager, for adopt().
 struct HostCount {
     std::atomic<std::int64_t> alive{0};
 };

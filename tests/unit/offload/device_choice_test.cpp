@@ -22,7 +22,7 @@ std::shared_ptr<DeviceContext> make_context() {
     return std::make_shared<DeviceContext>(options);
 }
 
-// 2 s to open it, and 3 s for a gigabyte.
+// Opening takes 2 s, and processing 3 s per gigabyte.
 DeviceProspect prospect() { return {2, 3e-9, make_context}; }
 
 TEST(DeviceChoice, ADeviceThatWasGivenIsAlwaysTaken) {
@@ -38,7 +38,7 @@ TEST(DeviceChoice, ADeviceThatWasGivenIsAlwaysTaken) {
     }
 }
 
-// With the time to open it, the device takes 5 s for a gigabyte.
+// Including the time to open it, the device takes 5 s for a gigabyte.
 TEST(DeviceChoice, TheTimeToOpenCountsUntilTheDeviceIsOpen) {
     DeviceChoice choice(prospect());
     EXPECT_TRUE(choice.has_choice());
@@ -69,7 +69,7 @@ TEST(DeviceChoice, ADeviceOfUnknownSpeedIsNotTaken) {
 }
 
 TEST(DeviceChoice, OpensOnceWhoeverAsks) {
-    int opened = 0;  // only by the thread that holds the lock
+    int opened = 0;  // changed only by the thread that holds the lock
     DeviceProspect counted = prospect();
     counted.open = [&] {
         ++opened;
@@ -113,7 +113,7 @@ TEST(DeviceChoice, WhatElseIsThrownComesOut) {
     EXPECT_FALSE(choice.open());
 }
 
-// While a body of the context runs, which holds the context, the choice may be used.
+// The choice can be used while a body holds the context.
 TEST(DeviceChoice, IsNotHeldWhileTheContextIsAsked) {
     const auto context = make_context();
     DeviceChoice choice(context);

@@ -1,4 +1,4 @@
-// Jobs whose rules run on a device, or may run there: whatever the device does, the output is that of the CPU.
+// Jobs whose rules run on a device, or may run there: whatever the device does, the output matches the CPU's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kBlockSize = 128;  // so a page for the device has 16 KiB
 constexpr std::size_t kPageSize = 128 * kBlockSize;
-constexpr std::size_t kTrialSize = 768 * kBlockSize;  // that the CPU takes before it is decided
+constexpr std::size_t kTrialSize = 768 * kBlockSize;  // what the CPU does before the decision
 
 enum class Source : std::uint8_t { kMapped, kRead, kStream };
 constexpr Source kSources[] = {Source::kMapped, Source::kRead, Source::kStream};
@@ -41,9 +41,9 @@ StageOptions rules() {
 
 constexpr const char* kHeader = "id,name,note\n";
 
-// What a run did.
+// The outcome of a run.
 struct Outcome {
-    std::string text;  // what was written, to the end or to the failure
+    std::string text;  // written, up to the end or the failure
     std::string error;
     std::optional<Place> place;
     StageCounts counts;
@@ -94,7 +94,7 @@ protected:
         EXPECT_EQ(device_->allocations_alive(), 0U);
     }
 
-    // In the job, and on the device.
+    // Sets the rules of the job and of the device.
     void use_rules(const StageOptions& options, const KeyRing* keys = nullptr) {
         options_ = options;
         keys_ = keys;
@@ -106,7 +106,7 @@ protected:
         use_rules(options);
     }
 
-    // A new device and its context.
+    // Opens a new device and its context.
     std::shared_ptr<DeviceContext> open() {
         ContextOptions options;
         options.device = device_ = std::make_shared<SimulatedDevice>(device_options_);
@@ -120,7 +120,7 @@ protected:
         return std::make_shared<DeviceChoice>(DeviceProspect{0, 1e-30, [this] { return open(); }});
     }
 
-    // Opens the input in a way, and calls the function.
+    // Opens the input in the given way, and calls the function.
     void with_input(Source source, const std::string& text, const std::function<void(Input&)>& call) {
         if (source == Source::kStream) {
             test::Pipe pipe(text, {4096});
@@ -161,7 +161,7 @@ protected:
         return outcome;
     }
 
-    // On the device, which is always taken; and on the CPU.
+    // Runs on the device, which is always chosen, and on the CPU.
     void expect_same(Source source, const std::string& text, const char* what) {
         const Outcome wanted = cat(source, text, nullptr);
         const std::uint64_t pages = stage_.pages();
@@ -244,7 +244,7 @@ TEST_F(DeviceLaneTest, ADeviceThatCannotBeOpenedLeavesAllToTheCpu) {
     }
 }
 
-// A device that fails at any of its calls; in each way in which calls fail.
+// The device fails at each of its calls in turn, in each way that calls can fail.
 TEST_F(DeviceLaneTest, TheCpuGoesOnWhereTheDeviceFails) {
     const std::string text = usual_text(kTrialSize + 5 * kPageSize);
     for (const Source source : kSources) {
@@ -263,13 +263,13 @@ TEST_F(DeviceLaneTest, TheCpuGoesOnWhereTheDeviceFails) {
                 choice_.reset();
                 ASSERT_EQ(device_->allocations_alive(), 0U);
             }
-            // What runs out of memory once is tried again, and pinned memory is not needed.
+            // A call that runs out of memory once is retried, and pinned memory is not essential.
             EXPECT_GE(remarks, fault == DeviceFault::kOutOfMemory ? 0U : calls / step / 2);
         }
     }
 }
 
-// Without a choice a failure is an error, and never hidden behind the CPU.
+// Without a choice, a device failure fails the job, and the CPU never hides it.
 TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
     const std::string text = usual_text(5 * kPageSize);
     for (const Source source : kSources) {
@@ -294,13 +294,13 @@ TEST_F(DeviceLaneTest, ADeviceThatMustBeTakenFailsTheJob) {
     }
 }
 
-// For each page the device takes twice as long as all took that came before the first one: the CPU's part, whose speed
-// it is measured by, is in that. On a busy machine both take longer.
+// For each page the device takes twice as long as the run took up to the device's first page, which includes the CPU's
+// part that the device is measured against. On a busy machine both take longer.
 TEST_F(DeviceLaneTest, ADeviceThatIsSlowerLeavesTheRestToTheCpu) {
     using Clock = std::chrono::steady_clock;
     const std::string text = usual_text(kTrialSize + 40 * kPageSize);
     Clock::time_point begin;
-    std::optional<Clock::duration> before_device;  // of one run; the pages of a device come one after another
+    std::optional<Clock::duration> before_device;  // for one run; the pages of a device come one after another
     stage_.on_next_page = [&] {
         if (!before_device) before_device = Clock::now() - begin;
         std::this_thread::sleep_for(2 * *before_device);
@@ -313,10 +313,10 @@ TEST_F(DeviceLaneTest, ADeviceThatIsSlowerLeavesTheRestToTheCpu) {
         EXPECT_EQ(cat(source, text, good_prospect(), 1), wanted);
         EXPECT_NE(explain().find("stage: the CPU goes on, because the device was slower\n"), std::string::npos)
             << explain();
-        EXPECT_EQ(stage_.pages() - before, 16U);  // four to warm up, and twelve that were timed
+        EXPECT_EQ(stage_.pages() - before, 16U);  // four to warm up, and twelve timed ones
     }
     stage_.on_next_page = nullptr;
-    // Where there is no choice it does all.
+    // Without a choice the device does all the work.
     const std::uint64_t before = stage_.pages();
     stage_.repetitions = 2;
     EXPECT_EQ(cat(Source::kMapped, text, std::make_shared<DeviceChoice>(open())), cat(Source::kMapped, text, nullptr));
@@ -338,7 +338,7 @@ TEST_F(DeviceLaneTest, PagesAreSplitWhereTheDeviceHasLittleMemory) {
         for (const Source source : kSources) expect_same(source, text, "little memory");
         EXPECT_LE(device_->device_bytes_peak(), limit);
     }
-    // Not even a run fits.
+    // Not even one run fits.
     device_memory_ = 100;
     for (const Source source : kSources) {
         const Outcome wanted = cat(source, text, nullptr);
@@ -356,7 +356,7 @@ TEST_F(DeviceLaneTest, PinnedMemoryIsNotNeeded) {
     }
 }
 
-// A field that hides line feeds from the guess is a doubt; many doubts end guessing.
+// A guess takes line feeds inside a field for record ends, which causes a doubt; many doubts end the guessing.
 TEST_F(DeviceLaneTest, WrongGuessesCostTimeAndNothingElse) {
     std::string hidden = "9,\"" + std::string(20'000, 'x');
     for (std::size_t at = 100; at < hidden.size(); at += 97) hidden[at] = '\n';
@@ -370,7 +370,8 @@ TEST_F(DeviceLaneTest, WrongGuessesCostTimeAndNothingElse) {
         for (const Source source : kSources) expect_same(source, text, "doubts");
         expect_same(Source::kMapped, kHeader + hidden + hidden, "only doubts");
     }
-    // Records in which no other one begins: a page ends within their last field, and the device finds no fault.
+    // Records that are long and contain nothing like a record start: a page ends within their last field, and the
+    // device finds no fault.
     std::string text = usual_text(kTrialSize);
     for (int i = 0; i < 30; ++i) text += "7,b," + std::string(5'000, 'x') + "\n";
     for (const Source source : kSources) expect_same(source, text, "long fields");
@@ -378,7 +379,7 @@ TEST_F(DeviceLaneTest, WrongGuessesCostTimeAndNothingElse) {
     for (const Source source : kSources) expect_same(source, text, "long fields, by the CPU");
 }
 
-// A fault at any place is reported as by the CPU, and what comes before it is written.
+// A fault anywhere is reported as the CPU would report it, and everything before it is written.
 TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpu) {
     limit_records(1'000);
     const std::pair<const char*, std::string> faults[] = {
@@ -411,7 +412,7 @@ TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpu) {
     }
 }
 
-// A device does not look for text that has two readings, nor for text of which keys are derived.
+// A device does not check for text that has two readings, nor for text that keys are derived from.
 TEST_F(DeviceLaneTest, PagesThatTheDeviceDoesNotJudgeAreNotGivenToIt) {
     std::array<std::uint8_t, 32> key{};
     std::iota(key.begin(), key.end(), std::uint8_t{1});
@@ -441,7 +442,7 @@ TEST_F(DeviceLaneTest, PagesThatTheDeviceDoesNotJudgeAreNotGivenToIt) {
     expect(reserved, false);
 }
 
-// The fault comes from the source while pages before it are on the device, which fails at any call.
+// The fault comes from the source while pages before it are on the device, which fails at each of its calls in turn.
 TEST_F(DeviceLaneTest, FaultsAreThoseOfTheCpuWhereTheDeviceFailsToo) {
     limit_records(1'000);
     const std::string start = usual_text(kTrialSize + 3 * kPageSize);
@@ -489,10 +490,10 @@ TEST_F(DeviceLaneTest, AnInputThatGrowsShorterIsNoticed) {
     EXPECT_TRUE(is_cut);
 }
 
-// Pieces, which several threads write, and each of which may use the device.
+// Pieces that several threads write; each may use the device.
 class DevicePiecesTest : public DeviceLaneTest {
 protected:
-    // The pieces, the manifest and the report, by name.
+    // The pieces, the manifest and the report by name.
     std::map<std::string, std::string> split(Job job, Source source, const std::string& text,
                                              const std::shared_ptr<DeviceChoice>& choice, unsigned threads) {
         const test::TemporaryDirectory out;
@@ -515,7 +516,7 @@ TEST_F(DevicePiecesTest, PiecesAreThoseOfTheCpu) {
     const std::string text = usual_text(4 * kTrialSize);
     Policy of_size;
     of_size.size = text.size() / 6;
-    Policy of_value;  // which a rule changes
+    Policy of_value;  // groups by a value that a rule changes
     of_value.by.emplace().columns = {"name", "--by"};
     Policy without_value = of_value;
     without_value.by->columns.text = "name,note";

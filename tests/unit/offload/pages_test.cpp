@@ -1,4 +1,4 @@
-// Pages of records: PagesAhead, GatheredPages and GuessedPages; and the pinned memory that pages use.
+// Pages of records: PagesAhead, GatheredPages and GuessedPages, and the pinned memory that they use.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -25,7 +25,7 @@ std::string_view text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// No page is for the CPU.
+// No page is left to the CPU.
 bool never(std::span<const std::uint8_t> /*bytes*/) { return false; }
 
 std::shared_ptr<DeviceContext> context_of(const std::shared_ptr<SimulatedDevice>& device) {
@@ -35,14 +35,15 @@ std::shared_ptr<DeviceContext> context_of(const std::shared_ptr<SimulatedDevice>
     return std::make_shared<DeviceContext>(options);
 }
 
-// Threads are refused while it lives: the system has no memory for so large a stack.
+// Prevents new threads during its lifetime: the system has no memory for so large a stack.
 class NoThreads {
 public:
     NoThreads() {
         pthread_attr_t large;
         ::pthread_attr_init(&large);
         ::pthread_getattr_default_np(&before_);
-        ::pthread_attr_setstacksize(&large, std::size_t{1} << 47);  // what all of an address space is: half may be free
+        ::pthread_attr_setstacksize(&large,
+                                    std::size_t{1} << 47);  // the size of an address space, of which half may be free
         EXPECT_EQ(::pthread_setattr_default_np(&large), 0);
         ::pthread_attr_destroy(&large);
     }
@@ -57,7 +58,7 @@ private:
     pthread_attr_t before_{};
 };
 
-// Pages "0", "1", ... of a few bytes, and then an exception or the end.
+// Pages "0", "1", ... of a few bytes, then an exception or the end.
 class NumberedPages final : public PageSource {
 public:
     explicit NumberedPages(std::size_t count, bool throws = false) : count_(count), throws_(throws) {
@@ -89,7 +90,7 @@ private:
 
 class PagesAheadTest : public testing::Test {
 protected:
-    // Expects the pages from `first` to `last`.
+    // Expects the pages `first` up to `last`.
     static void expect_pages(PagesAhead& ahead, const NumberedPages& source, std::size_t first, std::size_t last,
                              bool are_pinned = true) {
         for (std::size_t i = first; i < last; ++i) {
@@ -98,7 +99,7 @@ protected:
             EXPECT_EQ(text_of(page->bytes), source.text(i));
             EXPECT_EQ(page->is_pinned, are_pinned);
             EXPECT_NE(page->owner, nullptr);
-            EXPECT_NE(page->bytes.data(), bytes_of(source.text(i)).data());  // nobody else can write there
+            EXPECT_NE(page->bytes.data(), bytes_of(source.text(i)).data());  // a copy that nobody else can write to
         }
     }
 
@@ -115,7 +116,7 @@ TEST_F(PagesAheadTest, PassesOnAllPagesInOrder) {
         EXPECT_FALSE(ahead.next());
         EXPECT_EQ(source.ends(), 1U);
     }
-    EXPECT_LE(device_->pinned_allocations(), 4U);  // blocks are used again
+    EXPECT_LE(device_->pinned_allocations(), 4U);  // blocks are reused
 }
 
 TEST_F(PagesAheadTest, CopiesAPageOfSeveralPartsAsAWhole) {
@@ -188,7 +189,7 @@ TEST_F(PagesAheadTest, AnExceptionIsNotLostByAStop) {
     }
 }
 
-// Ends while its thread waits for room, and while it waits for the source.
+// Destroys it while its thread waits for room, and while its thread waits for the source.
 TEST_F(PagesAheadTest, EndsWhateverItsThreadDoes) {
     {
         NumberedPages source(100);
@@ -270,7 +271,7 @@ TEST_F(PinnedBlocksTest, ABlockComesBackWithItsLastPointer) {
     const std::shared_ptr<Memory> other = blocks->take(1000);
     EXPECT_NE(other->data(), where);
     copy.reset();
-    EXPECT_EQ(blocks->take(1010)->data(), where);  // a little more is no new block
+    EXPECT_EQ(blocks->take(1010)->data(), where);  // slightly more needs no new block
     EXPECT_EQ(device->pinned_allocations(), 2U);
 }
 
@@ -317,7 +318,7 @@ TEST_F(PinnedBlocksTest, IsNullWhereNoMemoryIsLeft) {
     EXPECT_FALSE(blocks->take(2500));  // the free block is too small
 }
 
-// A block of a reader may be the last one that knows of the context.
+// A reader's block may be the last thing that refers to the context.
 TEST_F(PinnedBlocksTest, ABlockOutlivesItsContextAndDevice) {
     std::shared_ptr<SimulatedDevice> device = device_of(1 << 20);
     std::shared_ptr<DeviceContext> context = context_of(device);
@@ -362,7 +363,7 @@ TEST_F(PinnedBlocksTest, AnyThreadTakesAndGivesBack) {
 
 constexpr PageShape kShape{4096, 256};
 
-// The pages of a source as one text; expects that they follow one another, and that their runs cover them.
+// The pages of a source as one text. Expects them to follow one another, and their runs to cover them.
 std::string joined(PageSource& source, const std::vector<std::uint64_t>* starts = nullptr) {
     std::string text;
     while (const std::optional<RecordPage> page = source.next()) {
@@ -458,7 +459,7 @@ TEST_F(PageSourceTest, AnEmptyInputHasNoPages) {
     EXPECT_FALSE(gathered.next());
 }
 
-// One record of many runs, in which no record start is found.
+// One record that spans many runs, in which no record start is found.
 TEST_F(PageSourceTest, ARecordLargerThanAPageStaysWhole) {
     const std::string text = "1,2\n3,\"" + std::string(50'000, 'x') + "\"\n4,5\n";
     const std::string path = write(text);
@@ -486,7 +487,7 @@ TEST_F(PageSourceTest, GuessedPagesCoverAnyText) {
     }
 }
 
-// What comes before a fault is passed on before it is thrown.
+// The runs before a fault are passed on before it is thrown.
 TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
     const std::string good = usual_text(10'000);
     const std::string text = good + std::string(2'000, 'x') + "\n" + usual_text(10'000);
@@ -508,7 +509,7 @@ TEST_F(PageSourceTest, RunsBeforeAFaultComeFirst) {
 }
 
 // While another thread writes to the file, pages stay within the mapping. Line feeds come and go in two places, so that
-// one run is guessed with other bytes than the next one.
+// the guesses for one run and the next see different bytes.
 TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
     const std::string text = std::string(1 << 16, 'x');
     const std::string path = write(text);
@@ -531,7 +532,7 @@ TEST_F(PageSourceTest, AnInputThatChangesGivesNoBytesOutsideOfIt) {
                 ASSERT_LE(at, end);
             }
             ASSERT_EQ(at, end);
-        } catch (const InputChangedError&) {  // is as good
+        } catch (const InputChangedError&) {  // acceptable
         } catch (const DoubtfulBatch&) {      // likewise
         }
     }

@@ -36,7 +36,7 @@ protected:
         for (std::uint64_t i = 0; i < kSize; ++i) x.numbers()[i] = i * i;
     }
 
-    // 3x + x, one input and a value between.
+    // Computes 3x + x, with one input and one intermediate value.
     Lazy<Column> graph() const {
         const Functions functions(nullptr);
         const Lazy<Column> input = x;
@@ -96,7 +96,7 @@ TEST_F(PagingTest, PagesAreNoLargerThanAsked) {
 TEST_F(PagingTest, CopiesAndBodiesOfDifferentPagesOverlap) {
     machine.in = machine.out = {0, 1e-9};
     machine.launch = 0;
-    machine.bodies["add"] = {0, 0.5e-9};  // of two arguments
+    machine.bodies["add"] = {0, 0.5e-9};  // with two arguments
     machine.bodies["triple"] = {0, 0};
     options.page_size = kBytes / 64;
     open(kBytes);
@@ -106,7 +106,7 @@ TEST_F(PagingTest, CopiesAndBodiesOfDifferentPagesOverlap) {
     const double taken = device->virtual_clock().seconds() - begin;
     const double one_after_another = 3 * kBytes * 1e-9;
     EXPECT_EQ(last().pages, 64);
-    EXPECT_LT(taken, one_after_another * 0.36);  // a third, and two pages to begin and to end with
+    EXPECT_LT(taken, one_after_another * 0.36);  // a third, plus two pages to begin and end with
     check(result);
     x = {};
 }
@@ -117,7 +117,7 @@ TEST_F(PagingTest, PinnedMemoryOfPagesIsUsedAgain) {
     const Lazy<Column> result = graph();
     context->evaluate(result);
     EXPECT_EQ(last().pages, 64);
-    EXPECT_LE(device->pinned_allocations(), 64 + 4);  // one for each result, and for the pages in flight
+    EXPECT_LE(device->pinned_allocations(), 64 + 4);  // one for each result, and some for the pages in flight
     check(result);
     x = {};
 }
@@ -138,7 +138,7 @@ TEST_F(PagingTest, ADeviceThatIsNearlyFull) {
 }
 
 TEST_F(PagingTest, PagesBecomeSmallerUntilTheyFit) {
-    // The annotator says that the result is small, and so the first pages are too large.
+    // The annotator says that the result is small, so the first pages are too large.
     open(kBytes / 16);
     Cost cost;
     cost.by_parts = true;
@@ -164,7 +164,7 @@ TEST_F(PagingTest, PagesBecomeSmallerUntilTheyFit) {
 }
 
 TEST_F(PagingTest, WhatWasMovedInVainIsFreedBeforePages) {
-    // The whole seems to fit, because the annotator says that the result is small. The input fits, the result does not.
+    // Everything seems to fit, because the annotator says that the result is small. In fact only the input fits.
     open(kBytes + 64);
     Cost cost;
     cost.by_parts = true;
@@ -279,7 +279,7 @@ TEST_F(PagingTest, WithoutPinnedMemoryItRunsAllTheSame) {
 
 class StreamTest : public PagingTest {
 protected:
-    // Streams x in pages of 300 numbers, and returns what comes out.
+    // Streams x in pages of 300 numbers, and returns the output.
     Numbers stream(const Unary& function) {
         Numbers out;
         std::uint64_t at = 0;
@@ -319,7 +319,7 @@ TEST_F(StreamTest, AutoDecidesByTheFirstPage) {
     const Unary triples = Functions(nullptr).unary("triple", triple);
     machine.launch = 0;
     for (const bool is_fast : {false, true}) {
-        machine.in = machine.out = {0, is_fast ? 1e-12 : 1e-9};  // the host takes 1e-9 seconds a byte
+        machine.in = machine.out = {0, is_fast ? 1e-12 : 1e-9};  // the host takes 1e-9 seconds per byte
         open(0, DevicePolicy::kAuto);
         EXPECT_EQ(stream(triples), wanted());
         EXPECT_EQ(last().side, is_fast ? Side::kDevice : Side::kHost);

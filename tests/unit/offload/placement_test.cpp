@@ -1,4 +1,4 @@
-// The cheapest placement, against all placements of small graphs.
+// Compares the cheapest placement with all placements of small graphs.
 #include "offload/placement.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Placement, PutsAnAllocationWhereItsFirstConsumerRuns) {
     nodes[0].is_allocation = true;
     nodes[0].device = 0;
     nodes[0].to_device = nodes[0].to_host = 1;
-    nodes[1].host = 10;  // the first consumer is better on the device, the second one cannot run there
+    nodes[1].host = 10;  // the first consumer is better on the device, the second cannot run there
     nodes[1].device = 1;
     nodes[1].arguments = {0};
     nodes[2].host = 1;

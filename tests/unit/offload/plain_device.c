@@ -1,4 +1,4 @@
-/* A device in C: the host, which does all work at once. It shows that a module needs no C++. */
+/* A device in C: the host, which does all work immediately. It shows that a module does not need C++. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static const cleave_device_status kGood = {CLEAVE_DEVICE_GOOD, ""};
 
-/* Memory: one manager, without a state. */
+/* Memory: one manager without state. */
 static int initialize(void* state, int32_t device) {
     (void)state, (void)device;
     return 0;
@@ -55,7 +55,7 @@ static const cleave_memory_manager* make_memory_manager(void* state) {
     return &kManager;
 }
 
-/* A stream and an event are a time, in seconds: when the event happened last. */
+/* A stream and an event are each a time in seconds: for an event, when it last happened. */
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -94,7 +94,7 @@ static cleave_device_status run(void* state, const cleave_device_work* work, voi
     (void)state;
     if (strcmp(work->name, "fails") == 0) {
         work->release(work->object);
-        cleave_device_status odd = {77, ""}; /* no fault of the interface, and a text without an end */
+        cleave_device_status odd = {77, ""}; /* a fault unknown to the interface, and an unterminated text */
         memset(odd.text, 'x', sizeof odd.text);
         return odd;
     }
@@ -125,7 +125,7 @@ static void close_device(void* state) { ++*(int*)state; }
 __attribute__((visibility("default"))) cleave_device_opening cleave_device_open(const char* config,
                                                                                 const cleave_device** device,
                                                                                 char* message, size_t message_size) {
-    static int closed = 0; /* how many devices were closed: the library reads it as their memory's size */
+    static int closed = 0; /* how many devices were closed; the library reads it as the memory size */
     static cleave_device plain = {.interface_version = CLEAVE_DEVICE_VERSION,
                                   .struct_size = sizeof plain,
                                   .state = &closed,

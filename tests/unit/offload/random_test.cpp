@@ -1,4 +1,4 @@
-// Random graphs, with random policies, rates, limits, sizes of pages and failures, against plain loops.
+// Random graphs with random policies, rates, limits, page sizes and failures, compared with plain loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ constexpr int kGraphs = 400;
 constexpr int kGraphs = 2400;
 #endif
 
-constexpr std::uint64_t kRoomy = std::uint64_t{1} << 16;  // so many bytes are enough for each graph
+constexpr std::uint64_t kRoomy = std::uint64_t{1} << 16;  // enough bytes for every graph
 
-// A graph, and what each of its nodes must be.
+// A graph, and the expected value of each node.
 class RandomGraph {
 public:
     RandomGraph(std::mt19937& random, MemoryManager& memory, const Functions& functions)
@@ -102,11 +102,11 @@ struct Seen {
     int paged = 0;
     int fell_back = 0;
     int failed = 0;
-    int recovered = 0;  // from too little memory in the middle of pages: these were made smaller
+    int recovered = 0;  // ran out of memory partway through, and went on with smaller pages
 };
 
-// Evaluates two nodes. If a call of the device fails meanwhile, either the result is right all the same, or the error
-// comes out and the same evaluation succeeds afterwards. Returns whether it succeeded.
+// Evaluates two nodes. If a device call fails meanwhile, either the result is right all the same, or the error is
+// thrown and repeating the evaluation succeeds. Returns whether the first attempt succeeded.
 bool evaluate(Context& context, SimulatedDevice& device, const Lazy<Column>& one, const Lazy<Column>& other,
               std::mt19937& random, Seen& seen) {
     const DeviceFault fault = random() % 3 == 0 ? DeviceFault::kFailed : DeviceFault::kOutOfMemory;

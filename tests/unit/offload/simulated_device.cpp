@@ -15,7 +15,7 @@ namespace {
 SimulatedStream& stream_of(void* stream) { return *static_cast<SimulatedStream*>(stream); }
 SimulatedEvent& event_of(void* event) { return *static_cast<SimulatedEvent*>(event); }
 
-// What a module offers by name.
+// What a module exports under a name.
 constexpr int kAnswer = 42;
 
 }  // namespace
@@ -182,7 +182,7 @@ void SimulatedCard::destroy_stream(void* stream) noexcept {
 
 DeviceStatus SimulatedCard::synchronize(void* stream) noexcept {
     const DeviceStatus status = shared_->begin_call();
-    stream_of(stream).wait_until_idle();  // a failure is told when the work is over
+    stream_of(stream).wait_until_idle();  // a failure is reported when the work is done
     shared_->clock.advance_to(stream_of(stream).time);
     return status;
 }

@@ -1,8 +1,8 @@
-// A device that is made of threads, host memory and a virtual clock.
+// A device made of threads, host memory and a virtual clock.
 //
-// Its memory is mapped, but may be touched only while a body or a copy of the device runs: at all other times reading
-// it ends the process. Each stream is a thread with a queue. Freed memory is filled with kPoison. No call sleeps: the
-// time of everything is computed when it is submitted, from the options.
+// Its memory is mapped, but may be touched only while one of the device's bodies or copies runs; a read at any other
+// time kills the process. Each stream is a thread with a queue. Freed memory is filled with kPoison. No call sleeps:
+// all times are computed from the options when the work is submitted.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ public:
     }
 
 private:
-    std::atomic<double> now_{0};  // one thread at a time moves it
+    std::atomic<double> now_{0};  // moved by one thread at a time
 };
 
 struct SimulatedOptions {
@@ -37,12 +37,12 @@ struct SimulatedOptions {
     std::uint64_t pinned_size = std::uint64_t{1} << 30;
     Rate in{1e-5, 1e-10};
     Rate out{1e-5, 1e-10};
-    std::optional<Rate> ordinary_in;  // from memory that is not pinned; as `in` if it is not set
+    std::optional<Rate> ordinary_in;  // from memory that is not pinned; `in` if unset
     std::optional<Rate> ordinary_out;
     double launch = 1e-5;
-    Rate body{0, 1e-12};                         // of bodies that are not named here
+    Rate body{0, 1e-12};                         // for bodies not named below
     std::map<std::string, Rate> bodies;          // by DeviceWork::name
-    std::map<std::string, const void*> entries;  // by the name that Device::entry() gets
+    std::map<std::string, const void*> entries;  // by the name passed to Device::entry()
     std::string uuid = "simulated-0";
     std::string driver_version = "1.0";
 };
@@ -52,17 +52,17 @@ public:
     explicit SimulatedDevice(const SimulatedOptions& options = {});
     ~SimulatedDevice();
 
-    // A device for Device, or for a module.
+    // Creates a device, for Device or for a module.
     static const cleave_device& make_face(const SimulatedOptions& options);
 
-    // The call with that number, from 1, fails; allocations of its manager count too. After kLost all fail.
+    // Makes call `number`, counted from 1, fail; allocations of its manager count too. After kLost all calls fail.
     void fail_call(std::uint64_t number, DeviceFault fault) noexcept;
     std::uint64_t calls() const noexcept;
 
     std::uint64_t allocations_alive() const noexcept;
     std::uint64_t device_bytes_alive() const noexcept;
     std::uint64_t device_bytes_peak() const noexcept;
-    std::uint64_t pinned_allocations() const noexcept;  // from the beginning
+    std::uint64_t pinned_allocations() const noexcept;  // since the start
     std::uint64_t streams_alive() const noexcept;
     std::uint64_t events_alive() const noexcept;
     VirtualClock& virtual_clock() noexcept;
@@ -72,7 +72,7 @@ public:
 private:
     explicit SimulatedDevice(const std::shared_ptr<Shared>& shared);
 
-    const std::shared_ptr<Shared> shared_;  // with the managers, which may live longer
+    const std::shared_ptr<Shared> shared_;  // shared with the managers, which may live longer
 };
 
 }  // namespace cleave

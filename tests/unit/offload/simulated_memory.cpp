@@ -60,7 +60,7 @@ void Arena::release(std::uint8_t* pointer) {
     const Access access(*this);
     const std::scoped_lock lock(mutex_);
     const auto found = taken_.find(static_cast<std::size_t>(pointer - begin_));
-    if (found == taken_.end()) std::abort();  // it was released before
+    if (found == taken_.end()) std::abort();  // it was already released
     std::memset(pointer, kPoison, found->second);
     used_ -= found->second;
     taken_.erase(found);

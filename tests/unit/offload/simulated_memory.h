@@ -1,4 +1,4 @@
-// The memory of a simulated device, and the manager that gives it.
+// The memory of a simulated device, and its manager.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// Memory that may be touched only while somebody holds it open.
+// Memory that may be touched only while an Access holds it open.
 class Arena {
 public:
     explicit Arena(std::size_t size);
@@ -30,10 +30,10 @@ public:
         Arena& arena_;
     };
 
-    // Null if there is no room.
+    // Returns null if there is no room.
     std::uint8_t* allocate(std::size_t size, std::size_t alignment);
     void release(std::uint8_t* pointer);
-    // Whether the bytes lie in one allocation.
+    // Whether the bytes are within one allocation.
     bool holds(const void* pointer, std::size_t size) const;
     std::uint64_t used() const;
     std::uint64_t peak() const;

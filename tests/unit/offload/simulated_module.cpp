@@ -1,6 +1,6 @@
-// The simulated device as a module. Its settings are the bytes of its memory, and perhaps ",PATH" of a file: the first
-// opening takes kColdOpening and makes the file. Other words make it a module that cannot be used; a definition, one
-// with another function.
+// The simulated device as a module. Its settings are its memory size in bytes and, optionally, ",PATH": the first
+// opening takes kColdOpening and creates the file. Other words make the module unusable. A macro renames the function
+// that the module exports.
 #include <unistd.h>
 
 #include <cctype>
@@ -31,7 +31,7 @@ void open_card(const std::string& path) {
 
 // The device with a fault in its C interface.
 const cleave_device* faulty(const cleave_device& device, const std::string& fault) {
-    static auto& kept = *new std::deque<cleave_device>;  // what is refused is not closed, and stays where it is seen
+    static auto& kept = *new std::deque<cleave_device>;  // a refused device is not closed, and stays in place
     cleave_device& changed = kept.emplace_back(device);
     if (fault == "another version") changed.interface_version = 7;
     if (fault == "too short") changed.struct_size = 24;

@@ -1,4 +1,4 @@
-// What a simulated device and its managers share, and the device behind its C interface.
+// The state that a simulated device shares with its managers, and the device behind its C interface.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ public:
     void wait_until_idle();
     bool is_idle();
 
-    double time = 0;  // virtual, when all that was submitted is done; for the thread that submits
+    double time = 0;  // virtual, when all submitted work is done; for the submitting thread only
 
 private:
     void work();
@@ -40,7 +40,7 @@ private:
     std::thread thread_;
 };
 
-// One time that an event was recorded.
+// One recording of an event.
 struct Occurrence {
     std::mutex mutex;
     std::condition_variable happened;
@@ -58,11 +58,11 @@ struct SimulatedEvent {
 struct SimulatedDevice::Shared {
     explicit Shared(const SimulatedOptions& given);
 
-    // Counts a call; what it is to return.
+    // Counts a call, and returns what the call must return.
     DeviceStatus begin_call() noexcept;
-    // Submits work that takes so many virtual seconds. `link`, if not null, does one thing at a time.
+    // Submits work that takes this many virtual seconds. A `link` that is not null carries one transfer at a time.
     void submit(SimulatedStream& stream, double seconds, double* link, std::function<void()> task);
-    // Of a copy from or to memory of the host.
+    // The time of a copy from or to host memory.
     double copy_seconds(const Rate& pinned, const std::optional<Rate>& ordinary, const void* host, std::size_t size);
     // Waits for the stream if it still exists.
     void wait_for(void* stream);
@@ -80,7 +80,7 @@ struct SimulatedDevice::Shared {
     std::atomic<std::uint64_t> events{0};
     std::mutex mutex;  // guards the members below
     std::set<void*> streams;
-    std::map<const void*, std::size_t> pinned_blocks;  // by where they begin
+    std::map<const void*, std::size_t> pinned_blocks;  // by start address
     double in_link = 0;
     double out_link = 0;
 };

@@ -17,7 +17,7 @@
 namespace cleave {
 namespace {
 
-// The entry is a table of plain functions, so it finds the stage here.
+// The entry is a table of plain functions, which find the stage here.
 SimulatedStage* current = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The stages of a simulated device: a StageWorker of the CPU reads pages from the device's memory and writes to it.
+// The stages of a simulated device: a CPU StageWorker reads pages from the device's memory and writes to it.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// The stage that every simulated device runs. One at a time may exist; the entry is found while it lives, and what was
-// opened through it must be closed before it ends.
+// The stage that every simulated device runs. Only one may exist at a time. The entry is found while it lives, and
+// everything opened through the entry must be closed before it ends.
 class SimulatedStage {
 public:
     explicit SimulatedStage(Stage stage);
@@ -22,15 +22,15 @@ public:
     // For SimulatedOptions::entries.
     static const void* entry();
 
-    // Set before the device is used.
-    std::string odd_text;                // pages with this text are left to the CPU; empty: none
-    unsigned repetitions = 1;            // how often the work of a page is done
-    std::function<void()> on_next_page;  // called in front of a page's work
+    // Set these before the device is used.
+    std::string odd_text;                // pages with this text are left to the CPU; empty: no page
+    unsigned repetitions = 1;            // how often the work of each page is done
+    std::function<void()> on_next_page;  // called before each page's work
 
     const Stage& stage() const { return stage_; }
     void set_stage(const Stage& stage) { stage_ = stage; }   // while nothing is open
-    std::uint64_t pages() const { return pages_.load(); }    // that the device was given
-    std::uint64_t states() const { return states_.load(); }  // that are open
+    std::uint64_t pages() const { return pages_.load(); }    // given to the device
+    std::uint64_t states() const { return states_.load(); }  // currently open
 
 private:
     friend struct SimulatedStageWork;

@@ -1,4 +1,4 @@
-// Cuts for shared blocks: which records they are moved to.
+// Cuts that allow blocks to be shared: the records that the cuts move to.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cleave::test {
 namespace {
 
-// A text in which windows of 1 % hold some records and some multiples of a small alignment.
+// A text in which a window of 1 % contains some records and some multiples of a small alignment.
 std::string text_for_alignment(Random& random, const Dialect& dialect) {
     const std::size_t size = 2000 + random.below(8000);
     if (random.chance(30)) return random_text(random, dialect, size);
@@ -64,7 +64,8 @@ TEST(AlignedCuts, AreTheNearestInTheWindow) {
     }
 }
 
-// Every size and number of pieces: the window's ends, and an end of input just before the cap, at each byte.
+// Every size and number of pieces, so that the ends of the window, and an end of input just before the cap, fall on
+// each byte.
 TEST(AlignedCuts, AtTheByte) {
     std::string text = "h,h\n";
     for (unsigned i = 0; text.size() < 2500; ++i) text += std::string(i % 4, 'r') + "\n";
@@ -101,7 +102,7 @@ TEST(AlignedCuts, AreFoundWhereTheyAreMany) {
     }
 }
 
-// A count of records says exactly where to cut.
+// A limit on records says exactly where to cut.
 TEST(AlignedCuts, LeaveCountsAlone) {
     std::string text = "h\n";
     for (unsigned i = 0; i < 5000; ++i) text += "123\n";

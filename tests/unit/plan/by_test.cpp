@@ -1,4 +1,4 @@
-// Plans of pieces by value are compared with those of a reader that has read every record, a byte at a time.
+// Compares plans for pieces by value with the plans of a reader that reads every record one byte at a time.
 #define XXH_INLINE_ALL
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -37,7 +37,7 @@ RecordIndex index_of(const std::string& text, const Dialect& dialect, const Exec
     return {std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), dialect, execution};
 }
 
-// Regrouped, the parts are as they were, in other places.
+// Regrouping moves the parts but does not change them.
 void expect_regrouped(Random& random, const RecordIndex& index, PlanByValue& plan) {
     std::vector<std::uint8_t> buffer;
     const auto bytes_of = [&](const Blob& blob, std::uint64_t number) {
@@ -143,7 +143,7 @@ TEST(By, IsWhatAReaderOfEveryRecordFinds) {
 }
 
 TEST(By, BucketsAreThoseOfTheHashThatThePageNames) {
-    // From the documentation of xxHash: XXH3_64bits of nothing, and of "abc".
+    // From the documentation of xxHash: XXH3_64bits of the empty string and of "abc".
     EXPECT_EQ(XXH3_64bits("", 0), 0x2D06800538D394C2U);
     EXPECT_EQ(XXH3_64bits("abc", 3), 0x78AF5F94892F3950U);
     const std::string text = "\nabc\n";
@@ -158,7 +158,7 @@ TEST(By, BucketsAreThoseOfTheHashThatThePageNames) {
     EXPECT_EQ(plan.pieces()[0x78AF5F94892F3950U % 65'521].records, 1U);
 }
 
-// More keys, entries and bytes than fit in what is kept in memory; records larger than a block.
+// More values, entries and bytes than are kept in memory, and records larger than a block.
 TEST(By, ManyKeysAndLargeRecords) {
     Random random(1);
     std::string text = "id,key\n";
@@ -245,7 +245,7 @@ TEST(By, TextsWithoutRecords) {
     }
 }
 
-// As that of jsonl. The first record that is not empty has the columns.
+// One such dialect is jsonl. The first record that is not empty defines the columns.
 TEST(By, DialectsWithoutAHeaderHaveColumns) {
     Dialect dialect;
     dialect.header = HeaderRecord::kNone;

@@ -1,4 +1,5 @@
-// Pieces by value as ranges of the input, against a reader that groups the records of a text a byte at a time.
+// Compares pieces by value, as ranges of the input, with a reader that reads a text one byte at a time and groups its
+// records.
 #include "cleave/pieces_by_value.h"
 
 #include <gtest/gtest.h>
@@ -16,17 +17,17 @@
 namespace cleave::test {
 namespace {
 
-using Key = std::vector<std::string>;  // a value for each column
+using Key = std::vector<std::string>;  // one value per column
 
-// The records with one key, in order.
+// The records with one set of values, in order.
 struct Group {
     Key key;
-    std::vector<std::size_t> records;  // from 0, the header included
+    std::vector<std::size_t> records;  // numbered from 0; the header counts
 };
 
 struct Grouped {
-    std::vector<std::uint64_t> begins;  // of all records, and the size of the text
-    std::size_t body = 0;               // the number of the first record behind the header
+    std::vector<std::uint64_t> begins;  // of all records, then the size of the text
+    std::size_t body = 0;               // the number of the first record after the header
     std::vector<Group> groups;          // in order of their first records
 };
 
@@ -85,7 +86,7 @@ std::vector<Key> keys(const PiecesByValue& pieces) {
     return all;
 }
 
-// Every byte behind the header is in one range; ranges ascend, and are whole records.
+// Every byte after the header is in exactly one range. Ranges ascend and consist of whole records.
 void expect_union(const PiecesByValue& pieces, const Grouped& expected) {
     std::vector<int> taken(expected.begins.back());
     for (const Piece& piece : pieces.pieces()) {
@@ -126,7 +127,7 @@ void expect_groups(const PiecesByValue& pieces, const Grouped& expected, const s
     expect_union(pieces, expected);
 }
 
-// Sometimes a quote that is never closed: the rest is one record.
+// Sometimes includes a quote that is never closed, which turns the rest of the text into one record.
 std::string random_records(Random& random, const Dialect& dialect, std::size_t column) {
     std::string text = random_runs(random, dialect, column, 100 + random.below(1500));
     if (!dialect.quote || !(text.ends_with('\n') || text.ends_with('\r')) || random.chance(70)) return text;
@@ -193,7 +194,7 @@ TEST(PiecesByValue, TellSeveralColumnsApart) {
     EXPECT_EQ(bodies(pieces, text), (std::vector<std::string>{"1,a,bc\n3,a,bc\n", "2,ab,c\n", "4,,abc\n", "5,abc,\n"}));
 }
 
-// The header is in no range, by any mode; without one its record is a record.
+// The header is in no range in any mode; without a header its record is an ordinary one.
 TEST(PiecesByValue, LeaveTheHeaderOut) {
     const std::string text = "\xEF\xBB\xBF\r\nk,v\r\na,1\r\nk,2\r\na,3\r\n";
     for (const HeaderMode header : {HeaderMode::kRepeat, HeaderMode::kFirst, HeaderMode::kDrop}) {
@@ -220,7 +221,7 @@ TEST(PiecesByValue, OfOneValueAreAllRecords) {
     }
 }
 
-// More than are written as their records come, and more ranges than are kept in memory.
+// More values than are written while the records are being read, and more ranges than are kept in memory.
 TEST(PiecesByValue, OfManyValuesAreTheRecordsOfEach) {
     Random random(1);
     std::string text = "v,k\n";

@@ -1,4 +1,5 @@
-// plan(): one call gives, for a file, a compressed file and a pipe, what the functions under it give for the bytes.
+// For a file, a compressed file and a pipe, a single call of plan() gives the same result as calling the functions
+// beneath it on the bytes.
 #include "cleave/plan_file.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +126,7 @@ TEST(Version, TheStringIsMadeOfTheNumbers) {
     EXPECT_EQ(numbers, CLEAVE_VERSION);
 }
 
-// Runs `call`, which must refuse a number of pieces with a message that holds `part`.
+// Runs `call`, which must refuse a number of pieces with a message that contains `part`.
 template <class Call>
 void expect_refused(const std::string& part, const Call& call) {
     try {
@@ -156,7 +157,7 @@ TEST(PieceCount, FollowsWhatTheInputCanHold) {
             expect_refused("too many for 2 records",
                            [&] { (void)plan_ranges(std::span(&whole, 1), text.size(), policy); });
         }
-        EXPECT_NO_THROW((void)plan_piece(index, policy, UINT64_MAX));  // one alone is no list
+        EXPECT_NO_THROW((void)plan_piece(index, policy, UINT64_MAX));  // a single piece does not need a list
     }
     policy = Policy();
     policy.by.emplace().columns = {"a", "test"};

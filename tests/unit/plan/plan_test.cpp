@@ -1,4 +1,4 @@
-// Policies: the plan of a file and of a stream are the same plan, and it is the one that the limits ask for.
+// Policies: a file and a stream have the same plan, and it obeys the limits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST(Limits, AreObeyedAndUsedUp) {
     }
 }
 
-// After the first 64 KiB, which come together, the stream comes in parts.
+// After the first 64 KiB, which arrive together, the stream arrives in parts.
 TEST(Limits, HoldWhereverAStreamIsDivided) {
     for (std::uint64_t seed = 0; seed < rounds(12); ++seed) {
         Random random(seed);
@@ -56,7 +56,7 @@ TEST(Limits, HoldWhereverAStreamIsDivided) {
             const Dialect dialect = led_at_random(unled, random);
             SCOPED_TRACE(testing::Message() << "seed " << seed);
             const std::size_t first = kSniffSize - random.below(200);
-            // Either many records or one that fills the first part.
+            // Either many records, or one that fills the first part.
             const std::string head =
                 random.chance(50) ? random_csv(random, dialect, first, 0) : std::string(first, 'a') + "\n";
             expect_plan(head + random_text(random, dialect, 6000), dialect, random_limits(random, 70000), random);
@@ -64,7 +64,7 @@ TEST(Limits, HoldWhereverAStreamIsDivided) {
     }
 }
 
-// The limit that a record ends exactly at, and the bytes around it.
+// Limits at which a record ends exactly, and limits a byte away.
 TEST(Limits, AtTheByte) {
     Random random(1);
     const std::string text =
@@ -128,7 +128,7 @@ TEST(Limits, HeaderLargerThanTheLimit) {
     }
 }
 
-// Of the empty records before it, and of a text of nothing else.
+// This holds even if the text has nothing but empty records.
 TEST(Headers, BeginWithTheEmptyRecordsBeforeThem) {
     Random random(1);
     for (const std::string& empty : empty_starts()) {
@@ -151,7 +151,7 @@ TEST(Headers, BeginWithTheEmptyRecordsBeforeThem) {
     }
 }
 
-// By hand, so that the rule stands here in other words too.
+// Worked out by hand, to state the rule a second time.
 TEST(Headers, AreTheFirstRecordThatIsNotEmpty) {
     const auto header_size = [](const std::string& text, HeaderRecord rule) {
         Dialect dialect;
@@ -179,7 +179,7 @@ TEST(Headers, AfterMegabytesOfEmptyRecordsInAStream) {
     }
 }
 
-// More than memory is allowed to hold waits for the piece that it belongs to.
+// Data beyond what memory may hold wait for the piece that they belong to.
 TEST(Limits, RecordsOfMegabytesInAStream) {
     Random random(1);
     constexpr std::size_t kMiB = std::size_t{1} << 20;
@@ -250,7 +250,7 @@ bool fits(const std::vector<std::uint64_t>& records, std::uint64_t header, std::
     return header <= limit;
 }
 
-// A witness that knows nothing of shares: no other boundaries make the largest piece smaller by more than a record.
+// This check knows nothing about shares: no other boundaries make the largest piece smaller by more than a record.
 TEST(Shares, AreAsEvenAsRecordsAllow) {
     for (std::uint64_t seed = 0; seed < rounds(2000); ++seed) {
         Random random(seed);
@@ -307,7 +307,7 @@ TEST(Shares, OfEqualRecords) {
     EXPECT_THROW(header_size(index, policy), std::invalid_argument);
 }
 
-// A header of 6500 bytes and 60 records of 503: each piece but the first has a fifth of all bytes.
+// A 6500-byte header and 60 records of 503 bytes each: each piece but the first has a fifth of all bytes.
 TEST(Shares, WithALongHeaderInTheFirstPiece) {
     std::string text = std::string(6499, 'h') + "\n";
     for (unsigned i = 0; i < 60; ++i) text += std::string(502, 'r') + "\n";
@@ -334,12 +334,13 @@ TEST(Shares, OfAlmostNothing) {
     }
 }
 
-// Some of 10^18 pieces: what costs by their number would not end.
+// A few of 10^18 pieces: anything that costs time per piece would never end.
 TEST(Plans, OnePieceOfVeryMany) {
     const RecordIndex index(bytes_of("h\na\nb\n"), Dialect{}, Execution{});
     Policy policy;
     policy.pieces = 1'000'000'000'000'000'000;
-    // The share rises by a byte at every quarter: the first record is in the last piece that starts with it.
+    // The share grows by a byte at every quarter of the pieces: the first record is in the last piece that starts with
+    // it.
     const std::uint64_t quarter = *policy.pieces / 4;
     EXPECT_EQ(plan_piece(index, policy, 1), (Piece{1, 2, 0, 1, 0, false}));
     EXPECT_EQ(plan_piece(index, policy, quarter), (Piece{quarter, 2, 2, 1, 1, false}));
@@ -353,7 +354,7 @@ TEST(Plans, OnePieceOfVeryMany) {
     EXPECT_THROW(plan_piece(index, policy, 1), std::invalid_argument);
 }
 
-// Of files that are large enough for several threads, and of more pieces than are found at a time.
+// Files large enough for several threads, and more pieces than are found at once.
 TEST(Plans, AreTheSameByAnyNumberOfThreads) {
     const std::size_t size = std::size_t{kSanitized ? 1 : 5} << 20;
     for (std::uint64_t seed = 0; seed < rounds(8); ++seed) {
@@ -361,7 +362,7 @@ TEST(Plans, AreTheSameByAnyNumberOfThreads) {
         const std::vector<Dialect> dialects = every_dialect_and_rule();
         const Dialect dialect = dialects[random.below(dialects.size())];
         std::string text = random_csv(random, dialect, size, 1);
-        if (random.chance(50)) text.insert(text.size() / 3, size / 4, 'x');  // a record that many shares end in
+        if (random.chance(50)) text.insert(text.size() / 3, size / 4, 'x');  // a record in which many shares end
         std::vector<Policy> policies;
         for (const std::uint64_t count :
              {std::uint64_t{1}, 2 + random.below(20), 3000 + random.below(3000), std::uint64_t{65'536}}) {

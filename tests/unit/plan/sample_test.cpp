@@ -1,4 +1,4 @@
-// Samples: how many, which, how even; and the very numbers, which users keep.
+// Samples: how many, which, and how even; and the exact numbers, which users rely on.
 #include "cleave/sample.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ TEST(Sample, HasAsManyNumbersAsAskedForInOrder) {
     }
 }
 
-// They must be the same in every version. These come from another program, written by the comment of sample.cpp.
+// The numbers must be the same in every version. These come from a separate program, which was written from the comment
+// in sample.cpp.
 TEST(Sample, HasTheseNumbers) {
     using Numbers = std::vector<std::uint64_t>;
     EXPECT_EQ(drawn(100, 5, 1), (Numbers{44, 56, 74, 76, 97}));
@@ -40,7 +41,7 @@ TEST(Sample, HasTheseNumbers) {
     EXPECT_EQ((Numbers{many[0], many[1], many[1'000'000], many.back()}), (Numbers{0, 3, 2498939, 4999995}));
 }
 
-// Each set of 2 of 5, and of 3 of 5, comes up a tenth of the time.
+// Each set of 2 out of 5 comes up a tenth of the time, and so does each set of 3 out of 5.
 TEST(Sample, EverySetIsEquallyLikely) {
     constexpr unsigned kRounds = 50'000;
     for (const std::uint64_t count : {2U, 3U}) {
@@ -60,7 +61,7 @@ TEST(Sample, EverySetIsEquallyLikely) {
     }
 }
 
-// So many that each number is decided in turn.
+// Large enough that each number is decided in turn.
 TEST(Sample, ALargeOneIsEven) {
     constexpr std::uint64_t kPopulation = 6'000'000;
     std::vector<unsigned> tenths(10);

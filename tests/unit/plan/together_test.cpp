@@ -1,4 +1,4 @@
-// Policy::together: plans are compared with those of a reader that has read every record, a byte at a time.
+// Policy::together: compares plans with the plans of a reader that reads every record one byte at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ public:
     Planner(const Keyed& keyed, const Policy& policy)
         : keyed_(keyed), policy_(policy), header_(keyed.begins[keyed.body]) {}
 
-    // `even` is the plan of the same policy without `together`. Not with an alignment.
+    // `even` is the plan of the same policy without `together`. Not for policies with an alignment.
     std::vector<Piece> shares(const std::vector<Piece>& even) {
         std::size_t from = keyed_.body;
         for (std::size_t i = 1; i <= even.size(); ++i) {
@@ -171,7 +171,7 @@ TEST(Together, IsWhatAReaderOfEveryRecordFinds) {
     }
 }
 
-// A text of runs with fields of 20 KiB and 400 KiB, before and behind the key.
+// Runs whose records have fields of 20 KiB and 400 KiB, before and after the value.
 TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     Random random(1);
     std::string text = "id,k,note\n";
@@ -203,8 +203,8 @@ TEST(Together, RunsAndRecordsLargerThanWhatIsReadAtATime) {
     }
 }
 
-// Of a large record only the beginning is read, as far as the key. The first 256 KiB end at each byte of a key, of
-// which only the last one differs.
+// Only the beginning of a large record is read, up to and including the value. The first 256 KiB end at each byte of
+// the values in turn. The values differ only in their last byte.
 TEST(Together, AKeyAcrossTheEndOfWhatIsReadOfARecord) {
     constexpr std::size_t kPart = std::size_t{256} << 10;
     const std::string key = "the-same-beginning-";
@@ -223,7 +223,7 @@ TEST(Together, AKeyAcrossTheEndOfWhatIsReadOfARecord) {
     }
 }
 
-// A run that several threads search at a time. Only what is before the change counts.
+// A run that several threads search at once. Only what comes before the change counts.
 TEST(Together, AFaultIsSeenBeforeTheChangeAndNotBehindIt) {
     constexpr std::size_t kRun = 400'000;
     constexpr std::size_t kSize = 4;  // of a record
@@ -247,7 +247,7 @@ TEST(Together, AFaultIsSeenBeforeTheChangeAndNotBehindIt) {
     }
 }
 
-// Of 10^18 pieces: what costs by their number would not end.
+// One of 10^18 pieces: anything that costs time per piece would never end.
 TEST(Together, OnePieceOfVeryMany) {
     const RecordIndex index(bytes_of("k\na\na\nb\n"), Dialect{}, Execution{});
     Policy policy = of_column(0);
@@ -258,9 +258,9 @@ TEST(Together, OnePieceOfVeryMany) {
     EXPECT_EQ(plan_piece(index, policy, *policy.pieces), (Piece{*policy.pieces, 8, 0, 4, 0, false}));
 }
 
-// The first aligned start within the window, if it is a change; else the first change, aligned or not.
+// The first aligned start within the window, if it is a change; otherwise the first change, aligned or not.
 TEST(Together, AlignedSharesAreChanges) {
-    // 4,000 records of 15 bytes, three to a run.
+    // 4,000 records of 15 bytes each, three to a run.
     std::string text;
     for (std::size_t i = 0; i < 4000; ++i) text += "k" + std::to_string(1000 + i / 3) + ",fillfill\n";
     ASSERT_EQ(text.size(), 4000U * 15);
@@ -270,7 +270,7 @@ TEST(Together, AlignedSharesAreChanges) {
     policy.alignment = 30;  // every second record
     const std::vector<Piece> pieces = plan_of_bytes(text, Dialect{}, Execution{}, policy).pieces;
     for (std::size_t i = 1; i < pieces.size(); ++i) {
-        // A run begins every 45 bytes, and every second one on the grid. The window is 1 % of a share: 85 bytes.
+        // A run begins every 45 bytes, and every second run begins on the grid. The window is 1 % of a share: 85 bytes.
         const std::uint64_t target = text.size() * i / 7;
         const std::uint64_t window = text.size() / 7 / 100;
         std::uint64_t expected = (target + 89) / 90 * 90;
@@ -304,7 +304,7 @@ TEST(Together, RefusesColumnsThatAreNotThere) {
     EXPECT_EQ(plan("\n\na,\"b\"c\n1,2\n", "bc"), 1U);  // as the dialect reads it, like all records
 }
 
-// As that of jsonl. The first record that is not empty has the columns.
+// One such dialect is jsonl. The first record that is not empty defines the columns.
 TEST(Together, FindsColumnsWhereTheDialectHasNoHeader) {
     Dialect dialect;
     dialect.header = HeaderRecord::kNone;

@@ -1,4 +1,5 @@
-// Plans over ranges are the plans of one process: any text, cut into ranges anywhere, composed in any grouping.
+// A plan made from ranges is the plan that one process makes: for any text, cut into ranges anywhere, composed in any
+// grouping.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace cleave::test {
 namespace {
 
-// Goes to the next text of the same length; false after the last.
+// Advances to the next text of the same length; returns false after the last.
 bool next_text(std::string& text, std::string_view alphabet) {
     for (char& byte : text) {
         const std::size_t next = alphabet.find(byte) + 1;
@@ -95,7 +96,7 @@ TEST_P(RangeDomainTest, EveryRangeOfEveryShortText) {
     }
 }
 
-// Blocks of the usual size, by several threads.
+// Blocks of the usual size, processed by several threads.
 TEST(RangeTest, LargeRanges) {
     for (unsigned seed = 0; seed < 8; ++seed) {
         Random random(seed);
@@ -106,8 +107,8 @@ TEST(RangeTest, LargeRanges) {
     }
 }
 
-// Readers that are wrong about the field go on beside those that are right, and find its doubled quotes suspect. Blocks
-// are longer than what a rescan takes for its first record starts.
+// Readers that are wrong about being inside the field continue next to those that are right, and find its doubled
+// quotes suspect. Blocks are longer than what a rescan reads to find its first record starts.
 TEST(RangeTest, RangesInsideALongField) {
     for (unsigned seed = 0; seed < 12; ++seed) {
         Random random(seed);
@@ -129,7 +130,7 @@ TEST(RangeTest, RangesInsideALongField) {
     }
 }
 
-// Of long ranges far into a large input.
+// Summaries of long ranges far into a large input.
 TEST(RangeTest, JsonIsShort) {
     std::size_t largest = 0;
     for (unsigned seed = 0; seed < rounds(20'000); ++seed) {
@@ -139,7 +140,7 @@ TEST(RangeTest, JsonIsShort) {
         largest = std::max(largest, largest_json(random_text(random, dialect, size), dialect));
     }
     EXPECT_LE(largest, 1024U);
-    EXPECT_GE(largest, 400U);  // or the numbers were not large
+    EXPECT_GE(largest, 400U);  // otherwise the numbers were not large
 }
 
 TEST(RangeTest, WhatIsWrongWithRanges) { check_refusals(); }

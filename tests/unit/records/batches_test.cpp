@@ -1,5 +1,5 @@
-// GuessedBatches: they cover the range, and where texts are of the usual kinds each begins with a record. BatchLoop:
-// whatever the text, the machine and the access, consumers get its records, in order, and the first fault.
+// GuessedBatches: they cover the range, and in texts of the usual kinds each begins with a record. BatchLoop: whatever
+// the text, the dialect, the number of threads and the access, consumers get the records in order, and the first fault.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Part {
     std::string bytes;
 };
 
-// The batches that are guessed of a text.
+// The batches that are guessed for a text.
 std::vector<Part> guessed_parts(Input& input, std::uint64_t size, const Dialect& dialect, BatchAccess access,
                                 std::size_t batch_size) {
     GuessedBatches batches(input.blob(), {0, size}, dialect, access, {batch_size});
@@ -68,7 +68,7 @@ TEST(GuessedBatches, CoverTheRangeWhateverItHolds) {
     }
 }
 
-// A part of the file is guessed as the whole file is, however large what decides is.
+// Guesses from parts of a file are the same as from a mapping of all of it, however much text the guess depends on.
 TEST(GuessedBatches, AreTheSameOfAMappingAndOfAFile) {
     const TemporaryDirectory directory;
     const Dialect dialect;
@@ -80,7 +80,7 @@ TEST(GuessedBatches, AreTheSameOfAMappingAndOfAFile) {
             if (random.chance(10)) text += std::string(random.below(40'000), 'x');
         }
         Input input = Input::open(directory.write("in.csv", text));
-        const std::size_t size = 100 + random.below(16'000);  // as far as a start is looked for in a file
+        const std::size_t size = 100 + random.below(16'000);  // at most as far as a file is searched for a start
         const auto of_mapping = guessed_parts(input, text.size(), dialect, BatchAccess::kMapping, size);
         const auto of_file = guessed_parts(input, text.size(), dialect, BatchAccess::kFile, size);
         ASSERT_EQ(of_mapping.size(), of_file.size());
@@ -88,7 +88,7 @@ TEST(GuessedBatches, AreTheSameOfAMappingAndOfAFile) {
     }
 }
 
-// A wrong guess costs time, so the usual texts must be guessed right, wherever the batches begin.
+// A wrong guess costs time, so guesses for the usual texts must be right wherever the batches begin.
 TEST(GuessedBatches, BeginWithARecordInUsualTexts) {
     const std::pair<const char*, std::string> texts[] = {
         {"plain", "12,John Doe,some text\n"},
@@ -117,7 +117,7 @@ TEST(GuessedBatches, BeginWithARecordInUsualTexts) {
     }
 }
 
-// What a run of the loop has passed on.
+// What the loop has passed on in one run.
 struct Passed {
     std::string bytes;
     std::vector<Place> places;  // of the batches
@@ -125,7 +125,7 @@ struct Passed {
     std::optional<Place> fault;
 };
 
-// Finds the records of a batch, and keeps its bytes. A record with `bad` in it is a fault.
+// Finds the records of a batch, and keeps its bytes. A record that contains `bad` is a fault.
 class Collector {
 public:
     Collector(Passed& passed, const Dialect& dialect, std::string bad)
@@ -164,7 +164,7 @@ private:
 
 enum class Source : std::uint8_t { kMapping, kFile, kStream };
 
-// Passes on the records of the text, some batches at a time, as the random numbers say.
+// Passes on the records of the text, a random number of batches at a time.
 Passed pass_all(Source source, const std::string& text, const Dialect& dialect, const std::string& bad,
                 Random& random) {
     const TemporaryDirectory directory;
@@ -230,7 +230,7 @@ TEST(BatchLoop, PassesOnAllRecordsInOrderUpToTheFirstFault) {
     EXPECT_GT(faults, rounds(16));
 }
 
-// What is thrown by the output ends the loop: nothing is passed on after it.
+// An exception from the output ends the loop: nothing is passed on after it.
 TEST(BatchLoop, EndsWhereItsOutputFails) {
     struct Failing {
         unsigned* emitted;

@@ -1,4 +1,4 @@
-// RecordIndex and Locator, asked for every record and every byte, against the reference.
+// Asks RecordIndex and Locator about every record and every byte, and compares the answers with the reference.
 #include <gtest/gtest.h>
 
 #include "index_check.h"
@@ -29,7 +29,7 @@ TEST_P(IndexTest, FindsWhatTheReferenceFinds) {
     }
 }
 
-// Noise of few bytes: escapes, quotes and terminators meet at every border.
+// Noise made of few different bytes: escapes, quotes and terminators meet at every border.
 TEST_P(IndexTest, ReadsDenseNoise) {
     for (std::uint64_t seed = 0; seed < rounds(250); ++seed) {
         Random random(seed);
@@ -54,8 +54,9 @@ TEST_P(IndexTest, HasRanksInsideLongBlocks) {
     }
 }
 
-// Blocks long enough that a locator skips most of one, in texts whose records are short, and longer than what it walks
-// before an offset. Some offsets lie before the last one: what was skipped is then asked for.
+// Blocks long enough for a locator to skip most of one, in texts with short records and in texts with one record that
+// is longer than what a locator walks before an offset. Some offsets come before the previous one, so the locator is
+// asked about what it skipped.
 TEST_P(IndexTest, SkipsWithinLongBlocks) {
     constexpr std::size_t kSize = 600'000;
     for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -89,8 +90,9 @@ TEST_P(IndexTest, SkipsWithinLongBlocks) {
     }
 }
 
-// Blocks long enough that a worker's walk ahead counts beyond its first part. Most records have two stray quotes, so
-// that the rules part and agree again; in some texts one has a single one, after which they cut differently.
+// Blocks long enough that a worker's walk ahead counts past its first part. Most records have two stray quotes, so that
+// the quote modes diverge and agree again; in some texts one record has a single stray quote, after which they cut
+// differently.
 TEST_P(IndexTest, TakesOverWhatWorkersWalkedAhead) {
     constexpr std::string_view kRecords[] = {"monitor 12\" wide,tv 5\" small\n", "\"one, \"\"two\"\"\nthree\",4\n",
                                              "\"a\"b\"c,d\"\n", "a,b,c\n", "x\"\"y,\"\",z\n"};
@@ -104,7 +106,7 @@ TEST_P(IndexTest, TakesOverWhatWorkersWalkedAhead) {
         std::vector<std::size_t> block_sizes = {5000, 8192, 30001};
         for (std::size_t i = 0; text.size() < (kSanitized ? 40'000 : 120'000); ++i) {
             if (i == odd)
-                block_sizes.push_back(text.size() + 8);  // ends after the single one, where the rules are apart
+                block_sizes.push_back(text.size() + 8);  // ends after the single quote, where the modes have diverged
             text += i == odd ? "only 7\" here,b\n" : kRecords[random.below(kinds)];
         }
         SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -115,8 +117,8 @@ TEST_P(IndexTest, TakesOverWhatWorkersWalkedAhead) {
     }
 }
 
-// A block cannot see where a run of escapes began if that is many blocks back. Blocks begin at odd and at even places
-// of the runs.
+// A block cannot see where a run of escapes began if that was many blocks earlier. Blocks begin at odd and even places
+// in the runs.
 TEST_P(IndexTest, ReadsLongRunsOfEscapes) {
     for (const Dialect& dialect : every_dialect_and_rule()) {
         if (!dialect.escape) continue;
@@ -151,7 +153,7 @@ TEST_P(ThreadsTest, ChangeNothing) {
     }
 }
 
-// The rules part at a quote, or at an escape right after a closing one.
+// The quote modes diverge at a quote, or at an escape right after a closing quote.
 TEST(RecordIndex, NamesTheByteAtWhichRulesPart) {
     for (const Dialect& dialect : every_dialect_and_rule()) {
         if (!dialect.quote) continue;
@@ -168,7 +170,8 @@ TEST(RecordIndex, NamesTheByteAtWhichRulesPart) {
     }
 }
 
-// Where the last record starts if it is not complete, else the size: a byte after a complete record starts another one.
+// Where the last record starts if it is incomplete, otherwise the size: a byte after a complete record starts another
+// one.
 std::uint64_t end_of_complete_records(const std::string& text, const Dialect& dialect) {
     const Reading reading = read_by_rules(text, dialect);
     const bool complete = read_by_rules(text + "x", dialect).starts.size() > reading.starts.size();

@@ -1,4 +1,4 @@
-// Input and scan(): what comes through a pipe is read as what stands in a file.
+// Input and scan(): text from a pipe is read the same way as text in a file.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -34,7 +34,7 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
         Random random(seed);
         for (const Dialect& unled : every_dialect_and_rule()) {
             const Dialect dialect = led_at_random(unled, random);
-            // The first part is what peek() gathers; after it come parts that are cut anywhere.
+            // peek() gathers the first part; the parts after it are cut anywhere.
             std::string text = random_csv(random, dialect, kSniffSize - 10, 0) + random_text(random, dialect, 3000);
             if (random.chance(20)) text = "\xEF\xBB\xBF" + text;
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << describe(dialect));
@@ -52,15 +52,15 @@ TEST(Scan, OfAStreamIsThatOfItsBytes) {
     }
 }
 
-// The second of two quotes opens nothing, wherever the stream is divided between them, and whether or not the rules
-// have cut differently by then.
+// The second of two quotes opens nothing, wherever the stream is divided between them, and whether or not the quote
+// modes have diverged by then.
 TEST(Scan, NamesTheQuoteThatOpenedInAStream) {
     Dialect dialect;
     dialect.quoting = Quoting::kAnywhere;
     for (const std::string before : {"a", "a\"\n\",b\n", "a\"\n"}) {
         for (const std::size_t quotes : {1U, 2U, 3U, 4U, 5U}) {
             for (const std::string_view after : {"", "b", "\n", "b\"\n\"", "b\"\"\"\n"}) {
-                // The first kSniffSize bytes are looked at together.
+                // The first kSniffSize bytes are examined together.
                 const std::size_t first = kSniffSize - quotes / 2;
                 std::string text = before + std::string(first - before.size(), 'a');
                 text += std::string(quotes, '"') + std::string(after);

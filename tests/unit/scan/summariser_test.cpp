@@ -1,4 +1,4 @@
-// The summaries of blocks by others than the kernels: the index is the same.
+// Blocks are summarised by something other than the kernels: the index is the same.
 #include "scan/block_summariser.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace cleave::test {
 namespace {
 
-// Byte by byte, by the state machine: what a device does in its own way.
+// Works byte by byte with the state machine, to represent a device that has its own method.
 class ByStateMachine final : public BlockSummariser {
 public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override {
@@ -22,7 +22,7 @@ public:
         calls.emplace_back(first, out.size());
     }
 
-    std::vector<std::pair<std::size_t, std::size_t>> calls;  // the first block and how many
+    std::vector<std::pair<std::size_t, std::size_t>> calls;  // the first block, and how many blocks
 
 private:
     static SummarisedBlock block(const BlockedInput& input, std::size_t number) {
@@ -45,13 +45,13 @@ private:
                 state = transition.next;
             }
             if (hypothesis == 0) block.summary.flips = is_quoted(state) ? 1 : 0;
-            block.summary.suspect[hypothesis] = 1;  // the other rule is not looked at
+            block.summary.suspect[hypothesis] = 1;  // the other quote mode is not examined
         }
         return block;
     }
 };
 
-// Leaves all blocks to be walked.
+// Summarises nothing, so that all blocks have to be walked.
 class KnowsNothing final : public BlockSummariser {
 public:
     void summarise(const BlockedInput& input, std::size_t first, std::span<BlockReport> out) override {

@@ -1,4 +1,5 @@
-// What looks like a mail address or a card number: by hand, and against regular expressions over random texts.
+// Text that looks like an email address or a card number: examples written by hand, and random texts compared with
+// regular expressions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +13,7 @@
 namespace cleave::test {
 namespace {
 
-// Looks at two copies of the text: before one of them and after the other nothing can be read.
+// Searches two copies of the text: one has unreadable memory before it, the other after it.
 template <class Look>
 bool found_in(std::string_view text, const Look& look) {
     static GuardedMemory memory;
@@ -25,12 +26,12 @@ bool found_in(std::string_view text, const Look& look) {
 bool has_mail(std::string_view text) { return found_in(text, has_mail_address); }
 bool has_card(std::string_view text) { return found_in(text, has_card_number); }
 
-// Tries every part of the text.
+// Tries every substring of the text.
 bool has_card_by_parts(const std::string& text) {
     const std::string separators = "( |\t|[.]|/|-|\xC2\xA0|\xC2\xAD|\xE2\x80(\xAF|[\x90-\x95])|\xE2\x88\x92)";
     static const std::regex kPattern("[1-9](" + separators + "?[0-9]){12,18}");
     const auto is_digit_at = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
-    constexpr std::size_t kLongest = 19 + 18 * std::size_t{3};  // digits, and separators of three bytes
+    constexpr std::size_t kLongest = 19 + 18 * std::size_t{3};  // digits, and three-byte separators
     for (std::size_t begin = 0; begin < text.size(); ++begin) {
         for (std::size_t end = begin + 13; end <= std::min(text.size(), begin + kLongest); ++end) {
             if ((begin > 0 && is_digit_at(begin - 1)) || is_digit_at(end)) continue;

@@ -1,4 +1,4 @@
-// Files of rules, and the template of one.
+// Rules files, and the template for one.
 #include <gtest/gtest.h>
 
 #include "rules.h"

@@ -93,7 +93,7 @@ TEST(SimilarNames, DifferInCaseBeyondAscii) {
         "STRASSE");                                                          // ß
     expect_similar("\xCF\x83\xCF\x82", "\xCE\xA3\xCE\xA3");                  // Greek sigmas
     expect_similar("\xD0\xB8\xD0\xBC\xD1\x8F", "\xD0\x98\xD0\x9C\xD0\xAF");  // имя, ИМЯ
-    // alpha with two marks in both orders; case folding makes a letter of one of them
+    // alpha with two marks in both orders; case folding turns one of them into a letter
     expect_similar("\xCE\xB1\xCD\x85\xCC\x81", "\xCE\xB1\xCC\x81\xCD\x85");
     expect_apart("\xC3\xA9", "e");
     expect_apart("\xC3\xA4", "\xC3\xB6");
@@ -141,7 +141,7 @@ TEST(SimilarNames, HaveTheSameShape) {
                    "D");  // Cyrillic І
     expect_similar("id",
                    "\xD3\x80"
-                   "d");                            // palochka, which has the look of I and of l
+                   "d");                            // palochka, which looks like I and like l
     expect_similar("email", "\xD0\xB5rnail");       // rn
     expect_similar("e-mail", "e\xE2\x80\x90mail");  // a hyphen beyond ASCII
     expect_similar("1-5",
@@ -149,8 +149,8 @@ TEST(SimilarNames, HaveTheSameShape) {
                    "5");  // a dash between digits is a hyphen,
     expect_apart("15",
                  "1\xE2\x80\x93"
-                 "5");                                                // and stays
-    expect_similar("customer's name", "customer\xE2\x80\x99s name");  // an apostrophe of a word processor
+                 "5");                                                // and it stays
+    expect_similar("customer's name", "customer\xE2\x80\x99s name");  // a word processor's apostrophe
     expect_similar("coeur", "c\xC5\x93ur");
     expect_similar("phone\xE2\x80\x8B", "ph\xD0\xBEne");  // both beyond ASCII
     expect_apart("email", "\xD1\x8Fmail");                // Cyrillic я
@@ -173,7 +173,7 @@ TEST(SimilarNames, AreAnyBytes) {
     expect_apart("\xE9", "\xC3\xA9");
     expect_apart("\xC3", "");
     expect_similar("\xC3", " \xC3");
-    // The bytes of ä, but for a character that nobody sees.
+    // The bytes of ä, apart from an invisible character.
     expect_apart("\xC3\xE2\x80\x8B\xA4", "\xC3\xA4");
     expect_apart("\xED\xA0\x80", "\xEF\xBF\xBD");
     EXPECT_FALSE(finds("a", "\xF4\x8F\xBF\xBF"));
@@ -189,7 +189,7 @@ TEST(SimilarNames, AreFoundByTheirColumn) {
     EXPECT_EQ(names.find("m\xD0\xB0il"), 4U);
 }
 
-// A name of many marks is put in order by a sort: in quadratic time this would take hours.
+// The marks of a name are sorted: in quadratic time this would take hours.
 TEST(SimilarNames, MayHaveManyMarks) {
     std::string above;
     std::string below;

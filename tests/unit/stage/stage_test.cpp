@@ -1,4 +1,5 @@
-// StageWorker, by hand. The command is compared with an oracle in stages/, and the worker with a reference in fuzz/.
+// StageWorker, by hand. tests/references/stages compares the command with an oracle, and tests/fuzz the worker with a
+// reference.
 #include "cleave/stage.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ std::string_view text_of(std::span<const std::uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Writes the text without a header, and expects that measure() tells the sizes.
+// Writes the text without a header, and expects measure() to give the sizes.
 std::string changed(std::string_view text, const Dialect& dialect, const std::string& rule) {
     StageOptions options;
     options.rules.push_back({rule, "--redact"});
@@ -29,7 +30,7 @@ std::string changed(std::string_view text, const Dialect& dialect, const std::st
     return std::string(text_of(worker.written()));
 }
 
-// Such an escape is a plain byte outside quotes, so only quoted fields need it twice.
+// Outside quotes such an escape is a plain byte, so it must be doubled only in quoted fields.
 TEST(Stage, EscapesADigitInQuotesWhereItIsAnEscapeThereOnly) {
     Dialect dialect;
     dialect.escape = '0';
@@ -83,7 +84,7 @@ TEST(Stage, HandsOverKeysAsTheyAreWritten) {
     EXPECT_EQ(of_last.written, "a,\"b,\"\"b\",\"x,\",d\r\n\r\ne,f,,\"h\"");
     EXPECT_EQ(of_last.keys, (Keys{"[d]", "[]", "[\"h\"]"}));
 
-    // In the order of the keys, changed ones as they are written.
+    // In the order in which the columns are given, with changed values as they are written.
     Keyed of_two = keyed(text, "#3: fixed(\"x,\")", {2, 1}, false);
     EXPECT_EQ(of_two.written, of_last.written);
     EXPECT_EQ(of_two.keys, (Keys{"[\"x,\"][\"b,\"\"b\"]", "[][]", "[][f]"}));
@@ -92,7 +93,7 @@ TEST(Stage, HandsOverKeysAsTheyAreWritten) {
     EXPECT_EQ(without.written, "a,d\r\n\r\ne,\"h\"");
     EXPECT_EQ(without.keys, of_two.keys);
 
-    // A delimiter is put where the input has none; one empty column is no empty record.
+    // A delimiter is added where the input has none; a record with one empty column is not an empty record.
     EXPECT_EQ(keyed(text, "#3: fixed(x)", {0, 3}, true).written, "\"b,\"\"b\",x\r\n\r\nf,");
     EXPECT_EQ(keyed("a,b\n,c\n", "#2: null", {1}, true).written, "a\n\"\"\n");
     EXPECT_EQ(keyed("a,b\n,c\n", "#2: null", {1}, true).keys, (Keys{"[]", "[]"}));

@@ -1,4 +1,4 @@
-// Memory with an unreadable page on either side: what reads past its input dies here.
+// Memory with an unreadable page on either side: code that reads past its input crashes.
 #pragma once
 
 #include <sys/mman.h>
@@ -27,8 +27,8 @@ public:
     GuardedMemory& operator=(const GuardedMemory&) = delete;
     ~GuardedMemory() { ::munmap(all_, size_ + 2 * page_); }
 
-    // A copy of the text that begins at the first readable byte, at any byte, or ends with the last one. Text and
-    // offset fit the pages; copies may overwrite each other.
+    // Copies the text to the first readable byte, to any byte, or up to the last one. Text and offset must fit the
+    // pages; copies may overwrite each other.
     std::string_view at_front(std::string_view text) { return at(text, 0); }
     std::string_view at(std::string_view text, std::size_t offset) {
         std::ranges::copy(text, all_ + page_ + offset);

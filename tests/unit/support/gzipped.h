@@ -1,11 +1,11 @@
-// Compressed texts.
+// Texts compressed with gzip.
 #pragma once
 
 #include <string>
 
 namespace cleave::test {
 
-// One member of gzip.
+// One gzip member.
 std::string gzipped(const std::string& text);
 
 }  // namespace cleave::test

@@ -1,9 +1,9 @@
-// What the tests feed to the library: every kind of dialect, and random texts in which the bytes that mean something
-// collide. Everything is made from a seed.
+// What the tests feed to the library: every kind of dialect, and random texts in which significant bytes collide.
+// Everything is generated from a seed.
 //
-// CLEAVE_TEST_SEED=N adds N to every seed of a run, for other texts than those of the gate: `./dev prove` sets it. A
-// test that fails names its seed without N, so set the same N to repeat it. CLEAVE_TEST_ROUNDS=N runs N percent of the
-// rounds.
+// CLEAVE_TEST_SEED=N adds N to every seed of a run, to get different texts from those that the gate tests; `./dev
+// prove` sets it. A failing test prints its seed without N, so set the same N to repeat it. CLEAVE_TEST_ROUNDS=N runs N
+// percent of the rounds.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,23 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// How many rounds of a random test to run, of the `count` that it has: half, and a quarter where each is slow, unless
+// How many of a random test's `count` rounds to run: half of them, or a quarter in sanitised builds, unless
 // CLEAVE_TEST_ROUNDS says otherwise. At least one.
 unsigned rounds(unsigned count);
 
 class Random;
 
-// Terminators times escapes times with and without quotes: 18 dialects of the `field-start` rule.
+// Every combination of terminator, escape, and quotes or none: 18 dialects in quote mode `field-start`.
 std::vector<Dialect> every_dialect();
-// The same under both rules: 36.
+// The same dialects in both quote modes: 36.
 std::vector<Dialect> every_dialect_and_rule();
 
-// The dialect, now and then with a preamble, which may be longer than the text.
+// The dialect, sometimes with a preamble, which may be longer than the text.
 Dialect led_at_random(Dialect dialect, Random& random);
 
 std::string describe(const Dialect& dialect);
-// Empty records that a text may begin with, and nothing: with and without a byte order mark, with every line end.
+// The empty records that a text may begin with, including none: with and without a byte order mark, with every line
+// end.
 std::vector<std::string> empty_starts();
 
 // The text with everything but plain ASCII written as escapes.
@@ -60,17 +61,17 @@ private:
     std::mt19937_64 engine_;
 };
 
-// The bytes that mean something in the dialect or in one like it, and plain data.
+// The bytes that are significant in this dialect or a similar one, and some plain data.
 std::string alphabet_of(const Dialect& dialect);
 
-// Any bytes of the alphabet, without rhyme or reason.
+// Random bytes of the alphabet, without any structure.
 std::string random_noise(Random& random, std::string_view alphabet, std::size_t size);
 
-// Fields and records as a writer of the dialect makes them, cut off at `size`. `stray_percent` of the fields have a
-// quote where none should be.
+// Fields and records as a program that writes the dialect would, cut off at `size`. `stray_percent` of the fields have
+// a quote where none belongs.
 std::string random_csv(Random& random, const Dialect& dialect, std::size_t size, unsigned stray_percent);
 
-// Of the above by chance.
+// Any of the above, at random.
 std::string random_text(Random& random, const Dialect& dialect, std::size_t size);
 
 }  // namespace cleave::test

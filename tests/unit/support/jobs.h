@@ -1,4 +1,4 @@
-// Jobs for tests, and observers that do what a test wants.
+// Jobs for tests, and observers that run a test's callbacks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cleave::test {
 
-// Nothing is sniffed.
+// A job that sniffs nothing.
 inline Job job_of(const Policy& policy, const Dialect& dialect = {}) {
     Job job;
     job.dialect = settled_options(dialect);
@@ -32,7 +32,7 @@ inline Job by_pieces(std::uint64_t pieces, HeaderMode header = HeaderMode::kRepe
     return job_of(policy);
 }
 
-// Calls functions, as far as they are set.
+// Calls each of its functions that is set.
 class Watcher : public JobObserver {
 public:
     using Finished = std::function<void(const Piece& piece, const std::string& path, const PieceResult& result)>;

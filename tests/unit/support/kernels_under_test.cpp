@@ -22,7 +22,7 @@ std::vector<const Kernel*> kernels_under_test() {
     kernels.push_back(&kEmulatedNeonKernel);
 #endif
 #ifdef __SANITIZE_THREAD__
-    kernels.resize(1);  // they start no threads
+    kernels.resize(1);  // kernels do not start threads
 #endif
     return kernels;
 }

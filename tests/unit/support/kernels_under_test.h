@@ -1,4 +1,4 @@
-// The kernels that the tests run: those of this machine, and those that can only be emulated on it.
+// The kernels that the tests run: this machine's own, and those that can only be emulated on it.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace cleave::test {
 
 std::vector<const Kernel*> kernels_under_test();
 
-// A name that is unique among them.
+// A name that is unique among these kernels.
 std::string unique_name(const Kernel* kernel);
 
-// As markup_of, but keeps the variants apart that no dialect needs (escapes of scope `quoted` without quotes).
+// Like markup_of, but keeps apart the variants that no dialect needs (escapes of scope `quoted` without quotes).
 Markup markup_under_test(const Dialect& dialect);
 
 // The carry at the start of an input: a record begins.

@@ -11,7 +11,7 @@
 namespace cleave::test {
 namespace {
 
-// The code points of a text; a byte that belongs to none is one by itself.
+// The code points of a text; a byte that is not part of one counts as its own character.
 std::vector<std::string> characters_of(std::string_view text) {
     std::vector<std::string> characters;
     while (!text.empty()) {
@@ -32,7 +32,7 @@ std::vector<std::string> characters_of(std::string_view text) {
     return characters;
 }
 
-// `text` begins at byte `place` of the whole.
+// `text` begins at byte `place` of the whole text.
 OperationSyntax syntax_at(std::string_view text, std::size_t place);
 
 ArgumentSyntax argument_at(std::string_view text, std::size_t place) {
@@ -78,7 +78,7 @@ OperationSyntax syntax_at(std::string_view text, std::size_t place) {
 OperationSyntax syntax_of(std::string_view text) { return syntax_at(text, 0); }
 
 std::optional<std::string> applied(const Operation& operation, std::string_view text, Hasher& hasher) {
-    // Memory of exactly the value's size: a sanitizer sees a read behind it.
+    // The memory has exactly the value's size, so that a sanitizer notices a read past it.
     const std::vector<std::uint8_t> bytes(text.begin(), text.end());
     const Value value{bytes.data(), bytes.size()};
     return std::visit(
@@ -169,7 +169,7 @@ std::optional<std::string> bucket_by_hand(std::string_view value, std::string_vi
         ++quotient[i];
     }
 
-    std::string product;  // from its last digit on
+    std::string product;  // last digit first
     std::uint64_t carry = 0;
     for (std::size_t i = quotient.size(); i-- > 0; carry /= 10) {
         carry += static_cast<std::uint64_t>(quotient[i] - '0') * divisor;

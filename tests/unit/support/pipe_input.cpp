@@ -20,13 +20,13 @@ void open_pipe(int* ends, int flags) {
 Pipe::Pipe(std::string text, std::vector<std::size_t> part_sizes) {
     (void)std::signal(SIGPIPE, SIG_IGN);  // the reader may stop early
     int ends[2];
-    open_pipe(ends, O_DIRECT);  // packets: what is written at once is read at once
+    open_pipe(ends, O_DIRECT);  // packets: each write is read as one part
     read_end_ = ends[0];
     write_end_ = ends[1];
     writer_ = std::jthread([this, text = std::move(text), sizes = std::move(part_sizes)] { write_all(text, sizes); });
 }
 
-// The reader is gone by now. With this last read end closed a writer that still waits for room gets EPIPE.
+// The reader is gone by now. Once the last read end is closed, a writer that still waits for room gets EPIPE.
 Pipe::~Pipe() {
     ::close(read_end_);
     writer_.join();

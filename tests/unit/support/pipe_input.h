@@ -8,11 +8,11 @@
 
 namespace cleave::test {
 
-// Writes a text into a pipe by another thread. Every read of the pipe gives one part of the text; but
+// Writes a text into a pipe from another thread. Every read of the pipe returns one part of the text, except that
 // Input::peek gathers the parts it looks at.
 class Pipe {
 public:
-    // Parts have 1 .. 4096 bytes; the last size holds for all that follow. Throws std::system_error.
+    // Parts have 1 .. 4096 bytes. The last of the sizes also applies to all later parts. Throws std::system_error.
     Pipe(std::string text, std::vector<std::size_t> part_sizes);
     Pipe(const Pipe&) = delete;
     Pipe& operator=(const Pipe&) = delete;
@@ -29,7 +29,7 @@ private:
     std::jthread writer_;
 };
 
-// A pipe into which nothing is ever written, and which is never closed before its destruction.
+// A pipe that nothing is ever written to, and that stays open until it is destroyed.
 class SilentPipe {
 public:
     SilentPipe();

@@ -1,4 +1,4 @@
-// Requests for rules, and what resolving them must give.
+// Rule requests, and what they must resolve to.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A directory for one test, removed with everything in it.
+// A directory for one test, removed with all its contents.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@ public:
     ~TemporaryDirectory();
 
     std::string path(std::string_view name) const;
-    // Makes a file and returns its path.
+    // Creates a file and returns its path.
     std::string write(std::string_view name, std::string_view text) const;
 
-    // The content of every file below the directory by name, hidden ones too; of a directory the name ends in '/'.
+    // The contents of every file below the directory, hidden ones included, by name; a directory's name ends in '/'.
     std::map<std::string, std::string> files() const;
 
 private:

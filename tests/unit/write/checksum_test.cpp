@@ -1,4 +1,4 @@
-// The CRC32C of pieces, judged by one that is made a bit at a time.
+// Compares the CRC32C of pieces with one that is computed a bit at a time.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,7 +46,7 @@ TEST(Crc32c, DoesNotDependOnTheParts) {
     }
 }
 
-// Splits files and streams with checksums, and compares them with those of what the files hold.
+// Splits files and streams with checksums, and compares these with the checksums of the files' contents.
 class ChecksumTest : public testing::Test {
 protected:
     ChecksumTest() {
@@ -74,7 +74,7 @@ protected:
         split(pipe.path(), job);
     }
 
-    // Takes the plain files away.
+    // Removes the plain files.
     void expect_sums_of_files(std::size_t count) {
         const auto files = directory_.files();
         EXPECT_EQ(files.size(), count);
@@ -108,7 +108,7 @@ TEST_F(ChecksumTest, IsThatOfTheFile) {
     expect_sums_of_files(5);
 }
 
-// A long body is read and written in parts of 16 MiB.
+// A long body is read and written in 16 MiB parts.
 TEST_F(ChecksumTest, IsThatOfALongFile) {
     const std::string text = table(std::size_t{18} << 20);
     const std::uint32_t sum = crc32c_by_bits(text);

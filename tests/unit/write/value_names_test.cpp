@@ -1,5 +1,5 @@
-// Names of pieces by value: what some values are called, and what holds for all sets of values. The judge reads names
-// back and shares no code with the library.
+// Names of pieces by value: the names of some values, and what holds for all sets of values. The code that reads the
+// names back is independent of the library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<std::string> names_of(const std::vector<Key>& keys, std::vector<std:
     return value_names(keys.size(), value, {hive, std::move(columns)});
 }
 
-// Of keys with one column.
+// For one column.
 std::vector<std::string> names_of(const std::vector<std::string>& values, bool hive = false) {
     const auto value = [&](std::size_t key, std::size_t) -> std::string_view { return values[key]; };
     return value_names(values.size(), value, {hive, {"c"}});
@@ -118,14 +118,15 @@ TEST(ValueNames, NumberThoseThatDifferInCaseAlone) {
 TEST(ValueNames, AreShortenedWithTheHashOfTheWholeName) {
     const std::string fits(200, 'x');
     EXPECT_EQ(name_of(fits), fits);
-    // XXH3-64 with seed 0, by another program: python3 -c "import xxhash; print(xxhash.xxh3_64_hexdigest(b'x' * 201))"
+    // XXH3-64 with seed 0, from a different program:
+    //     python3 -c "import xxhash; print(xxhash.xxh3_64_hexdigest(b'x' * 201))"
     EXPECT_EQ(name_of(fits + 'x'), std::string(183, 'x') + "@32df31caf6566da7");
     EXPECT_EQ(name_of(times(67, " ")), times(61, "%20") + "@84cb80273a5ba4b3");
     EXPECT_EQ(name_of(times(68, " ")), times(61, "%20") + "@78f2dc8fabee803d");
 }
 
 TEST(ValueNames, OfTwoLongValuesWithOneHashDiffer) {
-    // One value twice stands for two values with one hash and one beginning.
+    // The same value twice represents two values with the same hash and the same beginning.
     const std::string value(300, 'x');
     const std::vector<std::string> names = names_of({value, "y", value});
     EXPECT_EQ(names[0].size(), 200U);
@@ -178,7 +179,7 @@ TEST(ValueNames, RefuseColumnsThatAreMissing) {
 
 constexpr std::string_view kHexDigits = "0123456789ABCDEF";
 
-// The bytes of an escaped text, or nothing if it is not one.
+// The bytes of an escaped text; nothing if the text is not an escaped text.
 std::optional<std::string> unescaped(std::string_view text) {
     std::string bytes;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -203,7 +204,7 @@ std::string lower_case(std::string text) {
     return text;
 }
 
-// Whether the text is UTF-8 without control characters, by a decoder of its own.
+// Whether the text is UTF-8 without control characters, according to a separate decoder.
 bool is_printable_text(const std::string& text) {
     std::size_t i = 0;
     while (i < text.size()) {
@@ -300,7 +301,7 @@ TEST(ValueNames, AreSafeAndDifferInEverySet) {
     }
 }
 
-// The key of a folder's name, or of a name without a hash, if the marks are those of no key's value.
+// The values in a folder's name, or in a name without a hash. `empty` is the word for an empty value.
 Key key_of(std::string_view name, char separator, std::string_view start, std::string_view empty) {
     Key key;
     for (std::size_t at = 0; at <= name.size();) {
@@ -337,7 +338,7 @@ TEST(ValueNames, GiveTheValuesBack) {
 }
 
 TEST(ValueNames, OfEveryShortValueDiffer) {
-    // Every value of up to two bytes, and of three from the bytes that mean something.
+    // Every value of up to two bytes, and of three from the significant bytes.
     std::vector<std::string> values = {""};
     for (int a = 0; a < 256; ++a) {
         values.emplace_back(1, static_cast<char>(a));
@@ -359,7 +360,7 @@ TEST(ValueNames, OfEveryShortValueDiffer) {
 }
 
 TEST(ValueNames, NumberAMillionInLinearTime) {
-    // All that differ in case alone, the worst for the search; in 20 letters there are a million.
+    // Values that differ only in case, the worst for the search; 20 letters give a million.
     constexpr std::size_t kCount = 1U << 20U;
     std::string spelt(20, 'a');
     const auto value = [&](std::size_t key, std::size_t) -> std::string_view {

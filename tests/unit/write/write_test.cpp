@@ -1,4 +1,4 @@
-// Pieces as files: all of them with the right bytes, or none and everything as before.
+// Pieces as files: either all of them exist with the right bytes, or none do and everything is as before.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -37,8 +37,8 @@ constexpr std::size_t kWide = 70'000;
 
 enum class Way : std::uint8_t { kMapped, kStream, kInOrder };
 
-// Splits a text into the directory: a file in two passes, a stream, or a file in one pass. All must do the same, but
-// for the width of {i}.
+// Splits a text into the directory: a file in two passes, a stream, or a file in one pass. All give the same result,
+// except for the width of {i}.
 class WriteTest : public testing::TestWithParam<Way> {
 protected:
     void split(const std::string& text, Job job, JobObserver& observer,
@@ -61,7 +61,7 @@ protected:
         split(text, job, silent, name_template);
     }
 
-    // Throws at that piece.
+    // Throws when that piece is finished.
     static Watcher::Finished failing_at(std::uint64_t number) {
         return [number](const Piece& piece, const std::string&, const PieceResult&) {
             if (piece.number == number) throw std::runtime_error("failed on purpose");
@@ -198,7 +198,7 @@ TEST_P(WriteTest, LinksAreNames) {
     EXPECT_TRUE(fs::is_symlink(directory_.path("piece000002")));
     EXPECT_TRUE(fs::is_symlink(directory_.path("piece000003")));
 
-    // Replacing a link does not touch what it points at.
+    // Replacing a link does not touch its target.
     Job job = by_records(1);
     job.output.replace = true;
     split("h\na\nb\nc\n", job);
@@ -225,7 +225,7 @@ TEST_P(WriteTest, NeverReplacesDirectories) {
     EXPECT_EQ(files(), (Files{{"piece000002/", ""}, {"piece000003", "old"}}));
 }
 
-// Splits the file into files beside it; the observer may be null.
+// Splits the file into pieces in the same directory; the observer may be null.
 void split_beside(const TemporaryDirectory& directory, const std::string& path, Job job, const std::string& names,
                   JobObserver* observer = nullptr) {
     Input input = Input::open(path);
@@ -252,7 +252,7 @@ TEST(Write, NeverReplacesTheInput) {
 TEST(Write, RefusesTwoPiecesOfOneName) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", "a\n");
-    const Job job = by_pieces(3, HeaderMode::kNone);  // two of them are empty
+    const Job job = by_pieces(3, HeaderMode::kNone);  // two of the pieces are empty
     EXPECT_THROW(split_beside(directory, path, job, "piece{start}"), std::invalid_argument);
     EXPECT_EQ(directory.files(), (Files{{"in.csv", "a\n"}}));
 }
@@ -312,14 +312,15 @@ TEST(Write, AStreamIsJudgedBeforeItIsFinal) {
     Watcher watcher;
     watcher.on_found = [&](const Findings& findings) {
         EXPECT_EQ(findings.records, 3U);
-        EXPECT_EQ(directory.files().size(), 2U);  // the first piece and the marker of the run; the last is not ended
+        EXPECT_EQ(directory.files().size(),
+                  2U);  // the first piece and the run's marker; the last piece is not finished
         throw OpenQuoteError(findings.open_quote.value());
     };
     EXPECT_THROW(split_beside(directory, pipe.path(), by_records(1), "piece{i}", &watcher), OpenQuoteError);
     EXPECT_EQ(directory.files(), Files{});
 }
 
-// Within a file system, and to another one if there is one in memory: as far as the system copies, it copies right.
+// Copies within a file system, and to one in memory if there is one: whatever the system copies is copied correctly.
 TEST(CopyBySystem, AppendsTheRange) {
     const TemporaryDirectory directory;
     Random random(1);

@@ -1,11 +1,10 @@
-// Part of cuda_runtime.h of this folder: what the host calls. Included by it.
+// The host functions of cuda_runtime.h in this folder, which includes this file.
 //
-// The machine has two cards at first. A stream, an event and memory of a device belong to the card that was current
-// when they were made. Streams do nothing: every call has finished when it returns. Any thread may call; one call is
-// done after another.
+// The machine initially has two cards. Streams, events and device memory belong to the card that was current when they
+// were created. Streams do nothing: every call has finished when it returns. Any thread may call; calls are serialised.
 //
-// A test fails by abort() with a message if a stream or an event is used that was destroyed, or whose card is not the
-// current one where a device would refuse that.
+// A test aborts with a message if it uses a destroyed stream or event, or one whose card is not current where a device
+// would refuse that.
 #pragma once
 
 #include <cstddef>
@@ -57,27 +56,27 @@ constexpr unsigned cudaHostAllocWriteCombined = 4;
 
 namespace cleave::cuda::emulator {
 
-// The machine: a driver for CUDA `driver`, 13000 is 13.0 and 0 is none, and so many cards, each with `memory` bytes.
+// Sets up the machine: a driver for CUDA `driver` (13000 is 13.0, 0 is none) and `cards`, each with `memory` bytes.
 void set_machine(int driver, int cards, std::size_t memory) noexcept;
-// The n-th allocation from now on fails, counted from 0; -1: none does.
+// Makes the n-th allocation from now on fail, counting from 0; -1 for none.
 void fail_allocation(int n) noexcept;
-// The n-th call of the host from now on fails with the error, counted from 0; -1: none does. If the error stays, all
-// calls after it fail too, until the next call of this function. What is freed or destroyed is so all the same.
+// Makes the n-th host call from now on fail with the error, counting from 0; -1 for none. If the error `stays`, all
+// later calls fail too, until this function is called again. Failing calls still free and destroy what they should.
 void fail_call(int n, cudaError_t error, bool stays) noexcept;
-// Calls of the host since fail_call() was called.
+// Host calls since the last fail_call().
 int calls() noexcept;
-// Allocations that were not freed. Checks the guards of all of them.
+// Allocations that have not been freed. Checks the guards of all of them.
 std::size_t live_allocations() noexcept;
 std::size_t live_streams() noexcept;
 std::size_t live_events() noexcept;
-// Times that a stream was told to wait for an event so far.
+// How many times a stream has been told to wait for an event so far.
 std::size_t stream_waits() noexcept;
-// Kernels that were launched on the legacy default stream so far.
+// Kernels launched on the legacy default stream so far.
 std::size_t legacy_launches() noexcept;
-// Counts, from now on, memory that is freed and that has these bytes anywhere in it. At most 64 bytes; 0: none.
+// From now on, counts how many times memory that contains these bytes is freed. `size` is at most 64; 0 counts none.
 void watch(const void* bytes, std::size_t size) noexcept;
 std::size_t watched_frees() noexcept;
-// For launches: what the call returns at once, if it fails.
+// For launches: returns the error with which the call itself fails, if it does.
 cudaError_t begin_launch(cudaStream_t stream) noexcept;
 
 }  // namespace cleave::cuda::emulator
@@ -118,7 +117,7 @@ cudaError_t cudaHostAlloc(void** memory, std::size_t size, unsigned flags);
 cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemGetInfo(std::size_t* free_size, std::size_t* total_size);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory);
-// For memory that cudaMalloc() gave, at its begin. The process that opens it gets a copy of what it holds then.
+// For the start of memory from cudaMalloc(). The process that opens it gets a copy of its contents at that moment.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory);
 cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsigned flags);
 cudaError_t cudaIpcCloseMemHandle(void* memory);

@@ -1,4 +1,4 @@
-// native/cuda_primitives.h for a CPU.
+// The CPU version of native/cuda_primitives.h.
 #pragma once
 
 #include <cuda_runtime.h>

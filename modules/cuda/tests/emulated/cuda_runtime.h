@@ -1,19 +1,19 @@
-// CUDA on a CPU, for tests: what the kernels of this module and the code around them use of CUDA, under the same names
-// and in a header of the same name. The sources of the module compile against it without a change.
+// CUDA on a CPU, for tests: the parts of CUDA that the kernels of this module and the code around them use, under the
+// same names and in a header of the same name. The sources of the module compile against it unchanged.
 //
-// Each CUDA thread is a fiber with a stack of its own. All fibers run on one thread of the system; emulator.cpp
-// switches between them at barriers, exchanges within a warp, atomic operations and words that blocks pass to each
-// other. Which fiber goes on is random, from a seed: a barrier that is missing shows as a wrong result for nearly every
-// seed. A few blocks run at a time and take turns, so that they overtake each other as on a device. Memory and shared
-// memory begin with rubbish, asynchronous copies happen as late as they may, and both kinds of memory have guards at
+// Each CUDA thread is a fiber with its own stack. All fibers run on one system thread; emulator.cpp switches between
+// them at barriers, exchanges within a warp, atomic operations and words that blocks pass to each other. The next fiber
+// is chosen at random from a seed, so that a missing barrier gives a wrong result for nearly every seed. A few blocks
+// run at once and take turns, so that they overtake each other as on a device. Memory and shared memory initially
+// contain garbage, asynchronous copies happen as late as they are allowed to, and both kinds of memory have guards at
 // their ends.
 //
-// Launches that a device would refuse are refused.
+// Launches that a device would refuse are refused here too.
 //
-// A test fails by abort() with a message if a kernel does what has no meaning on a device: a barrier that some threads
-// of the block do not reach, an exchange that lanes of its mask do not take part in, or waiting for ever.
+// A test aborts with a message if a kernel does something that is undefined on a device: a barrier that some threads of
+// the block do not reach, an exchange in which lanes of its mask do not take part, or waiting forever.
 //
-// cuda_host.h has what the host calls.
+// The functions that the host calls are in cuda_host.h.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct alignas(16) uint4 {
 };
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
-// Values of the real header where a number matters.
+// Where a value matters, it is the same as in the real header.
 enum cudaError_t {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
@@ -72,7 +72,7 @@ struct cudaLaunchConfig_t {
 };
 namespace cleave::cuda::emulator {
 
-// Where the fiber that runs is in its grid.
+// Where the running fiber is in its grid.
 struct Place {
     dim3 thread;
     dim3 block;
@@ -81,30 +81,30 @@ struct Place {
 };
 const Place& place() noexcept;
 
-// Decides what runs when, from now on.
+// Determines the order of execution from now on.
 void set_seed(std::uint64_t seed) noexcept;
-// Whether all blocks of a grid run at the same time. Otherwise that is so for every second grid or so.
+// Whether all blocks of a grid run at the same time. If not set, this applies to about every second grid.
 void set_all_at_once(bool is_set) noexcept;
-// Multiprocessors of the device, 3 at first. Each runs two blocks of any kernel, says the emulator.
+// Multiprocessors of the device, initially 3. The emulator claims that each runs two blocks of any kernel.
 void set_processors(int count) noexcept;
 int processors() noexcept;
-// Kernels that were launched so far.
+// Kernels launched so far.
 std::size_t launches() noexcept;
 
-// The most dynamic shared memory that launches of the kernel may have; 48 KiB at first.
+// The maximum dynamic shared memory for launches of the kernel; initially 48 KiB.
 cudaError_t set_shared_limit(const void* kernel, int size);
-// An error if a device would refuse the launch: of no blocks, no threads, too many of them or too much shared memory.
+// An error if a device would refuse the launch: no blocks, no threads, too many of either, too much shared memory.
 cudaError_t check_launch(const cudaLaunchConfig_t& config, const void* kernel);
 void run_grid(const cudaLaunchConfig_t& config, const std::function<void()>& thread);
 
 void block_barrier();
-// Exchanges `value` with the lanes of the mask. Returns the values of all 32 lanes, those outside of the mask unset.
-// They stay the same until the second exchange after this one.
+// Exchanges `value` with the lanes of the mask. Returns the values of all 32 lanes; values outside the mask are unset.
+// They remain valid until the second exchange after this one.
 const std::uint64_t* exchange(unsigned mask, std::uint64_t value, const char* kind);
 unsigned lane() noexcept;
-// Others may run here.
+// Lets other fibers run.
 void pause() noexcept;
-// The same, while it waits for something that others do.
+// The same, while waiting for other fibers to do something.
 void wait_a_turn() noexcept;
 
 std::uint8_t* block_memory() noexcept;
@@ -130,7 +130,7 @@ T from_word(std::uint64_t word) {
 template <class T>
 T shuffle(unsigned mask, T value, unsigned source, const char* kind) {
     const std::uint64_t* const values = exchange(mask, to_word(value), kind);
-    if ((mask >> source & 1) == 0) std::abort();  // of a lane that is not in the mask
+    if ((mask >> source & 1) == 0) std::abort();  // the lane is not in the mask
     return from_word<T>(values[source]);
 }
 
@@ -138,7 +138,7 @@ T shuffle(unsigned mask, T value, unsigned source, const char* kind) {
 
 namespace cleave::cuda::emulator {
 
-// threadIdx and so on: each use asks where the fiber is.
+// threadIdx and so on: each use looks up where the fiber is.
 template <dim3 Place::*kMember>
 struct Coordinate {
     operator unsigned() const noexcept { return (place().*kMember).x; }
@@ -190,7 +190,7 @@ inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask,
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) == mask ? 1 : 0; }
 
 inline int __ffs(unsigned word) { return __builtin_ffs(static_cast<int>(word)); }
-// A thread may find itself alone: nothing promises which lanes run together.
+// A thread may find itself alone, because nothing guarantees which lanes run together.
 inline unsigned __activemask() { return 1U << cleave::cuda::emulator::lane(); }
 inline unsigned __match_any_sync(unsigned mask, unsigned) { return mask; }
 inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {

@@ -1,8 +1,8 @@
-// The scheduler of cuda_runtime.h of this folder.
+// The scheduler for cuda_runtime.h in this folder.
 //
-//   run_grid: blocks begin in a random order, at most `resident` of them at a time
-//   loop: a random fiber of those that can go on runs until it waits or pauses. One block is slow: others overtake it
-//   a barrier sets its fibers free when all threads of the block wait there; an exchange, when all lanes of its mask do
+//   run_grid: blocks start in a random order, at most `resident` of them at once
+//   loop: a random runnable fiber runs until it waits or pauses. One block is slow, so that others overtake it
+//   a barrier releases its fibers when all threads of the block wait there; an exchange, when all lanes of its mask do
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -41,10 +41,10 @@ struct Thread {
     Block* block = nullptr;
     Place place;
     std::vector<Copy> open_copies;
-    std::deque<std::vector<Copy>> copies;  // groups, the oldest first
+    std::deque<std::vector<Copy>> copies;  // groups of copies, oldest first
 };
 
-// Lanes that exchange values. The values of the previous exchange stay while the next one gathers.
+// Lanes that exchange values. The values of the previous exchange are kept while the next one gathers.
 struct Warp {
     unsigned mask = 0;
     unsigned arrived = 0;
@@ -60,7 +60,7 @@ struct Block {
     std::vector<Thread*> at_barrier;
     std::size_t alive = 0;
     std::unique_ptr<std::uint8_t[]> memory;
-    std::uint8_t* shared = nullptr;  // in it, at a multiple of 16
+    std::uint8_t* shared = nullptr;  // inside `memory`, aligned to 16 bytes
     std::size_t shared_size = 0;
 };
 
@@ -75,7 +75,7 @@ struct Grid {
 constexpr std::uint8_t kGuardByte = 0xCB;
 constexpr std::uint8_t kRubbish = 0xA5;
 #ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kMargin = 0;  // the sanitizer has its own
+constexpr std::size_t kMargin = 0;  // the sanitizer has its own margins
 #else
 constexpr std::size_t kMargin = kGuard;
 #endif
@@ -87,7 +87,7 @@ std::vector<std::unique_ptr<Block>> spare_blocks;
 std::size_t launch_count = 0;
 int processor_count = 3;
 bool are_all_at_once = false;
-std::unordered_map<const void*, std::size_t> shared_limits;  // of kernels, where it was set
+std::unordered_map<const void*, std::size_t> shared_limits;  // for kernels that have set one
 
 constexpr std::size_t kSharedAtFirst = 48 << 10;
 constexpr std::size_t kSharedAtMost = 227 << 10;
@@ -196,7 +196,7 @@ void run_grid(const cudaLaunchConfig_t& config, const std::function<void()>& thr
     std::shuffle(order.begin(), order.end(), generator);
     const std::size_t resident = generator() % 2 == 0 || are_all_at_once ? order.size() : 1 + random_below(6);
     const auto slow = static_cast<unsigned>(random_below(order.size()));
-    const std::uint64_t haste = 1 + random_below(64);  // of the others
+    const std::uint64_t haste = 1 + random_below(64);  // for the other blocks
     std::vector<std::unique_ptr<Block>> blocks;
     std::size_t next = 0;
     while (next < order.size() || !blocks.empty()) {
@@ -283,7 +283,7 @@ void copy_16_async(std::uint8_t* to, const std::uint8_t* from) {
     if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0) {
         fail("a copy that is not aligned");
     }
-    // Some are fast, most come as late as they may.
+    // Some copies are fast; most happen as late as they are allowed to.
     if (generator() % 8 == 0) {
         std::memcpy(to, from, 16);
     } else {

@@ -1,5 +1,4 @@
-// Switching costs some nanoseconds on x86-64, where nine instructions do it. Elsewhere swapcontext() does, with two
-// calls of the system.
+// On x86-64 a switch takes nine instructions and a few nanoseconds. Elsewhere swapcontext() makes two system calls.
 #include "fiber.h"
 
 #include <sys/mman.h>
@@ -15,7 +14,7 @@
 #endif
 
 #ifdef __x86_64__
-// Saves the registers that a called function keeps, and takes those of the other stack.
+// Saves the callee-saved registers, and loads those of the other stack.
 extern "C" void cleave_emulator_switch(void** from, void* to);
 asm(R"(
     .pushsection .text
@@ -82,7 +81,7 @@ void Fiber::start(Function function, void* argument) {
     __asan_unpoison_memory_region(stack_, kStackSize);
 #endif
 #ifdef __x86_64__
-    // As if enter() had been called: an address to return to, which there is not, lies at a multiple of 16 less 8.
+    // As if enter() had been called: the return address, which does not exist here, is 8 bytes below a multiple of 16.
     auto** top = reinterpret_cast<void**>(stack_ + kStackSize);
     *--top = nullptr;
     *--top = reinterpret_cast<void*>(&Fiber::enter);
@@ -94,7 +93,7 @@ void Fiber::start(Function function, void* argument) {
     first.uc_stack.ss_sp = stack_;
     first.uc_stack.ss_size = kStackSize;
     first.uc_link = nullptr;
-    // In the stack itself, at its far end.
+    // Kept in the stack itself, at its far end.
     auto* const kept = reinterpret_cast<ucontext_t*>(stack_);
     *kept = first;
     makecontext(kept, reinterpret_cast<void (*)()>(&Fiber::enter), 0);

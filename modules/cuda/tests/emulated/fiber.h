@@ -1,5 +1,5 @@
-// A fiber: a function with a stack of its own, that goes on where it stopped. For cuda_runtime.h of this folder. One
-// thread of the system runs all of them.
+// A fiber: a function with its own stack that resumes where it stopped. For cuda_runtime.h in this folder. One system
+// thread runs all fibers.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,23 @@ public:
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // Makes the next run() call function(argument). The fiber is not running, and has ended if it was started before.
+    // Makes the next run() call function(argument). Precondition: the fiber was never started, or has ended.
     void start(Function function, void* argument);
-    // Runs the fiber until it stops or ends. Not called by a fiber.
+    // Runs the fiber until it stops or ends. Must not be called from a fiber.
     void run();
-    // Goes back to the caller of run(). Called by the fiber that runs.
+    // Returns to the caller of run(). Called by the running fiber.
     static void stop();
 
 private:
     static void enter();
     void leave(bool is_last);
 
-    std::byte* stack_ = nullptr;  // a page that cannot be touched, and the stack above it
+    std::byte* stack_ = nullptr;  // an inaccessible guard page, and the stack above it
     Function function_ = nullptr;
     void* argument_ = nullptr;
     void* own_ = nullptr;     // where the fiber stopped
     void* caller_ = nullptr;  // where run() was called
-    // Of the address sanitizer: it has to be told which stack is in use.
+    // For the address sanitizer, which must be told which stack is in use.
     void* own_frames_ = nullptr;
     void* caller_frames_ = nullptr;
     const void* caller_stack_ = nullptr;

@@ -1,5 +1,5 @@
-// What a test can do to the emulated CUDA inside of a module that it has loaded: functions of cuda_runtime.h and
-// cuda_host.h of this folder, under the same names.
+// Lets a test control the emulated CUDA inside a module that it has loaded, with functions of cuda_runtime.h and
+// cuda_host.h in this folder, under the same names.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct EmulatorHooks {
     std::size_t (*watched_frees)();
 };
 
-// What the module exports it as.
+// The name under which the module exports them.
 constexpr const char* kEmulatorHooks = "cleave_emulator_hooks";
 
 }  // namespace cleave::cuda

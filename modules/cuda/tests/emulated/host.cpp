@@ -1,4 +1,4 @@
-// What the host calls: memory, streams, events and cards of cuda_host.h of this folder.
+// The host functions of cuda_host.h in this folder: memory, streams, events and cards.
 #include <cuda_runtime.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -33,7 +33,7 @@ namespace {
 constexpr std::uint8_t kGuardByte = 0xCB;
 constexpr std::uint8_t kRubbish = 0xA5;
 #ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kMargin = 0;  // the sanitizer has its own
+constexpr std::size_t kMargin = 0;  // the sanitizer has its own margins
 #else
 constexpr std::size_t kMargin = kGuard;
 #endif
@@ -45,7 +45,7 @@ struct Allocation {
     int card;
 };
 
-// What a cudaIpcMemHandle_t holds.
+// The contents of a cudaIpcMemHandle_t.
 struct Exported {
     pid_t process;
     void* memory;
@@ -84,7 +84,7 @@ cudaError_t with_error(cudaError_t error) {
     return error;
 }
 
-// What a call does first. Anything but success: the call returns it, and does nothing that can be left out.
+// Starts a call. If the result is not success, the call returns it, and does only what it must do even then.
 cudaError_t begin() {
     ++call_count;
     if (lasting_error == cudaSuccess && failing_call >= 0 && failing_call-- == 0) {
@@ -94,7 +94,7 @@ cudaError_t begin() {
     return with_error(lasting_error);
 }
 
-// Most calls.
+// Wraps most calls.
 template <class F>
 cudaError_t call(F function) {
     const std::scoped_lock lock(mutex);
@@ -102,7 +102,7 @@ cudaError_t call(F function) {
     return error != cudaSuccess ? error : with_error(function());
 }
 
-// Calls that free: they do it even if they fail.
+// Wraps calls that free, which do so even if they fail.
 template <class F>
 cudaError_t call_always(F function) {
     const std::scoped_lock lock(mutex);
@@ -111,7 +111,7 @@ cudaError_t call_always(F function) {
     return error != cudaSuccess ? error : with_error(done);
 }
 
-// `must_be_current`: its card.
+// With `must_be_current`, the card of the stream must be current.
 void check_stream(cudaStream_t stream, bool must_be_current = false) {
     if (stream == nullptr) return;
     if (!streams.contains(stream)) fail("a stream that was destroyed");
@@ -128,7 +128,7 @@ std::size_t used_memory(int card) {
     return used;
 }
 
-// Whether all of the bytes lie in one allocation.
+// Whether all of the bytes are in one allocation.
 bool is_allocated(const void* bytes, std::size_t size) {
     if (size == 0) return true;
     const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
@@ -305,7 +305,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return call([=] { return check_stream(stream), cudaSuccess; });
 }
-// Every other time there is still work to do.
+// Every other call reports that there is still work to do.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
     return call([=] {
         check_stream(stream);
@@ -404,7 +404,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
         const Exported exported{::getpid(), memory, found->second.size};
         *handle = {};
         std::memcpy(handle->reserved, &exported, sizeof exported);
-        ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // or other processes might not read this one
+        ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // otherwise other processes might not be allowed to read this one
         return cudaSuccess;
     });
 }
@@ -433,7 +433,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyK
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t stream) {
     return call([=] {
         check_stream(stream);
-        // As on a card: what is said to be memory of the device has to be.
+        // As on a card, memory that a copy names as device memory must be on the device.
         const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
         const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
         if (from_device && !is_allocated(from, size)) return cudaErrorInvalidValue;

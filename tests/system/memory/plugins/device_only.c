@@ -1,5 +1,5 @@
-/* A manager that has device memory alone, which no processor can touch. All else is completed by the default manager.
- * It counts what it does in its name: "device-only: A allocated, R released". */
+/* A manager that has only device memory, which the CPU cannot touch. The default manager supplies everything else.
+ * Its name reports what it has done: "device-only: A allocated, R released". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,12 +1,12 @@
-/* The manager of doc/memory.md, broken in one place. CONFIG is FAULT or FAULT=NUMBER, see kFaults. */
+/* The manager of doc/guide/memory.md, broken in one place. CONFIG is FAULT or FAULT=NUMBER; see kFaults. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 
 #define cleave_memory_manager_open open_documented
-#include "documented.c" /* extracted from doc/memory.md */
+#include "documented.c" /* extracted from doc/guide/memory.md */
 #undef cleave_memory_manager_open
 
-static int number; /* of CONFIG. A test opens one manager at a time. */
+static int number; /* from CONFIG. A test opens one manager at a time. */
 
 static int fail_to_initialize(void* object, int32_t device) {
     (void)object, (void)device;
@@ -18,14 +18,14 @@ static int initialize_by_reset(void* object, int32_t device) {
     return reset(object);
 }
 
-/* The call number `number` fails, and all after it. */
+/* Call number `number` and all later calls fail. */
 static int allocate_until(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                           void* stream, cleave_memory* memory) {
     if (--number <= 0) return ENOMEM;
     return allocate(object, space, size, alignment, flags, stream, memory);
 }
 
-/* The call number `number` fails, and no other. */
+/* Only call number `number` fails. */
 static int allocate_but_once(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                              void* stream, cleave_memory* memory) {
     if (--number == 0) return EIO;
@@ -52,7 +52,7 @@ static int allocate_misaligned(void* object, cleave_memory_space space, size_t s
     return error;
 }
 
-/* The same for memory of a device alone, which is never touched. */
+/* The same for device memory only, which is never touched. */
 static int allocate_too_little_there(void* object, cleave_memory_space space, size_t size, size_t alignment,
                                      uint32_t flags, void* stream, cleave_memory* memory) {
     if (space != CLEAVE_MEMORY_DEVICE) return allocate(object, space, size, alignment, flags, stream, memory);
@@ -71,7 +71,7 @@ static int allocate_nothing(void* object, cleave_memory_space space, size_t size
     return 0;
 }
 
-/* Says that the memory has more bytes than it has: the last ones belong to the next memory. Not for several threads. */
+/* Reports more bytes than the memory has: the last ones belong to the next memory. Not thread-safe. */
 static int allocate_and_lie(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                             void* stream, cleave_memory* memory) {
     static char arena[1 << 24];
@@ -85,12 +85,12 @@ static int allocate_and_lie(void* object, cleave_memory_space space, size_t size
     return 0;
 }
 
-/* Does not zero, and accepts what it does not know. */
+/* Does not zero memory, and accepts unknown flags and alignments. */
 static int allocate_carelessly(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                                void* stream, cleave_memory* memory) {
     (void)flags;
     if (alignment != 0 && (alignment & (alignment - 1)) != 0) alignment = 64;
-    memory->size = 0; /* also when it fails */
+    memory->size = 0; /* even when it fails */
     return allocate(object, space, size, alignment, 0, stream, memory);
 }
 
@@ -122,7 +122,7 @@ static int tell_too_much(void* object, cleave_memory_space space, uint64_t* free
 
 static void destroy_nothing(void* object) { (void)object; }
 
-/* As without a mutex: another thread is let in between. */
+/* Behaves as if there were no mutex: lets a second thread in halfway. */
 static int allocate_shared(void* object, cleave_memory_space space, size_t size, size_t alignment, uint32_t flags,
                            void* stream, cleave_memory* memory) {
     static cleave_memory last;
@@ -227,7 +227,7 @@ static const struct fault {
     {"none", break_nothing},
 };
 
-/* FAULT may also be one of open() itself: null-manager, one-state, which gives the same manager each time, or
+/* FAULT may also be a fault of open() itself: null-manager; one-state, which returns the same manager each time; or
  * open=MESSAGE, which fails with that message. */
 int cleave_memory_manager_open(const char* config, const cleave_memory_manager** manager, char* message,
                                size_t message_size) {
@@ -235,7 +235,7 @@ int cleave_memory_manager_open(const char* config, const cleave_memory_manager**
     const char* const text = config[length] != 0 ? config + length + 1 : "";
     if (strncmp(config, "open", length) == 0) {
         size_t i = 0;
-        for (; text[i] != 0 && i < message_size; ++i) message[i] = text[i]; /* without a zero byte if it is long */
+        for (; text[i] != 0 && i < message_size; ++i) message[i] = text[i]; /* unterminated if it is long */
         if (i < message_size) message[i] = 0;
         return EBUSY;
     }

@@ -1,4 +1,4 @@
-// Stands in for the compiler's header of this name, so that a kernel can run on machines without its instructions.
+// Replaces the compiler's header of this name, so that a kernel can run on machines without its instructions.
 #pragma once
 
 #define SIMDE_NO_NATIVE
