@@ -1,9 +1,10 @@
-// The whole library, with cleave/offload.h, which is a library of its own.
+// The whole library, including cleave/offload.h, which must be linked with a separate library.
 #pragma once
 
 #include "cleave/arrow.h"
 #include "cleave/blob.h"
 #include "cleave/cancel.h"
+#include "cleave/cleave_c.h"
 #include "cleave/column_stream.h"
 #include "cleave/columns.h"
 #include "cleave/compression.h"
