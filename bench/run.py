@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole processes, side by side: every row of bench/README.md."""
+"""Times whole processes side by side: every row of bench/README.md."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+import figures
 from runner import by_rows, chart, cold_rows, count_rows, growth_chart, limit_rows, machine, report, split_rows
 from runner import stage_rows, together_rows
 from runner.bench import ROOT, Bench, parse_size, size_name
@@ -54,16 +55,16 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / "bench/results.json", help="where the figures go")
     parser.add_argument("--chart", type=Path, default=ROOT / "bench/results.svg", help="where the chart goes")
     parser.add_argument(
-        "--render", type=Path, nargs="+", metavar="JSON", help="measure nothing: draw and print these figures"
+        "--render", type=Path, metavar="JSON", help="measure nothing: draw these figures, and fill the pages"
     )
     arguments = parser.parse_args()
-    if arguments.cold and arguments.output == ROOT / "bench/results.json":  # rows of the page cache are kept apart
+    if arguments.cold and arguments.output == ROOT / "bench/results.json":  # page cache rows are kept apart
         arguments.output, arguments.chart = ROOT / "bench/cold.json", ROOT / "build/cold.svg"
     return arguments
 
 
 def shown_command(arguments: list[str]) -> str:
-    """Without folders: they differ from machine to machine."""
+    """The arguments without folders, which differ from machine to machine."""
     words = []
     for word in arguments:
         if words and words[-1] in ("--data", "--cleave", "--venv", "--output", "--chart"):
@@ -98,29 +99,25 @@ def measure(arguments: argparse.Namespace) -> int:
             say(f"{name}: {error}")
             bench.results.skipped.append(f"{name}: {error}")
             status = 1
-    figures = report.to_json(
+    measured = report.to_json(
         bench.results,
         machine.describe(bench.data),
         size_name(arguments.size),
         arguments.rounds,
         shown_command(sys.argv[1:]),
     )
-    report.write_json(figures, arguments.output)
-    chart.draw(figures, arguments.chart) or growth_chart.draw(figures, arguments.chart)
-    print(report.plain_table(report.verdict_rows(figures)))
+    report.write_json(measured, arguments.output)
+    chart.draw(measured, arguments.chart) or growth_chart.draw(measured, arguments.chart)
+    print(report.plain_table(report.verdict_rows(measured)))
     return status
 
 
 def render(arguments: argparse.Namespace) -> int:
-    """The first file makes the chart and the caption in README.md, all of them the figures in bench/README.md."""
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.render]
-    text = "\n\n".join(report.markdown(figures) for figures in reports)
-    if chart.draw(reports[0], arguments.chart):
-        picture = os.path.relpath(arguments.chart, ROOT)
-        picture_and_caption = f"![Speed beside other tools]({picture})\n\n{report.caption(reports[0])}"
-        report.insert(picture_and_caption, ROOT / "README.md")
-    report.insert(text, ROOT / "bench/README.md")
-    print(text)
+    """Draws the chart from one file of figures, and fills the marked places of all pages: see figures.py."""
+    drawn = json.loads(arguments.render.read_text(encoding="utf-8"))
+    chart.draw(drawn, arguments.chart) or growth_chart.draw(drawn, arguments.chart)
+    pages, places = figures.fill()
+    print("\n".join([*(f"filled {page}" for page in pages), f"{places} places"]))
     return 0
 
 

@@ -1,5 +1,5 @@
-# Gives the target Libdeflate::libdeflate, of the archive where there is one, as FindNettle.cmake does. The CMake package
-# of libdeflate is not in every distribution.
+# Defines the target Libdeflate::libdeflate, with the static library where there is one, as FindNettle.cmake does. Not
+# every distribution has the CMake package of libdeflate.
 find_path(Libdeflate_INCLUDE_DIR libdeflate.h)
 find_library(Libdeflate_LIBRARY NAMES libdeflate.a deflate)
 include(FindPackageHandleStandardArgs)

@@ -1,5 +1,5 @@
-# Gives the target Nettle::nettle. The archive is preferred to the shared library: a run of some milliseconds would
-# spend part of them on relocating it. Nettle has no CMake package of its own.
+# Defines the target Nettle::nettle. It prefers the static library, because a run of a few milliseconds would spend part
+# of them relocating the shared one. Nettle has no CMake package.
 find_path(Nettle_INCLUDE_DIR nettle/hmac.h)
 find_library(Nettle_LIBRARY NAMES libnettle.a nettle)
 include(FindPackageHandleStandardArgs)

@@ -1,5 +1,5 @@
-# Gives the target Utf8proc::utf8proc, of the archive where there is one, as FindNettle.cmake does. The CMake package of
-# utf8proc is not in every distribution.
+# Defines the target Utf8proc::utf8proc, with the static library where there is one, as FindNettle.cmake does. Not every
+# distribution has the CMake package of utf8proc.
 find_path(Utf8proc_INCLUDE_DIR utf8proc.h)
 find_library(Utf8proc_LIBRARY NAMES libutf8proc.a utf8proc)
 include(FindPackageHandleStandardArgs)

@@ -1,8 +1,8 @@
-# What is installed, in components: `cleave`, the command; `dev`, the library for other programs; `shared`, the shared
-# library, where it is built.
+# Installs in components: `cleave`, the command; `dev`, the library for other programs; `shared`, the shared library,
+# where it is built.
 include(CMakePackageConfigHelpers)
 
-# The changelog and the licence, in the folder of each package, and its lintian overrides.
+# Installs the changelog and the licence in the folder of each package, and its lintian overrides.
 function(install_documents package component)
     set(file ${PROJECT_BINARY_DIR}/changelog.gz)
     install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
@@ -22,7 +22,7 @@ function(add_compressed source name)
 endfunction()
 add_compressed(cmake/changelog changelog)
 
-# The command, its manual page, and the completions that it prints.
+# The command, its manual pages, and the completion scripts that it prints.
 function(add_completion shell folder name)
     set(script ${PROJECT_BINARY_DIR}/completions/${shell}/${name})
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completions/${shell})
@@ -31,24 +31,29 @@ function(add_completion shell folder name)
     set(made ${made} ${script} PARENT_SCOPE)
 endfunction()
 if(CLEAVE_BUILD_COMMAND)
-    add_compressed(man/cleave.1 cleave.1)
+    file(GLOB manual_pages RELATIVE ${PROJECT_SOURCE_DIR}/man CONFIGURE_DEPENDS man/cleave*.[1-9])
+    foreach(page IN LISTS manual_pages)
+        add_compressed(man/${page} ${page})
+        string(REGEX MATCH "[1-9]$" manual_section ${page})
+        install(FILES ${PROJECT_BINARY_DIR}/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${manual_section}
+                COMPONENT cleave)
+    endforeach()
     add_completion(bash bash-completion/completions cleave)
     add_completion(zsh zsh/vendor-completions _cleave)
     add_completion(fish fish/vendor_completions.d cleave.fish)
     install(TARGETS cleave RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cleave)
-    install(FILES ${PROJECT_BINARY_DIR}/cleave.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cleave)
     install_documents(cleave cleave)
 endif()
 add_custom_target(installed_files ALL DEPENDS ${made})
 
 # The libraries: headers, the targets cleave::cleave, cleave::offload and cleave::shared, cleave.pc and
-# cleave-offload.pc. The configuration files find the rest from where they are, wherever that is.
+# cleave-offload.pc. The configuration files find the rest relative to themselves.
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 set(module_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH module_to_prefix /${module_folder} /)
 string(REGEX REPLACE "/$" "" module_to_prefix ${module_to_prefix})
 list(JOIN library_modules " " module_requirements)
-# With a shared library, -lcleave links that one, which records its own dependencies.
+# If there is a shared library, -lcleave links it, and it records its own dependencies.
 if(CLEAVE_BUILD_SHARED)
     set(private .private)
 endif()

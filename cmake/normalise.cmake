@@ -1,5 +1,5 @@
-# Run by CPack on what it packs, so that the same sources give the same packages: folders are as readable as files are,
-# whatever the umask, and every time is SOURCE_DATE_EPOCH or that of the changelog's newest entry
+# CPack runs this on the files to pack, so that the same sources give the same packages: folders are as readable as
+# files, whatever the umask, and every time is SOURCE_DATE_EPOCH or the time of the newest changelog entry
 # (https://reproducible-builds.org/specs/source-date-epoch/).
 execute_process(COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -type d -exec chmod 755 {} + COMMAND_ERROR_IS_FATAL ANY)
 if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})

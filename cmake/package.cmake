@@ -1,9 +1,9 @@
-# Debian packages, one a component, and an archive of all of them.
+# Debian packages, one per component, and an archive of all components.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_COMPONENTS_ALL cleave dev)
 set(CPACK_PACKAGE_FILE_NAME cleave-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
-# The maintainer and the time are those of the changelog's newest entry. DEBFULLNAME and DEBEMAIL name another
-# maintainer, and SOURCE_DATE_EPOCH another time, as Debian's tools know them.
+# The maintainer and the time come from the newest changelog entry. As in Debian's tools, DEBFULLNAME and DEBEMAIL
+# override the maintainer, and SOURCE_DATE_EPOCH the time.
 file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/changelog signature REGEX "^ -- " LIMIT_COUNT 1)
 string(REGEX MATCH "^ -- (.*>)  (.*)$" signature "${signature}")
 set(maintainer "${CMAKE_MATCH_1}")
@@ -15,7 +15,7 @@ set(CPACK_PACKAGE_VENDOR "the cleave authors")
 set(CPACK_PACKAGE_CONTACT "${maintainer}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # it would stand before those of the components
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # it would precede the summaries of the components
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/normalise.cmake)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -47,7 +47,7 @@ command does not.")
     # libcleave-dev depends on libcleave0 of the same version.
     set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
     set(CPACK_COMPONENT_DEV_DEPENDS shared)
-    # Packages of programs that use the library depend on the versions that share its ABI.
+    # Makes packages of programs that use the library depend on the versions that share its ABI.
     math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
     file(CONFIGURE OUTPUT shlibs CONTENT "libcleave 0 libcleave0 (>= ${PROJECT_VERSION}), \
 libcleave0 (<< ${PROJECT_VERSION_MAJOR}.${next_minor}~)\n")

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Whole runs of cleave with rules on the processor, on a GPU, and where --device auto puts them.
+"""Times whole runs of cleave with rules on the CPU, on a GPU, and wherever --device auto places them.
 
   jobs.py [--cleave PATH] [--data DIR] [--only REGEX] [--sizes LIST] [--rounds N] [--output JSON] [--chart SVG]
-  jobs.py --render JSON --chart SVG       measure nothing: print the tables and draw the chart of these figures
+  jobs.py --render JSON --chart SVG       do not measure: print the tables and draw the chart from these figures
 
-The module has to lie where the command looks for it: ../lib/cleave/cleave_cuda.so beside the command. Three groups:
+The module must be where the command looks for it: ../lib/cleave/cleave_cuda.so relative to the command. Three groups:
 
-  grid     sizes x rules x --device cpu, gpu, auto. The regret of a cell is the time of auto over the better of the others
-  paging   --device-memory of 1/8 and 1/64 of the input, beside all of the device's memory
-  full     a device whose memory is taken by another process, all but some MiB; needs cuPy
+  grid     sizes x rules x --device cpu, gpu, auto. The regret of a cell is the time with auto divided by the
+           better of the other two times
+  paging   --device-memory set to 1/8 and 1/64 of the input, compared with all of the device's memory
+  full     a device on which another process holds all but a few MiB of memory; needs cuPy
 
-Output is thrown away. All devices of a cell run in turn, in each round; the first output of each cell is compared with that
-of the processor, outside the timing. Times are medians of the rounds.
+Output is discarded. In each round all devices of a cell run in turn; the first output of each cell is compared with the
+CPU's, outside the timing. Times are medians over the rounds.
 """
 import argparse
 import datetime
@@ -29,7 +30,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS_OF_SIZE = {"M": 20, "G": 30}
-HELD_BACK = (4096, 256, 32)  # MiB of device memory that are left free
+HELD_BACK = (4096, 256, 32)  # MiB of device memory left free
 JOBS = {
     "fixed of 1": ("--redact", 'code: fixed("x")'),
     "mask of 1": ("--redact", "phone: mask"),
@@ -77,7 +78,7 @@ class Runner:
         return [str(self.cleave), *map(str, words)]
 
     def digest(self, argv: list[str]) -> str:
-        """Of the output, and of nothing else. That of the processor is kept."""
+        """The digest of just the output. Digests of output from the CPU are kept."""
         if (known := self.digests.get(str(argv))) is not None:
             return known
         with subprocess.Popen(argv, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -101,12 +102,12 @@ class Runner:
         return seconds, self.without_folders(done.stderr)
 
     def without_folders(self, text: str) -> str:
-        """They differ from machine to machine."""
+        """The text without folders, which differ from machine to machine."""
         return text.replace(str(self.data), "$DATA").replace(str(self.cleave.parent), "$BIN")
 
     def cell(self, group: str, job: str, size: str, ways: dict[str, tuple[str, tuple[str, ...]]], rounds: int,
              compares: bool = True) -> None:
-        """Runs the ways of a cell, device and options, in turn."""
+        """Runs the ways of a cell, each a device with options, in turn."""
         argvs = {name: self.arguments_of(job, device, size, options) for name, (device, options) in ways.items()}
         taken: dict[str, list[float]] = {name: [] for name in ways}
         explained: dict[str, str] = {}
@@ -155,7 +156,7 @@ sys.stdin.read()
 
 
 def full(runner: Runner, sizes: list[str]) -> None:
-    """The command opens the device while another process holds its memory."""
+    """Runs the command while another process holds the memory of the device."""
     size = min(sizes[-1], "4G", key=bytes_of)
     for left in HELD_BACK:
         command = [sys.executable, "-c", HOLDER, str(left)]
@@ -205,11 +206,11 @@ def describe(runner: Runner) -> Figures:
         model = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
     return {"gpu": done.stdout.strip(), "cpu": model, "cores": len(os.sched_getaffinity(0)),
             "kernel": platform.release().split("-")[0], "date": datetime.date.today().isoformat(),
-            "version": runner.call("--version").splitlines()[0], "profile": runner.without_folders(runner.call("machine", "--calibrate"))}
+            "version": runner.call("--version").splitlines()[0], "profile": runner.without_folders(runner.call("info", "--calibrate"))}
 
 
 def draw(figures: Figures, path: Path) -> None:
-    """A square for each cell of the grid: the regret of auto, and the three times."""
+    """Draws a square for each cell of the grid: the regret of auto, and the three times."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -1,4 +1,4 @@
-"""Rows on --by: one piece for each value of a column, beside copies of the file and beside other tools."""
+"""Rows on --by: one piece per value of a column, compared with copies of the file and with other tools."""
 
 import random
 import resource
@@ -14,23 +14,23 @@ from .split_rows import COPIERS, copiers
 from .tools import partitioners
 
 SIZE = 500 << 20
-SLOW_SIZE = 100 << 20  # for tools that would take minutes for more
+SLOW_SIZE = 100 << 20  # for tools that would take minutes on more
 FEW, MANY, HUGE = 20, 10_000, 1_000_000
 FEW_DESCRIPTORS = 64
 GROWTH_KEYS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 GROWTH_SIZES = ("1M", "10M", "100M", "500M", "2G")
-MEMORY_BASE, MEMORY_A_KEY = 64 << 20, 64  # bytes; the second for each thread, too
+MEMORY_BASE, MEMORY_A_KEY = 64 << 20, 64  # bytes; the second is per value and thread
 
 HEADER = "id,k,name,city,note\n"
 RECORD = 115  # bytes
 KEY = "key{:07}"
 NOTES = [f"{number * 0x9E3779B97F4A7C15 & (1 << 64) - 1:016x}" * 4 + "abcdefgh" for number in range(997)]
 
-# With many values DuckDB takes minutes for the large file.
+# With many values DuckDB takes minutes on the large file.
 FAST_TOOLS = {FEW: ("xsv", "qsv", "xan", "DuckDB"), MANY: ("xsv", "qsv", "xan")}
 SLOW_TOOLS = {FEW: ("Miller",), MANY: ("Miller", "DuckDB")}
 
-# Speed over theirs: what must be.
+# The required ratio of our speed to theirs.
 OVER = {
     FEW: {"xan": ">= 4", "qsv": ">= 5", "DuckDB": ">= 12", "Miller": ">= 50"},
     MANY: {"xan": ">= 6"},
@@ -39,7 +39,7 @@ OVER = {
 
 @dataclass
 class Keyed:
-    """An input whose column `k` has that number of values, in no order."""
+    """An input whose column `k` has that many values, unsorted."""
 
     path: Path
     values: int
@@ -50,7 +50,7 @@ class Keyed:
 
 
 def keyed_input(bench: Bench, values: int, size: int) -> Keyed:
-    """Every value is there, if there are as many records."""
+    """Creates the input. Every value occurs if there are enough records."""
     path = bench.data / f"keyed-{values}-{size_name(size)}.csv"
     records = size // RECORD
     values = min(values, records)
@@ -69,11 +69,11 @@ def keyed_input(bench: Bench, values: int, size: int) -> Keyed:
     return Keyed(path, values)
 
 
-# Whether the pieces are right
+# Checks of the pieces
 
 
 def sums_of(source: Keyed, is_dropped: bool) -> dict[bytes, tuple[int, int]]:
-    """For each value a checksum of its records in their order, and their number. `is_dropped`: without the column."""
+    """For each value, an ordered checksum of its records, and their number. If `is_dropped`, the column is left out."""
     found: dict[bytes, tuple[int, int]] = {}
     with source.path.open("rb") as file:
         file.readline()
@@ -85,9 +85,9 @@ def sums_of(source: Keyed, is_dropped: bool) -> dict[bytes, tuple[int, int]]:
 
 
 def is_by_value(source: Keyed, is_dropped: bool = False, keeps_order: bool = True) -> Callable[[Path], None]:
-    """Each value has one file with the header and its records; in their order, if it is kept.
+    """Checks that each value has one file with the header and its records, in their order if the tool keeps it.
 
-    `is_dropped`: the files are in folders, k=VALUE, and lack the column.
+    If `is_dropped`, the files are in folders named k=VALUE and lack the column.
     """
 
     def key_of(path: Path, lines: list[bytes]) -> bytes:
@@ -100,7 +100,7 @@ def is_by_value(source: Keyed, is_dropped: bool = False, keeps_order: bool = Tru
             if len(lines) < 2 or lines[0] != (HEADER.replace("k,", "", 1) if is_dropped else HEADER).encode():
                 raise WrongAnswer(f"{path.name} does not begin with the header")
             if not keeps_order:
-                lines[1:] = sorted(lines[1:])  # numbers of the same width come first
+                lines[1:] = sorted(lines[1:])  # records begin with numbers of equal width
             checksum = 0
             for line in lines[1:]:
                 checksum = zlib.crc32(line, checksum)
@@ -117,29 +117,29 @@ def is_by_value(source: Keyed, is_dropped: bool = False, keeps_order: bool = Tru
 
 def splitter(bench: Bench, name: str, source: Keyed, *options: object) -> Contestant:
     """cleave split --by, one file for each value."""
-    argv = ("split", "--quiet", "--by", "k", "--max-keys", source.values, *options, "-o", f"{OUT}/{{value}}.csv")
+    argv = ("split", "--quiet", "--by", "k", "--max-values", source.values, *options, "-o", f"{OUT}/{{value}}.csv")
     return replace(bench.run(name, *argv, source.path), check_files=is_by_value(source))
 
 
 def hive_splitter(bench: Bench, name: str, source: Keyed) -> Contestant:
     template = f"{OUT}/{{value}}/{{stem}}.{{i}}{{ext}}"
-    argv = ("split", "--quiet", "--by", "k", "--hive", "--max-keys", source.values, "-o", template)
+    argv = ("split", "--quiet", "--by", "k", "--hive", "--max-values", source.values, "-o", template)
     return replace(bench.run(name, *argv, source.path), check_files=is_by_value(source, is_dropped=True))
 
 
 def limited(contestant: Contestant) -> Contestant:
-    """With few descriptors."""
+    """The contestant, limited to few file descriptors."""
     limit = ["/bin/sh", "-c", f'ulimit -n {FEW_DESCRIPTORS} && exec "$@"', "sh"]
     return replace(contestant, argv=[*limit, *contestant.argv])
 
 
 def creator(bench: Bench, source: Keyed) -> Contestant:
-    """Creates as many files, which have the input's bytes."""
+    """Creates the same number of files with the input's bytes."""
     return Contestant("create_files", [bench.program("create_files"), str(source.values), str(source.path), OUT])
 
 
 def tools_of(bench: Bench, source: Keyed, names: tuple[str, ...]) -> list[Contestant]:
-    """Those of these names that are here."""
+    """The tools with these names that are installed."""
     tools = [tool for tool in partitioners(bench, source.path, "k") if tool.name.split()[0] in names]
     for tool in tools:
         is_hive = tool.name.startswith("DuckDB")
@@ -148,7 +148,7 @@ def tools_of(bench: Bench, source: Keyed, names: tuple[str, ...]) -> list[Contes
 
 
 def memory_folder() -> Path | None:
-    """In memory, if the machine has a tmpfs: many files on a disk would time the disk."""
+    """A folder in memory if the machine has a tmpfs: many files on a disk would time the disk."""
     return Path("/dev/shm/cleave-bench") if Path("/dev/shm").is_dir() else None
 
 
@@ -165,8 +165,8 @@ def size_name_of(source: Keyed) -> str:
 
 
 def by(bench: Bench) -> None:
-    """Every number of values beside copies, created files and tools; folders; and memory."""
-    # The other tools keep many files open, and do not ask for more descriptors.
+    """Compares each number of values with copies, created files and other tools; also measures folders and memory."""
+    # The other tools keep many files open but do not ask for more descriptors.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     size, slow_size = min(SIZE, bench.size), min(SLOW_SIZE, bench.size)
@@ -181,7 +181,7 @@ def by(bench: Bench) -> None:
 def beside_tools(
     bench: Bench, values: int, size: int, slow_size: int, limits: tuple[str, str], where: Path | None = None
 ) -> None:
-    """`limits`: of the time of cp, what must be and the goal."""
+    """`limits` are the required ratio to the time of cp, and the goal."""
     ours = "cleave split --by"
     source = keyed_input(bench, values, size)
     tools = tools_of(bench, source, FAST_TOOLS[values])
@@ -205,7 +205,7 @@ def over_tools(bench: Bench, race: Race, row: str, values: int, tools: list[Cont
 
 
 def hive(bench: Bench, source: Keyed) -> None:
-    """Folders, and the column left out."""
+    """Folders, with the column left out."""
     ours = "cleave split --by --hive"
     tools = tools_of(bench, source, ("DuckDB",))
     race = race_of(bench, "by/hive", source, [hive_splitter(bench, ours, source), *copiers(source.path), *tools])
@@ -216,7 +216,7 @@ def hive(bench: Bench, source: Keyed) -> None:
 
 
 def huge(bench: Bench, source: Keyed) -> None:
-    """A million values with few descriptors, beside creating as many files."""
+    """A million values with few descriptors, compared with creating as many files."""
     ours = "cleave split --by"
     where = memory_folder()
     racers = [limited(splitter(bench, ours, source)), creator(bench, source)]
@@ -240,7 +240,7 @@ def growth(bench: Bench) -> None:
     where = memory_folder()
     for values in GROWTH_KEYS:
         source = keyed_input(bench, values, min(SIZE, bench.size))
-        if source.values == values:  # else the file is too small for more
+        if source.values == values:  # otherwise the file is too small for more
             growth_race(bench, f"by-keys/{values}", source, where)
     for name in GROWTH_SIZES:
         if parse_size(name) <= bench.size:

@@ -1,4 +1,4 @@
-"""What becomes of the figures: JSON, tables, and the parts of the readme files that show them."""
+"""Writes the figures as JSON and as tables."""
 
 import json
 from dataclasses import asdict
@@ -7,7 +7,6 @@ from typing import Any
 
 from .bench import Results
 
-BEGIN, END = "<!-- results -->", "<!-- /results -->"
 STAGES = "stages/"
 GROWTH = ("growth/", "pieces/")
 TABLES = ("peers/quoted", "peers/plain", "peers/slow", "split", "split-peers/fast", "split-peers/slow")
@@ -124,11 +123,3 @@ def markdown(report: dict[str, Any]) -> str:
     if report["skipped"]:
         parts.append("Not measured:\n\n" + "\n".join(f"- {why}" for why in report["skipped"]))
     return "\n\n".join(parts)
-
-
-def insert(text: str, path: Path) -> None:
-    """Puts the text between the markers of the file."""
-    content = path.read_text(encoding="utf-8")
-    before, _, rest = content.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

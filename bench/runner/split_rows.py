@@ -1,4 +1,4 @@
-"""Rows on writing pieces: against cp, GNU split and tools that know CSV, over cores, from a pipe, and cloned."""
+"""Rows on writing pieces: against cp, GNU split and tools that know CSV; more cores; input from a pipe; reflinks."""
 
 import os
 import subprocess
@@ -12,9 +12,9 @@ from .count_rows import THREADS
 from .measure import OUT, Contestant, say
 from .tools import splitters
 
-SLOW_SIZE = 256 << 20  # for tools that would take minutes for more
+SLOW_SIZE = 256 << 20  # for tools that would take minutes on more
 PIECE_SIZE = 100 << 20
-CLONE_SIZE = 2 << 30  # 1 % of a tenth of it has room for a cut at each place in a block of the file system
+CLONE_SIZE = 2 << 30  # 1 % of a tenth of it has possible cuts at every position within a file system block
 
 
 def writer(bench: Bench, path: Path, name: str, *options: object) -> Contestant:
@@ -28,7 +28,7 @@ COPIERS = ("cp", "cp --reflink=never")
 
 
 def copiers(path: Path) -> list[Contestant]:
-    """Both ways of cp: plain cp may use copy_file_range. The faster one counts."""
+    """Both ways to run cp, because plain cp may use copy_file_range. The faster one counts."""
     check = joins_to(path, 0)
     return [Contestant(name, [*name.split(), str(path), f"{OUT}/copy"], check_files=check) for name in COPIERS]
 
@@ -38,7 +38,7 @@ def piece_size(bench: Bench) -> int:
 
 
 def split(bench: Bench) -> None:
-    """Every way to cut, beside a copy of the file and GNU split."""
+    """Every way to cut, against a copy of the file and GNU split."""
     path = bench.input("quoted")
     size = size_name(piece_size(bench))
     records = bench.records_in(path, piece_size(bench))
@@ -71,7 +71,7 @@ def split(bench: Bench) -> None:
 
 
 def split_peers(bench: Bench) -> None:
-    """split -l beside tools that know CSV. They write records anew, so their pieces are counted, not compared."""
+    """split -l against tools that know CSV. These rewrite records, so their pieces are counted, not compared."""
     path = bench.input("quoted")
     records = bench.records_in(path, piece_size(bench))
     split_beside(bench, "split-peers/fast", path, splitters(bench, path, records))
@@ -94,7 +94,7 @@ def split_beside(bench: Bench, name: str, path: Path, tools: list[Contestant]) -
 
 
 def cores(bench: Bench) -> None:
-    """split -n 64 with 1, 2, 4... threads into memory (tmpfs), as far as there are cores, beside cp."""
+    """split -n 64 with 1, 2, 4... threads into memory (tmpfs), up to the number of cores, against cp."""
     folder = Path("/dev/shm")
     if not folder.is_dir():
         bench.skip("split over cores: there is no /dev/shm")
@@ -111,7 +111,7 @@ def cores(bench: Bench) -> None:
 
 
 def pipe(bench: Bench) -> None:
-    """split -l of what comes through a pipe."""
+    """split -l of input from a pipe."""
     path = bench.input("plain")
     records = bench.records_in(path, piece_size(bench))
 
@@ -129,17 +129,18 @@ def pipe(bench: Bench) -> None:
 
 
 def clone(bench: Bench) -> None:
-    """split -n 10 --clone always on file systems that can share blocks, each in its own image."""
+    """split -n 10 --reflink always on file systems that can share blocks, each in its own image."""
     told = subprocess.run([bench.cleave, "split", "--help"], capture_output=True, text=True, check=True).stdout
-    if not any("--clone" in line and "always" in line for line in told.splitlines()):
-        bench.skip("split --clone: this cleave cannot clone")
+    if not any("--reflink" in line and "always" in line for line in told.splitlines()):
+        bench.skip("split --reflink: this cleave cannot clone")
         return
     if bench.size < CLONE_SIZE:
-        bench.skip(f"split --clone: so small pieces may have no cut to clone at; needs --size {size_name(CLONE_SIZE)}")
+        bench.skip(
+            f"split --reflink: so small pieces may have no cut to clone at; needs --size {size_name(CLONE_SIZE)}")
         return
     for kind in ("xfs", "btrfs"):
         if os.geteuid() != 0 or not bench.find(f"mkfs.{kind}"):
-            bench.skip(f"split --clone on {kind}: needs root and mkfs.{kind}")
+            bench.skip(f"split --reflink on {kind}: needs root and mkfs.{kind}")
             continue
         source = bench.input("quoted")
         with mounted(bench, kind) as folder:
@@ -147,19 +148,19 @@ def clone(bench: Bench) -> None:
             subprocess.run(["cp", source, path], check=True)
             os.sync()
             warm(path)
-            ours = writer(bench, path, "cleave split -n 10", "-n", 10, "--clone", "always")
+            ours = writer(bench, path, "cleave split -n 10", "-n", 10, "--reflink", "always")
             size = path.stat().st_size
             race = bench.race(
                 f"clone/{kind}", f"splitting by cloning, {kind}", size, [ours, *copiers(path)], out=folder / "out"
             )
-        # Plain cp clones here too, the whole file at once: that is no copy to compare with.
-        row = f"split -n 10 --clone always on {kind}, time of cp --reflink=never"
+        # Plain cp clones here too, and the whole file at once, so there would be no copy to compare with.
+        row = f"split -n 10 --reflink always on {kind}, time of cp --reflink=never"
         bench.compare_time(race, row, ours.name, "cp --reflink=never", "<= 0.16", "<= 0.15")
 
 
 @contextmanager
 def mounted(bench: Bench, kind: str) -> Iterator[Path]:
-    """A new file system of the kind with room for the input twice; gone afterwards."""
+    """A new file system of the kind, with room for twice the input, removed afterwards."""
     image, folder = bench.data / f"{kind}.img", bench.data / f"mounted-{kind}"
     is_mounted = False
     try:

@@ -1,4 +1,4 @@
-// Bytes with random access: in memory, or in a file. For bytes that arrive in order see stream.h. Knows no CSV.
+// Bytes with random access, in memory or in a file. For bytes in order, see stream.h. Knows nothing about CSV.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,8 @@
 
 namespace cleave {
 
-// A temporary that owns its bytes, such as a vector that a function returns. Whatever keeps a view of bytes refuses one
-// at compile time, because the view would outlive them.
+// A temporary that owns its bytes, such as a vector returned by a function. Everything that keeps a view of bytes
+// rejects one at compile time, because the view would outlive the bytes.
 template <class T>
 concept TemporaryBytes = !std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T> &&
                          std::convertible_to<T, std::span<const std::uint8_t>>;
@@ -34,17 +34,17 @@ public:
 
     virtual std::uint64_t size() const noexcept = 0;
 
-    // The bytes [offset, offset + size), which must lie in the blob. They are a view, valid as long as the blob, or a
-    // copy in `buffer`, valid until `buffer` is changed. Each thread needs its own buffer. Throws std::system_error,
-    // and InputChangedError if the file has become shorter.
+    // The bytes [offset, offset + size), which must be within the blob: either a view, valid for as long as the blob
+    // exists, or a copy in `buffer`, valid until `buffer` is changed. Each thread needs its own buffer. Throws
+    // std::system_error, and InputChangedError if the file has become shorter.
     virtual std::span<const std::uint8_t> lend(std::uint64_t offset, std::size_t size,
                                                std::vector<std::uint8_t>& buffer) const = 0;
 
-    // Throws InputChangedError if lent bytes could not be read and were zeros instead. Cheap: call it after reading the
-    // bytes of each lend().
+    // Throws InputChangedError if lent bytes could not be read and read as zeros instead. Cheap: call it after reading
+    // the bytes of each lend().
     virtual void throw_if_lost() const {}
 
-    // Throws as Input::throw_if_changed() if the bytes may have changed.
+    // Throws what Input::throw_if_changed() throws if the bytes may have changed.
     virtual void throw_if_changed() const {}
 };
 
@@ -67,9 +67,9 @@ private:
 // A range of another blob, which must outlive it.
 class RangeBlob final : public Blob {
 public:
-    // Throws std::invalid_argument if the range does not lie in the blob.
+    // Throws std::invalid_argument if the range is not within the blob.
     RangeBlob(const Blob& blob, std::uint64_t begin, std::uint64_t end) : blob_(&blob), begin_(begin), end_(end) {
-        if (begin > end || end > blob.size()) throw std::invalid_argument("range: it does not lie in the blob");
+        if (begin > end || end > blob.size()) throw std::invalid_argument("range: it is not within the blob");
     }
     RangeBlob(const Blob&& blob, std::uint64_t begin, std::uint64_t end) = delete;
 
@@ -78,7 +78,7 @@ public:
                                        std::vector<std::uint8_t>& buffer) const override {
         return blob_->lend(begin_ + offset, size, buffer);
     }
-    // What it is a range of.
+    // The blob that this is a range of.
     const Blob& whole() const noexcept { return *blob_; }
     std::uint64_t begin() const noexcept { return begin_; }
 

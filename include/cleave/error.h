@@ -1,6 +1,7 @@
-// The errors of the library. What the system refuses is a std::system_error with the path in its message. A request
-// that cannot be met (an output template that gives two pieces one name) is a std::invalid_argument. So is an argument
-// that a header forbids: every public function checks its arguments before it reads or writes anything.
+// The errors of the library. If a system call fails, functions throw std::system_error with the path in its message.
+// They throw std::invalid_argument for a request that cannot be met (such as an output template that gives two pieces
+// the same name) and for an argument that a header forbids: every public function checks its arguments before it reads
+// or writes anything.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace cleave {
 
-// A place in the input: a byte and the record that holds it, both from 0; record 0 begins at byte 0.
+// A place in the input: a byte and the record that contains it, both from 0; record 0 begins at byte 0.
 struct Place {
     std::uint64_t offset = 0;
     std::uint64_t record = 0;
@@ -36,14 +37,14 @@ public:
     explicit OpenQuoteError(Place place) : InputError("a quote is never closed", place) {}
 };
 
-// The input changed after it was opened: do not use results about it.
+// The input changed after it was opened: do not use any results obtained from it.
 class InputChangedError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-    InputChangedError() : InputChangedError("input changed while reading (touch looks the same)") {}
+    InputChangedError() : InputChangedError("the input was modified while it was read (its mtime or size changed)") {}
 };
 
-// Input::open_snapshot() cannot promise to read the input as it is now. `what()` says why: "it is compressed".
+// Input::open_snapshot() cannot promise to read the input as it is now. `what()` says why, such as "it is compressed".
 class SnapshotError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -1,4 +1,4 @@
-// A job: settles the dialect, scans and cuts the input, and writes its pieces, all or none.
+// A job settles the dialect, scans and cuts the input, and writes either all of its pieces or none.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@
 
 namespace cleave {
 
-// How often a blob is read. The pieces are the same. A stream that is not spooled is read once.
+// How many times a blob is read. The pieces are the same. A stream that is not spooled is read once.
 enum class Passes : std::uint8_t {
-    kAuto,  // one where that is likely faster: by pieces, from a file that is not in the page cache; else two
-    kOne,   // scanned, cut and written part by part, in order. Not if needs_index(policy), for a snapshot, resume, or
-            // clone
-    kTwo,   // scanned and planned as a whole; then the pieces are written side by side
+    kAuto,  // one if that is likely to be faster (Policy::pieces, from a file that is not in the page cache), else two
+    kOne,   // scanned, cut and written part by part, in order. Not allowed if needs_index(policy) is true, nor with a
+            // snapshot, `resume` or `clone`
+    kTwo,   // scanned and planned as a whole; then the pieces are written in parallel
 };
 
-// What changes records on their way into the pieces. With a stage, Policy::size limits what is written, and starts and
-// lengths of pieces, in names, manifest and observer, are those of what is written: Piece::start counts from the start
-// of the header as it is written. Shares of Policy::pieces are shares of the input's bytes, so each record is in the
-// piece in which it is without a stage. Policy::together names a column of the input, and looks at what is written of
-// it; a column that is left out is a RuleError. Not with Policy::alignment, and not for a stream that is needed as a
-// whole, unless `may_spool`. With Policy::by a stream needs that only for buckets that drop the columns: otherwise what
-// goes to a temporary file is what is written, or becomes a name.
+// What changes records on their way into the pieces. With a stage, Policy::size limits what is written. The starts and
+// lengths of pieces, in names, in the manifest and for the observer, also refer to what is written: Piece::start counts
+// from the start of the header as it is written. Policy::pieces still divides the bytes of the input, so each record is
+// in the same piece as without a stage. Policy::together names a column of the input, and compares what is written of
+// it; naming a column that the stage drops throws RuleError. A stage cannot be combined with Policy::alignment, nor
+// with a stream that is needed as a whole, unless `may_spool` is set. With Policy::by, a stream needs `may_spool` only
+// for buckets that drop the columns: otherwise everything that goes to a temporary file is also written or becomes a
+// name.
 struct JobRules {
     StageOptions options;  // no stage if these are empty, or change nothing in any input
     const KeyRing* keys = nullptr;
-    bool may_spool = false;  // a stream may be copied, as it is, to a temporary file
+    bool may_spool = false;  // a stream may be copied, unchanged, to a temporary file
 };
 using StageJob [[deprecated("JobRules")]] = JobRules;  // until 0.3
 
@@ -41,31 +42,33 @@ struct Job {
     DialectOptions dialect;
     Policy policy;
     JobRules stage;
-    Execution execution;  // its threads are also the most pieces that are written at a time
+    Execution execution;  // at most as many pieces are written at once as it has threads
     OutputOptions output;
     Passes passes = Passes::kAuto;
 };
 
-// The result of a job.
+// What a job returns.
 struct JobReport {
     SniffedDialect sniffed;  // the dialect, and why
     Findings findings;
-    std::uint64_t header_size = 0;  // as plan_pieces() returns it; with a stage, of the header as it is written
+    std::uint64_t header_size = 0;  // as plan_pieces() returns it; with a stage, as written
     std::uint64_t pieces = 0;
     StageCounts counts;  // with a stage
-    // With a stage, unless it is a dry run or the pieces go to commands: files that stay beside the pieces and may be
-    // pieces of earlier runs, with values that the rules change (doc/redaction.md). The path of each or, where its name
-    // may hold a value, "piece N of the older MANIFEST".
+    // With a stage, unless it is a dry run or the pieces go to commands: files beside the pieces that may be pieces of
+    // earlier runs, with values that the rules change (doc/guide/redaction.md). Each is given by its path or, if its
+    // name may contain a value, as "piece N of the older MANIFEST".
     std::vector<std::string> older_pieces;
 };
 
-// A stage would need a copy of a stream, with its values, in a temporary file.
+// A stage would need a copy of a stream, including its values, in a temporary file.
 class SpoolError : public std::invalid_argument {
 public:
-    SpoolError() : std::invalid_argument("the input is a stream that would be copied, with its values, to a file") {}
+    SpoolError()
+        : std::invalid_argument("the input is a stream, and its unredacted data would be written to a temporary file") {
+    }
 };
 
-// Is called while a job runs, by one thread at a time. If a member throws, the job fails and is undone.
+// Its members are called while a job runs, by one thread at a time. If a member throws, the job fails and is undone.
 class JobObserver {
 public:
     JobObserver() = default;
@@ -80,36 +83,36 @@ public:
     // The rules have been compiled. Nothing is written yet. `header_records` is as in Findings.
     virtual void compiled(const Stage& /*stage*/, std::uint64_t /*header_records*/) {}
 
-    // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. Throws
-    // OpenQuoteError for an open quote: override it to accept one.
+    // The input has been scanned. The last piece is not finished yet; with two passes nothing is written yet. The
+    // default throws OpenQuoteError for an open quote: override it to accept one.
     virtual void found(const Findings& findings);
 
-    // Start and length of the piece are known. In piece order; with two passes, for all pieces before any is written.
-    // Never called for a stage's pieces of a blob unless they are measured beforehand: for Policy::size and together,
-    // for names with the place of a piece, for a command, for a dry run, and for a manifest under
-    // OutputOptions::resume. finished() tells start and length in every job.
+    // The start and length of the piece are known. Called in piece order; with two passes, for all pieces before any is
+    // written. With a stage, the pieces of a blob are reported here only if they are measured beforehand: for
+    // Policy::size and Policy::together, for names that contain the place of a piece, for a command, for a dry run, and
+    // for a manifest under OutputOptions::resume. finished() gives the start and length in every job.
     virtual void cut(const Piece& /*piece*/) {}
 
-    // The piece is finished and has its name. In piece order, from any thread.
+    // The piece is finished and has its name. Called in piece order, from any thread.
     virtual void finished(const Piece& /*piece*/, const std::string& /*path*/, const PieceResult& /*result*/) {}
 
-    // All pieces and the manifest are in place. After this has returned, nothing can fail.
+    // All pieces and the manifest are in place. Once this has returned, nothing can fail.
     virtual void concluded(const JobReport& /*report*/) {}
 };
 
-// Runs the job on an open input that has not been read. If it throws, all files that it made are removed, except under
-// OutputOptions::resume. Throws
-// - std::invalid_argument for an argument that a header forbids, two pieces of one name, a piece with the name of the
-//   manifest, and a missing directory (MissingDirectoryError),
-// - std::system_error if the system refuses, and where a name is taken,
+// Runs the job on an open input that has not been read. If it throws, all files that it created are removed, except
+// under OutputOptions::resume. Throws
+// - std::invalid_argument for an argument that a header forbids, two pieces with the same name, a piece with the
+//   manifest's name, and a missing directory (MissingDirectoryError),
+// - std::system_error if a system call fails, and if a name is taken,
 // - OutputError, OtherPieceError, CloneError, FilterError,
-// - InputError if refuse_foreign() throws it, the compressed data are corrupt or end too early, and what
+// - InputError if refuse_foreign() throws it, or if compressed data is corrupt or truncated; and whatever
 //   JobObserver::found() throws,
 // - RuleError, SpoolError,
 // - HeaderSizeError, before the first piece,
-// - InputChangedError if the input was written to meanwhile; if only the time of its last status change is new, the
-//   input is scanned again and compared with the files,
-// - Cancelled, by the input's Cancellation, and what the observer throws.
+// - InputChangedError if the input was written to in the meantime; if only the time of its last status change is new,
+//   the input is scanned again and compared with the files,
+// - Cancelled, when the input's Cancellation is requested, and what the observer throws.
 JobReport run_job(Input& input, const Job& job, JobObserver& observer);
 
 }  // namespace cleave

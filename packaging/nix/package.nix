@@ -2,8 +2,8 @@
 #
 #   nix-build -E '(import <nixpkgs> { }).callPackage ./packaging/nix/package.nix { }'
 #
-# Left for a person to do at a release: put in the address of the published source archive and its hash, which nix prints
-# when it meets lib.fakeHash (the address here does not exist), and name the maintainers if it goes to nixpkgs.
+# At a release a person has to fill in the address of the published source archive (the address here does not exist) and
+# its hash, which nix prints when it meets lib.fakeHash, and name the maintainers if it goes to nixpkgs.
 {
   lib,
   stdenv,
@@ -42,7 +42,7 @@ stdenv.mkDerivation (finalAttrs: {
     xxhash
   ];
 
-  # Programs that are built with the library need these, too.
+  # Programs that are built with the library need these too.
   propagatedBuildInputs = [
     libdeflate
     nettle
@@ -54,7 +54,7 @@ stdenv.mkDerivation (finalAttrs: {
   cmakeFlags = [
     "-DBUILD_TESTING=OFF"
     "-DCLEAVE_STATIC_DEPENDENCIES=OFF"
-    # The .pc files are written for a folder below the prefix, not for an absolute path.
+    # The .pc files expect a folder relative to the prefix, not an absolute path.
     "-DCMAKE_INSTALL_LIBDIR=lib"
   ];
 

@@ -1,6 +1,7 @@
 """The exceptions of cleave.
 
-What the system refuses is an ``OSError`` (exit code 1 of the command), too little memory a ``MemoryError``.
+If a system call fails, an ``OSError`` is raised (for which the command's exit status is 1); if there is too little
+memory, a ``MemoryError``.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ class Error(Exception):
     """An error that cleave found."""
 
     exit_code: ClassVar[int] = 1
-    """The exit code of the command ``cleave`` for such an error."""
+    """The exit status of the command ``cleave`` for such an error."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By pickle and copy, made again without __init__, which takes other arguments than those in args.
+        # Pickle and copy recreate it without __init__, whose arguments differ from those in args.
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
@@ -46,8 +47,8 @@ class RuleError(UsageError):
 class InputError(Error, ValueError):
     """The input is malformed, or its format is not supported.
 
-    ``byte`` is an offset in the input, from 0. ``record`` counts from 1 behind the header, and is 0 in it. Both are
-    ``None`` where the error has no place.
+    ``byte`` is an offset in the input, from 0. ``record`` counts from 1 after the header, and is 0 in the header. Both
+    are ``None`` if the error has no place.
     """
 
     exit_code = 3
@@ -66,10 +67,10 @@ class InputError(Error, ValueError):
 
 
 class OpenQuoteError(InputError):
-    """A quote is open at the end of the input; the place is that of the quote."""
+    """A quote is still open at the end of the input; the place is where it opens."""
 
 
 class InputChangedError(Error):
-    """The input changed after it was opened. What was learned of it is worth nothing."""
+    """The input changed after it was opened. Do not use any results obtained from it."""
 
     exit_code = 4

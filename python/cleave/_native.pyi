@@ -1,4 +1,4 @@
-# The extension module, written in C++: python/src/. Not for users.
+# The extension module, written in C++ in python/src/. For internal use only.
 from collections.abc import Callable
 from typing import Any, ClassVar, TypedDict
 

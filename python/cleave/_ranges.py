@@ -1,4 +1,4 @@
-"""Summaries of ranges and plans of them, over the classes of _native."""
+"""Summaries of ranges, and plans made from them, built on the classes of _native."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class Summary:
-    """What a range of an input does to a reader that comes into it. Made by ``scan``. Can be pickled, to about 1 KB."""
+    """What a range of an input does to a reader that enters it. ``scan`` returns one. Can be pickled, to about 1 KB."""
 
     def __init__(self, native: _native.Summary) -> None:
         self._native = native
 
     @property
     def begin(self) -> int:
-        """Offset in the input of the first byte."""
+        """The offset in the input of the first byte."""
         return self._native.begin
 
     @property
     def end(self) -> int:
-        """Offset in the input behind the last byte."""
+        """The offset in the input just after the last byte."""
         return self._native.end
 
     def __add__(self, other: Summary) -> Summary:
@@ -36,12 +36,13 @@ class Summary:
         return self._native == other._native if isinstance(other, Summary) else NotImplemented
 
     def text(self, input_size: int, version: str) -> str:
-        """One line of JSON, as ``cleave scan`` prints it, of an input with that size in bytes and that version."""
+        """One line of JSON, as ``cleave scan`` prints it. ``input_size`` is the size of the input in bytes."""
         return self._native.text(_arguments.number("input_size", input_size), _arguments.text("version", version))
 
     @staticmethod
     def of_text(text: str) -> tuple[Summary, int, str]:
-        """The summary in such a line, the size of the input, and its version. Raises InputError for another text."""
+        """The summary in a line from ``text``, the size of the input, and its version. Raises InputError for any
+        other text."""
         native, size, version = _native.Summary.of_text(_arguments.text("text", text))
         return Summary(native), size, version
 
@@ -56,10 +57,10 @@ class Cut:
         self._native = native
 
     def find(self, read: Callable[[int, int], Buffer]) -> tuple[int, int]:
-        """The offset of the first byte, and the number of the first record, from 1 behind the header.
+        """The offset of the first byte, and the number of the first record, from 1 after the header.
 
-        ``read(offset, size)`` returns bytes of the input. It is asked for bytes of one range at most, in order, and
-        only as far as need be; or for none. What it raises is raised here.
+        ``read(offset, size)`` returns bytes of the input. It is called only for bytes of one range, in order and only
+        as far as needed, or not at all. Any exception that it raises is passed on.
         """
         if not callable(read):
             raise TypeError(f"read: a function, and not {type(read).__name__}")
@@ -68,13 +69,14 @@ class Cut:
 
 
 def scan(buffer: Buffer, start: int = 0, *, threads: int = 1, preamble: int = 0, **dialect: Any) -> Summary:
-    """Summarises bytes ``[start, start + len(buffer))`` of an input, which are all of the buffer.
+    """Summarises bytes ``[start, start + len(buffer))`` of an input; ``buffer`` contains exactly these.
 
-    What stands before and after them need not be known. ``a + b`` is the summary of two ranges of which the second
-    follows the first. The dialect is given as to ``open``, with delimiter and terminator.
+    The bytes before and after them need not be known. If the range of ``b`` follows the range of ``a``, ``a + b`` is
+    the summary of both together. The dialect is given as for ``open``, and must include the delimiter and the
+    terminator.
 
-    preamble: how many bytes of the input stand before its header and are not data, as ``File.dialect.preamble`` says;
-        the same for all ranges.
+    preamble: how many bytes of the input come before its header and are not data, as in ``File.dialect.preamble``; it
+        must be the same for all ranges.
     """
     settings = _settings(dialect.pop("dialect", None), dialect, True, False, threads, preamble=preamble)
     return Summary(_native.scan(buffer, _arguments.number("start", start), settings))
@@ -85,9 +87,9 @@ class Plan:
 
     def __init__(self, plan: _native.RangePlan) -> None:
         self.header_size: int = plan.header_size
-        """Bytes of the header, with what stands before it; 0 without one."""
+        """The size of the header in bytes, including what comes before it; 0 without a header."""
         self.records: int = plan.records
-        """How many records there are, without the header."""
+        """The number of records, not counting the header."""
         self.cuts: list[Cut] = [Cut(cut) for cut in plan.cuts]
         """Where the pieces start."""
 
@@ -101,12 +103,12 @@ def plan(
     header: bool = True,
     lenient: bool = False,
 ) -> Plan:
-    """Plans the pieces of an input from the summaries of its ranges, in any order, without its bytes.
+    """Plans the pieces of an input from the summaries of its ranges, given in any order, without reading the input.
 
     n: the number of pieces, of nearly equal bytes, as for ``File.split``; or
-    records: the records of a piece.
+    records: the number of records in a piece.
 
-    Raises InputError if the ranges are not those of one whole input, or a quote is open at its end.
+    Raises InputError if the ranges do not form one whole input or, unless ``lenient``, if a quote is open at its end.
     """
     natives = []
     for summary in summaries:

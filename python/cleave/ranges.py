@@ -1,13 +1,14 @@
-"""What the readers of Spark, Dask and other engines share: one input that many workers read by ranges.
+"""What the readers for Spark, Dask and other engines have in common: many workers read one input, range by range.
 
-A worker summarises a range of bytes, and needs no other bytes for it (``scan_range``). The summaries make a plan
-(``plan``). A piece of the plan is read by another worker, which finds the two ends of the piece first, each near the
-start of one range, and then reads the records in pages (``Piece.pages``). So every byte is read twice, and a little
-more at each cut. What goes from worker to worker is small and can be pickled: a summary, a plan, a piece.
+A worker summarises a range, for which it does not need any other bytes (``scan_range``). A plan is made from the
+summaries (``plan``). A worker, not necessarily the same one, then reads a piece of the plan: it first finds the two
+ends of the piece, each near the start of some range, and then reads the records in pages (``Piece.pages``). Every byte
+is therefore read twice, plus a little more at each cut. Everything that passes between workers is small and can be
+pickled: a summary, a plan, a piece.
 
-Memory is bounded by the page, or by the longest record where that is longer. Nothing is retried here: a task that fails
-fails with an error, and the engine runs it again. A task that runs twice has the same result, because the version of
-the input is part of the piece: another version is an error, before any record of it is handed on.
+Memory use is bounded by the size of a page, or of the longest record if that is larger. Nothing is retried here: a task
+that fails raises an error, and the engine runs it again. A task that runs twice has the same result, because the
+version of the input is part of the piece: a different version causes an error before any of its records is passed on.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from . import _native
 from ._errors import InputChangedError, InputError, UsageError
 
 BOM = b"\xef\xbb\xbf"
-"""The byte order mark, which is no part of the first record."""
+"""The byte order mark, which is not part of the first record."""
 HEAD_SIZE = 64 << 10
-"""How many bytes are looked at to find the dialect."""
+"""How many bytes are examined to find the dialect."""
 BLOCK_SIZE = 64 << 20
-"""Bytes of a piece, if neither their number nor their size is given."""
+"""The size of a piece in bytes, if neither the number nor the size of pieces is given."""
 PAGE_SIZE = 8 << 20
-"""Bytes of an input that a worker holds at a time, about."""
+"""Roughly how many bytes of an input a worker holds at once."""
 LEAST_RANGE_SIZE = 64 << 10
-"""Bytes that a worker summarises at least; less where there are no more than SPARE_RANGES."""
+"""The least number of bytes that a worker summarises; ranges are smaller only if there are at most SPARE_RANGES."""
 SPARE_RANGES = 1024
 
 
-# A version of an input: the first of these that the file system tells. A size alone is no version.
+# A version of an input: the first of these that the file system reports. A size alone is not a version.
 _VERSION_KEYS = (
     *("ETag", "etag", "md5Hash", "content_md5"),
     *("mtime", "LastModified", "last_modified", "updated", "modified"),
@@ -54,12 +55,12 @@ class Source:
     path: str
     size: int
     version: str
-    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # these can be secrets
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may contain secrets
 
     @staticmethod
     def of(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Source:
-        """The present version of the input. Raises what the file system raises, if the input does not exist. Raises
-        UsageError for a local path of anything but a plain file, such as a pipe: that has no ranges."""
+        """The present version of the input. Raises what the file system raises if the input does not exist. Raises
+        UsageError for a local path that is not a plain file, such as a pipe, because it has no ranges."""
         text = os.fspath(path)
         options = dict(storage_options or {})
         if _is_local(text) and not _is_plain(_local(text)):
@@ -76,9 +77,9 @@ class Source:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Reader]:
-        """A reader of this version. Raises InputChangedError if there is another one."""
+        """A reader for this version. Raises InputChangedError if the input has a different version now."""
         if _is_local(self.path):
-            # A pipe that took the place of the file is not waited for.
+            # O_NONBLOCK avoids waiting if a pipe has taken the place of the file.
             descriptor = os.open(_local(self.path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             try:
                 self._check_descriptor(descriptor)
@@ -93,14 +94,14 @@ class Source:
         system, inner = _system_of(self.path, self.storage_options)
         with system.open(inner, "rb", cache_type="none") as file:
             self.check()
-            # s3fs asks for each range with If-Match and the ETag that the file had when it was opened.
+            # s3fs requests each range with If-Match and the ETag that the file had when it was opened.
             is_conditional = type(system).__name__ == "S3FileSystem"
             yield Reader(
                 self,
                 lambda start, size: _fetch(self.path, file, start, size),
                 (lambda: None) if is_conditional else self.check,
             )
-        if is_conditional:  # of a store that does not heed If-Match
+        if is_conditional:  # for a store that ignores If-Match
             self.check()
 
     def _check_descriptor(self, descriptor: int) -> None:
@@ -109,21 +110,21 @@ class Source:
 
 
 class Reader:
-    """Reads ranges of a Source. For one thread."""
+    """Reads ranges of a Source. For use by one thread."""
 
     def __init__(self, source: Source, fetch: Callable[[int, int], bytes], check: Callable[[], None]) -> None:
         self._source = source
         self._fetch = fetch
-        self._check = check  # that what was fetched is of this version
+        self._check = check  # checks that the fetched bytes are from this version
 
     @property
     def size(self) -> int:
-        """Bytes of the input."""
+        """The size of the input in bytes."""
         return self._source.size
 
     def read(self, start: int, size: int) -> bytes:
-        """Exactly ``size`` bytes from ``start``, of this version. Raises InputChangedError for another one, OSError for
-        fewer or more bytes, and what the file system raises."""
+        """Exactly ``size`` bytes from ``start``, of this version. Raises InputChangedError if the version is different,
+        OSError for fewer or more bytes, and what the file system raises."""
         if start + size > self._source.size:
             raise UsageError(f"bytes {start} to {start + size} of {self._source.size}")
         if size == 0:
@@ -141,7 +142,8 @@ def _is_local(path: str) -> bool:
 
 
 def _local(path: str) -> str:
-    """The path of a local one: a path, file:///PATH, file://localhost/PATH, or as Hadoop writes it file:/PATH."""
+    """The path of a local file, given as a path, file:///PATH, file://localhost/PATH or, as Hadoop writes it,
+    file:/PATH."""
     return re.sub("^file:(?=/)(//(localhost(?=/))?)?", "", path)
 
 
@@ -151,7 +153,7 @@ def _is_plain(path: str) -> bool:
         return False
     if status.st_size > 0:
         return True
-    with open(path, "rb") as file:  # of /proc, too, the files are said to be empty
+    with open(path, "rb") as file:  # files in /proc report size 0, too
         return file.read(1) == b""
 
 
@@ -196,18 +198,18 @@ def _fetch(path: str, file: Any, start: int, size: int) -> bytes:
     try:
         return file.read(size)  # type: ignore[no-any-return]
     except OSError as error:
-        if type(error).__name__ == "FileExpired":  # of s3fs: If-Match did not match
+        if type(error).__name__ == "FileExpired":  # from s3fs: If-Match did not match
             raise InputChangedError(f"{path}: the input changed") from error
         raise
 
 
 @dataclass(frozen=True)
 class Format:
-    """How an input is read. Complete: nothing is left to be found by a look at the data."""
+    """How to read an input. It is complete: nothing remains to be found from the data."""
 
-    options: Mapping[str, Any]  # of the dialect, as cleave.open takes them
+    options: Mapping[str, Any]  # for the dialect, as for cleave.open
     has_header: bool = True
-    preamble: int = 0  # bytes of the input before its header; pages are without them
+    preamble: int = 0  # bytes of the input before its header; pages do not contain them
 
     @staticmethod
     def settle(path: str, head: bytes, has_header: bool, options: Mapping[str, Any]) -> Format:
@@ -218,7 +220,8 @@ class Format:
         found = cleave.open(head, header=has_header, **given).dialect
         for name in ("skip_lines", "comment"):
             given.pop(name, None)
-        # quote and escape as bytes; b"" means that there is no such byte. What only a preset can say stays with it.
+        # quote and escape as bytes; b"" means that there is no such byte. Properties that only a preset can set are
+        # left to the preset.
         settled = {
             "delimiter": found.delimiter,
             "quote": found.quote or b"",
@@ -230,7 +233,7 @@ class Format:
         return Format({**given, **settled}, has_header, found.preamble)
 
     def open(self, data: bytes | bytearray, header: bool = True, lenient: bool = False) -> cleave.File:
-        """Bytes of this format. The engine runs several tasks at a time, so each one works with one thread."""
+        """Opens bytes of this format. The engine runs several tasks at once, so each uses a single thread."""
         return cleave.open(memoryview(data), header=header, lenient=lenient, threads=1, **self.options)
 
     def find_no_text(self, data: bytes) -> int | None:
@@ -245,15 +248,15 @@ class Format:
 
 @dataclass(frozen=True)
 class Page:
-    """Whole records, with the header in front."""
+    """Whole records, preceded by the header."""
 
-    data: bytes  # the header, and the records
+    data: bytes  # the header and the records
     header_size: int
-    start: int  # of the first record, in the input
+    start: int  # where the first record starts in the input
     format: Format
 
     def open(self) -> cleave.File:
-        """The page as a file. Places in it are those of the page: see ``place``."""
+        """The page as a file. Byte numbers in it count from the start of the page: see ``place``."""
         return self.format.open(self.data, lenient=True)
 
     def place(self, byte: int) -> int:
@@ -270,22 +273,22 @@ class Page:
 
 @dataclass(frozen=True)
 class Piece:
-    """Records of an input that one worker reads: from one cut to the next. Small, and can be pickled."""
+    """The records of an input that one worker reads: from one cut to the next. Small, and can be pickled."""
 
     source: Source
     format: Format
-    header: bytes  # with the empty records before it; made up, if the input has none
+    header: bytes  # with the empty records before it; invented if the input has no header
     begin: Any  # cuts of a plan; None is the end of the input
     end: Any
     number: int
 
     def pages(self, page_size: int = PAGE_SIZE) -> Iterator[Page]:
-        """The records in order, in pages of about that size. Each has at least one record."""
+        """The records in order, in pages of roughly ``page_size`` bytes. Each page has at least one record."""
         if page_size < 1:
             raise UsageError("page_size: at least 1")
         with self.source.open() as reader:
             start = _find(self.begin, reader, self.source)
-            # Nothing of a header that is made up stands in the input.
+            # An invented header is not in the input.
             if not self.format.has_header and start == 0 and reader.read(0, min(len(BOM), reader.size)) == BOM:
                 start = len(BOM)
             end = _find(self.end, reader, self.source)
@@ -299,7 +302,7 @@ class Piece:
                 start, rest = start + size, data[size:]
 
     def _size_of_records(self, data: bytes) -> int:
-        """The size of the whole records at the start of ``data`` but the last one, which may go on behind it."""
+        """The size of the whole records at the start of ``data``, except the last one, which may continue after it."""
         file = self.format.open(self.header + data, lenient=True)
         records = file.records
         if records < 2:
@@ -318,7 +321,7 @@ class Plan:
     names: list[str]
     pieces: list[Piece]
     line_break: bytes
-    """The first line break of the input, in quotes or not. LF if the input has no line break."""
+    """The first line break of the input, quoted or not. LF if the input has no line break."""
 
     def text(self) -> str:
         """The plan as JSON, without storage options."""
@@ -334,7 +337,7 @@ class Plan:
 
     @staticmethod
     def of_text(text: str, storage_options: Mapping[str, Any]) -> Plan:
-        """The plan of a text. Raises UsageError if the text is not that of a plan."""
+        """The plan that the text contains. Raises UsageError if it is not a plan."""
         try:
             about = json.loads(text)
             names, line_break = about["names"], about["line_break"].encode()
@@ -365,7 +368,7 @@ def _cut_of_text(text: str) -> cleave.Cut:
 
 @dataclass(frozen=True)
 class Range:
-    """Bytes of an input, to be summarised."""
+    """Bytes of an input to be summarised."""
 
     source: Source
     format: Format
@@ -380,7 +383,7 @@ class Ranges(Sequence[Range]):
     def __init__(self, source: Source, form: Format, count: int) -> None:
         self._source = source
         self._format = form
-        # Summaries take a few KiB each, and all of them are in memory at the end.
+        # Each summary takes a few KiB, and at the end all of them are in memory.
         most = max(-(-source.size // LEAST_RANGE_SIZE), SPARE_RANGES)
         self._count = min(count, source.size, most)
 
@@ -395,11 +398,11 @@ class Ranges(Sequence[Range]):
 
 
 Map = Callable[[Callable[[Range], Any], Ranges], Iterable[Any]]
-"""Applies a function to each range, by the workers of an engine; the results come in any order."""
+"""Applies a function to each range with the workers of an engine; the results may come in any order."""
 
 
 def scan_range(part: Range) -> Any:
-    """The summary of a range. Reads its bytes, and no others."""
+    """The summary of a range. Reads only the range's own bytes."""
     total = None
     with part.source.open() as reader:
         for start in range(part.begin, part.end, part.page_size):
@@ -410,7 +413,7 @@ def scan_range(part: Range) -> Any:
 
 
 def scan_by_threads(function: Callable[[Range], Any], ranges: Ranges) -> list[Any]:
-    """A Map for one machine: as many threads as cores. The scan itself does not hold the interpreter's lock."""
+    """A Map for one machine, with as many threads as cores. The scan itself releases the GIL."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(function, ranges))
 
@@ -425,17 +428,17 @@ def plan(
     storage_options: Mapping[str, Any] | None = None,
     **dialect: Any,
 ) -> Plan:
-    """Plans how workers read an input: its ranges are summarised by ``map``, and folded here.
+    """Plans how workers read an input: ``map`` summarises its ranges, and this function folds the summaries.
 
-    pieces: how many there are, of nearly equal bytes, as ``n`` of ``File.split``; or
-    blocksize: how many bytes each of them has, about; 64 MiB if neither is given. A piece can be empty, where a record
-        is longer than a piece.
-    dialect: options of ``cleave.open``. What they leave open is found in the first 64 KiB, once.
+    pieces: the number of pieces, of nearly equal bytes, like ``n`` in ``File.split``; or
+    blocksize: roughly how many bytes each of them has; 64 MiB if neither is given. A piece can be empty if a record is
+        longer than a piece.
+    dialect: options of ``cleave.open``. Anything they leave open is found once, from the first 64 KiB.
 
     Raises InputError if a quote is open at the end of the input, or the header is not UTF-8.
     """
     if pieces is not None and blocksize is not None:
-        raise UsageError("pieces and blocksize exclude each other")
+        raise UsageError("pieces and blocksize cannot be used together")
     source = Source.of(path, storage_options)
     with source.open() as reader:
         head = reader.read(0, min(HEAD_SIZE, source.size))
@@ -475,7 +478,8 @@ def _first_line_break(data: bytes) -> bytes:
 
 
 def _made_up_header(reader: Reader, form: Format) -> tuple[bytes, bytes]:
-    """A header for an input without one, of as many columns as the first record has, and the first line break."""
+    """A header for an input without one, with as many columns as the first record has fields, and the first line
+    break."""
     size = HEAD_SIZE
     while True:
         size = min(size, reader.size - form.preamble)

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::size_t kPart = std::size_t{1} << 20;
 
-// The least that the system reads of a file.
+// The smallest unit in which the system reads a file.
 constexpr std::uint64_t kPage = 4096;
 
-// An input of bytes that an object of Python owns.
+// An input of bytes that a Python object owns.
 struct HeldInput {
     HeldInput(nb::handle object, const std::string& name)
         : buffer(object), input(Input::of_memory(buffer.bytes(), name)) {}
@@ -36,7 +36,7 @@ void append(Pieces& pieces, const Piece& piece) {
     pieces.records.push_back(piece.records);
 }
 
-// Only some files can be mapped at a time; the others are read by pread().
+// Only a limited number of files can be mapped at once; the others are read with pread().
 Input open_input(const std::string& path) {
     struct stat status;
     const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -58,7 +58,7 @@ File::File(std::shared_ptr<Input> input, const Settings& settings) : input_(std:
 
 std::unique_ptr<File> File::of_path(const std::string& path, const Settings& settings) {
     auto input = [&] {
-        const nb::gil_scoped_release unlocked;  // a FIFO waits for its writer
+        const nb::gil_scoped_release unlocked;  // opening a FIFO waits for its writer
         const Guarded guarded;
         return std::make_shared<Input>(open_input(path));
     }();
@@ -79,8 +79,8 @@ Execution File::execution() const {
     return execution;
 }
 
-// Calls work() without the interpreter's lock, one call at a time. Work that is short, and does not wait for a stream,
-// is done by this thread: to start another one, so that this one can ask for signals, takes a tenth of a millisecond.
+// Calls work() without the GIL, one call at a time. This thread does work that is short and does not wait for a stream
+// itself: starting a second thread, so that this one can check for signals, takes a tenth of a millisecond.
 template <class Work>
 void File::run(const Work& work, Length length) {
     std::unique_lock lock(mutex_, std::defer_lock);
@@ -94,7 +94,7 @@ void File::run(const Work& work, Length length) {
             work();
             input_->throw_if_changed();
         } catch (const std::exception&) {
-            input_->rethrow();  // a change of the input may be the cause
+            input_->rethrow();  // a change to the input may be the cause
         }
     };
     try {
@@ -109,7 +109,7 @@ void File::run(const Work& work, Length length) {
     } catch (const InputError& error) {
         throw PlacedError{error, false, header_records()};
     } catch (const nb::python_error&) {
-        // A request to cancel cannot be taken back, and the index knows of this one.
+        // A request to cancel cannot be withdrawn, and the index refers to this Cancellation.
         index_.reset();
         input_->set_cancellation(nullptr);
         cancellation_ = std::make_unique<Cancellation>();
@@ -124,7 +124,7 @@ std::uint64_t File::header_records() const {
 }
 
 void File::need_blob() {
-    if (is_read_) throw std::invalid_argument("the input is a stream that was read already; open it again");
+    if (is_read_) throw std::invalid_argument("the input is a stream that has already been read; open it again");
     input_->spool();
 }
 
@@ -202,14 +202,14 @@ nb::bytes File::gather(std::span<const BlobRange> ranges, std::uint64_t header_s
     std::uint64_t length = 0;
     const auto add = [&](const BlobRange& range) {
         const bool is_inside = range.offset <= size && range.size <= size - range.offset;
-        if (!is_inside) throw std::invalid_argument("a range that is not in the input");
+        if (!is_inside) throw std::invalid_argument("the range is not within the input");
         length += range.size;
     };
     add(header);
     for (const BlobRange& range : ranges) add(range);
     auto bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length)));
     if (!bytes.is_valid()) throw nb::python_error();
-    // Nobody else knows the object yet.
+    // Nothing else refers to the object yet.
     char* out = PyBytes_AsString(bytes.ptr());
     const bool is_short = length <= kPart && ranges.size() <= kPart / kPage;
     const auto copy = [&] {
@@ -236,7 +236,7 @@ ColumnStream File::select(const Selection& selection) {
     if (selection.columns) options.columns.emplace(*selection.columns);
     for (const auto& [text, origin] : selection.rules) options.rules.rules.push_back({text, origin});
     options.rules.is_escape_given = settings_.is_escape_given;
-    options.rules.is_delimiter_given = options.rules.is_header_given = true;  // the numbers are those of names()
+    options.rules.is_delimiter_given = options.rules.is_header_given = true;  // the numbers refer to names()
     options.keys = selection.keys;
     options.layout.empty_is_null = selection.empty_is_null;
     options.layout.missing_is_null = selection.missing_is_null;

@@ -1,4 +1,4 @@
-// cleave._native: the classes of the library, for the modules of Python beside it. _native.pyi has its types.
+// cleave._native: the library's classes, for the Python modules beside it. _native.pyi has its types.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -27,7 +27,7 @@ using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
 namespace cleave::python {
 namespace {
 
-// The values of an option by name.
+// The values of an option, with their names.
 template <class Value>
 using Names = std::array<std::pair<const char*, Value>, 2>;
 
@@ -51,7 +51,7 @@ auto value_of(const Table& table, const char* option, const std::string& name) {
         if (name == known) return value;
         names += std::string(names.empty() ? "" : ", ") + known;
     }
-    throw std::invalid_argument(std::string(option) + ": '" + name + "' is none of " + names);
+    throw std::invalid_argument(std::string(option) + ": '" + name + "' is not one of " + names);
 }
 
 template <class Table, class Value>
@@ -77,7 +77,7 @@ Settings settings_of(const std::optional<std::string>& preset) {
     if (!options) {
         std::string names;
         for (const std::string_view name : dialect_presets()) names += (names.empty() ? "" : ", ") + std::string(name);
-        throw std::invalid_argument("dialect: '" + *preset + "' is none of " + names);
+        throw std::invalid_argument("dialect: '" + *preset + "' is not one of " + names);
     }
     settings.dialect = *options;
     settings.is_escape_given = true;
@@ -135,7 +135,7 @@ nb::dict dialect_dict(const SniffedDialect& sniffed) {
     return dict;
 }
 
-// Byte and record: from 1 behind the header, 0 in it.
+// The byte and the record; the record counts from 1 after the header, and is 0 in the header.
 nb::object place_object(const std::optional<Place>& place, std::uint64_t header_records) {
     if (!place) return nb::none();
     const std::uint64_t record = place->record < header_records ? 0 : place->record - header_records + 1;
@@ -175,7 +175,7 @@ nb::dict examination_dict(const Examination& examination, bool has_header) {
 
 using Numbers = nb::ndarray<nb::memview, nb::ro, const std::uint64_t, nb::ndim<1>>;
 
-// A view of the vector, which keeps its owner.
+// A view of the vector, which keeps the vector's owner alive.
 template <std::vector<std::uint64_t> Pieces::*kMember>
 Numbers numbers(nb::handle_t<Pieces> self) {
     const std::vector<std::uint64_t>& values = nb::cast<Pieces&>(self).*kMember;
@@ -183,7 +183,8 @@ Numbers numbers(nb::handle_t<Pieces> self) {
     return Numbers(values.empty() ? &kNone : values.data(), {values.size()}, self);
 }
 
-// The ranges of a piece, from 0: rows of an offset and a size. A view, which keeps its owner.
+// The ranges of piece `index`, from 0: one row per range, with an offset and a size. A view, which keeps its owner
+// alive.
 using Ranges = nb::ndarray<nb::memview, nb::ro, const std::uint64_t, nb::ndim<2>>;
 
 std::span<const BlobRange> ranges_of(const PiecesByValue& pieces, std::uint64_t index) {
@@ -198,7 +199,7 @@ Ranges ranges(nb::handle_t<PiecesByValue> self, std::uint64_t index) {
     return Ranges(found.empty() ? &kNone : found.data(), {found.size(), 2}, self);
 }
 
-// None without values.
+// None if the piece has no values.
 nb::object key(const PiecesByValue& pieces, std::uint64_t index) {
     if (index >= pieces.starts.size()) throw nb::index_error("there is no such piece");
     nb::list values;
@@ -214,7 +215,7 @@ Policy policy_by(std::string columns, std::optional<std::uint64_t> buckets, std:
     policy.records = records;
     ByValue& by = policy.by.emplace();
     by.columns = {std::move(columns), "by"};
-    by.is_delimiter_given = by.is_header_given = true;  // the numbers are those of File.header
+    by.is_delimiter_given = by.is_header_given = true;  // the numbers refer to File.header
     by.accepts_missing = accepts_missing;
     by.buckets = buckets;
     if (max_keys) by.max_keys = *max_keys;
@@ -230,7 +231,7 @@ Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> si
     policy.size = size;
     policy.records = records;
     if (balance != "bytes" && balance != "records") {
-        throw std::invalid_argument("balance: '" + balance + "' is none of bytes, records");
+        throw std::invalid_argument("balance: '" + balance + "' is neither bytes nor records");
     }
     policy.balance = balance == "records" ? Balance::kRecords : Balance::kBytes;
     if (together) policy.together = Together{{*together, "together"}, true, true, accepts_missing};
@@ -238,7 +239,7 @@ Policy policy_of(std::optional<std::uint64_t> n, std::optional<std::uint64_t> si
     return policy;
 }
 
-// The bytes of given keys are copied into the ring, and nowhere else.
+// The bytes of the given keys are copied into the ring, and nowhere else.
 void make_key_ring(KeyRing* self, const std::vector<std::string>& sources,
                    const std::vector<std::pair<std::string, nb::bytes>>& given) {
     std::vector<NamedKey> keys;
@@ -260,14 +261,14 @@ void release_schema(void* schema) noexcept {
     delete exported;
 }
 
-// A stream of columns, until it is exported.
+// Holds a stream of columns until it is exported.
 class Exportable {
 public:
     explicit Exportable(ColumnStream&& stream) : stream_(std::move(stream)) {}
 
-    // Both throw std::invalid_argument once the stream was taken.
+    // Both throw std::invalid_argument once the stream has been taken.
     const ColumnStream& get() const {
-        if (!stream_) throw std::invalid_argument("the stream of columns was exported already");
+        if (!stream_) throw std::invalid_argument("the stream of columns has already been exported");
         return *stream_;
     }
     ColumnStream take() {
@@ -297,7 +298,7 @@ nb::capsule schema_capsule(const Exportable& stream) {
 }  // namespace
 
 NB_MODULE(_native, module) {
-    nb::set_leak_warnings(false);  // objects that live until the interpreter ends are no leak
+    nb::set_leak_warnings(false);  // objects that live until the interpreter ends are not leaks
     nb::register_exception_translator(translate);
     module.attr("version") = CLEAVE_VERSION;
 

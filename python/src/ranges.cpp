@@ -30,7 +30,7 @@ using namespace nb::literals;  // NOLINT(google-build-using-namespace): _a
 namespace cleave::python {
 namespace {
 
-// An input whose bytes a function of Python reads: read(offset, size) returns them.
+// An input whose bytes a Python function reads: read(offset, size) returns them.
 class ReadBlob final : public Blob {
 public:
     ReadBlob(nb::callable read, std::uint64_t size) : read_(std::move(read)), size_(size) {}
@@ -41,7 +41,7 @@ public:
         const nb::gil_scoped_acquire locked;
         const nb::object object = read_(offset, size);
         const Buffer bytes(object);
-        if (bytes.bytes().size() != size) throw std::invalid_argument("read: another number of bytes came");
+        if (bytes.bytes().size() != size) throw std::invalid_argument("read: the wrong number of bytes came");
         buffer.assign(bytes.bytes().begin(), bytes.bytes().end());
         return buffer;
     }
@@ -51,7 +51,7 @@ private:
     std::uint64_t size_;
 };
 
-// One cut of a plan: a plan of one piece, so that it has a text.
+// One cut of a plan, stored as a plan with one piece so that it can be written as text.
 struct Cut {
     RangePlan plan;
 };
@@ -60,10 +60,10 @@ std::string text_of(const RangeSummary& summary) { return range_text(summary, {s
 
 Dialect complete_dialect(const Settings& settings) {
     if (settings.dialect.sniff_delimiter || settings.dialect.sniff_terminator) {
-        throw std::invalid_argument("a range shows neither delimiter nor terminator: give both");
+        throw std::invalid_argument("delimiter and terminator cannot be told from a range: give both");
     }
     if (settings.dialect.preamble.lines > 0 || !settings.dialect.preamble.comment.empty()) {
-        throw std::invalid_argument("a range does not show where the lines before the header end: give preamble");
+        throw std::invalid_argument("a range does not show where the lines before the header end; give preamble");
     }
     return settings.dialect.dialect;
 }
@@ -73,7 +73,7 @@ RangeSummary scan(nb::handle object, std::uint64_t start, const Settings& settin
     const Buffer buffer(object);
     if (start == 0 && dialect.preamble == 0 &&
         settle_dialect(settings.dialect, buffer.bytes(), "").dialect.preamble > 0) {
-        throw std::invalid_argument("the input begins with a line that names its delimiter: give preamble");
+        throw std::invalid_argument("the input begins with a line that names its delimiter; give preamble");
     }
     Execution execution;
     execution.threads = settings.threads;
@@ -89,7 +89,7 @@ RangePlan plan(const std::vector<const RangeSummary*>& summaries, std::uint64_t 
     policy.header = has_header ? HeaderMode::kRepeat : HeaderMode::kNone;
     RangeFold fold(input_size);
     for (const RangeSummary* const summary : summaries) {
-        if (summary == nullptr) throw std::invalid_argument("plan: None among the summaries");
+        if (summary == nullptr) throw std::invalid_argument("plan: a summary is None");
         fold.add(*summary);
     }
     RangePlan plan = fold.plan(policy);
@@ -112,7 +112,7 @@ nb::list cuts_of(const RangePlan& plan) {
     return cuts;
 }
 
-// Byte, and record from 1 behind the header.
+// Returns the byte, and the record counted from 1 after the header.
 std::pair<std::uint64_t, std::uint64_t> find(const Cut& cut, nb::callable read) {
     const RangePlan& plan = cut.plan;
     const ReadBlob blob(std::move(read), plan.findings.size);
@@ -153,7 +153,7 @@ void add_ranges(nb::module_& module) {
         .def("__setstate__", [](RangeSummary& self, const std::string& text) {
             new (&self) RangeSummary(parse_range_text(text).summary);
         });
-    // As in Python itself, equality by value takes the hash by identity away.
+    // As in Python itself, a class with equality by value has no hash by identity.
     module.attr("Summary").attr("__hash__") = nb::none();
 
     nb::class_<Cut>(module, "Cut")

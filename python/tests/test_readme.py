@@ -1,10 +1,9 @@
-"""The code of the two README.md, run in order."""
+"""The code of README.md, run in order."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,9 +33,3 @@ def test_the_code_of_the_readme_runs(tmp_path: Path) -> None:
     (tmp_path / "big.csv").write_text("\n".join(lines) + "\n")
     assert run_blocks(FOLDER / "README.md", tmp_path) >= 6
     assert os.listdir(tmp_path) == ["big.csv"]
-
-
-def test_the_code_of_the_first_readme_runs(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    shutil.copy(FOLDER.parent / "data" / "orders.csv", tmp_path)
-    assert run_blocks(FOLDER.parent / "README.md", tmp_path) == 1

@@ -1,13 +1,14 @@
-// From a check of a path to its use somebody may put another file there. So the path is walked once, by descriptors:
+// Between the check of a path and its use, someone may put a different file there. The path is therefore walked only
+// once, through descriptors:
 //
-//   from "/", for each part: open it from the folder before it, without following a link; judge it
-//       a link: walk its target from the same folder, or from "/"; the folder that holds it was judged
-//   give the loader /proc/PID/fd/N, where N is the file that was judged
+//   from "/", for each part: open it from the folder before it, without following a link; check it
+//       a link: walk its target from the same folder, or from "/"; the folder that holds it has been checked
+//   give the loader /proc/PID/fd/N, where N is the file that was checked
 //
-// The loader takes a name that it has seen before for the library that it has loaded then. So N stays open until the
-// process ends: no other file can get that name. A library that is loaded again is found by its device and inode, and
-// gets the name that it has. The name has the number of the process, and is not that of /proc/self, so that debuggers
-// and symbolizers find the file, too.
+// The loader takes a name it has seen before for the library it loaded under that name. N therefore stays open until
+// the process ends, so that no other file can get its name. A library that is loaded again is recognised by its device
+// and inode, and its earlier name is used. The name contains the process ID rather than "self", so that debuggers and
+// symbolisers find the file, too.
 #include "base/shared_library.h"
 
 #include <dlfcn.h>
@@ -60,14 +61,14 @@ struct stat status_of(const Descriptor& file) {
     return status;
 }
 
-// `path` is for the message.
+// Throws UntrustedLibrary. `path` is for the message.
 void require_trusted(const struct stat& status, const std::string& path) {
     struct stat program;
     const bool is_known = ::stat("/proc/self/exe", &program) == 0;
     const bool is_owned = status.st_uid == 0 || status.st_uid == ::geteuid() ||  //
                           (is_known && status.st_uid == program.st_uid);
     if (!is_owned) throw UntrustedLibrary("'" + path + "' belongs to another user");
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UntrustedLibrary("others can write to '" + path + "'");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UntrustedLibrary("other users can write to '" + path + "'");
 }
 
 std::string target_of(const Descriptor& link) {
@@ -77,7 +78,7 @@ std::string target_of(const Descriptor& link) {
     return {target.data(), static_cast<std::size_t>(size)};
 }
 
-// Takes the next part of a path off it. Empty if nothing is left.
+// Removes the first part of a path and returns it; the result is empty if nothing is left.
 std::string take_part(std::string& rest) {
     const std::size_t begin = std::min(rest.find_first_not_of('/'), rest.size());
     const std::size_t end = std::min(rest.find('/', begin), rest.size());
@@ -86,11 +87,11 @@ std::string take_part(std::string& rest) {
     return part;
 }
 
-// The walk: the file behind the path.
+// Walks the path and returns the file it leads to.
 Descriptor open_trusted(const std::string& path) {
     struct Folder {
         Descriptor file;
-        std::string path;  // with a slash at its end
+        std::string path;  // with a trailing slash
     };
     std::vector<Folder> folders;
     folders.push_back({Descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)), "/"});
@@ -126,13 +127,13 @@ Descriptor open_trusted(const std::string& path) {
     }
 }
 
-// Looks through the libraries that have such names.
+// A search through the loaded libraries for names created by load_library().
 struct Search {
-    int number;          // of the file that is to be loaded
+    int number;          // the descriptor of the file to load
     struct stat status;  // of that file
     std::string folder;  // see descriptors()
     bool is_taken = false;
-    int same = -1;  // a descriptor by whose name the same file was loaded
+    int same = -1;  // a descriptor under whose name the same file was loaded
 };
 
 int look(dl_phdr_info* library, std::size_t /*size*/, void* data) {
@@ -156,7 +157,7 @@ Search search_for(const Descriptor& file) {
     return search;
 }
 
-// Without the name that we have made, which says nothing to the user.
+// The loader's message without the /proc name, which means nothing to the user.
 std::string loader_error() {
     const char* const words = ::dlerror();
     std::string_view text = words != nullptr ? words : "unknown error";
@@ -169,7 +170,8 @@ std::string loader_error() {
 void* load_library(const std::string& path) {
     Descriptor file = open_trusted(path);
     Search search = search_for(file);
-    // The program may have closed descriptors that it did not know.
+    // The program may have closed descriptors that it did not know about, so this number may already name another
+    // library.
     while (search.same < 0 && search.is_taken) {
         file = Descriptor(::fcntl(file.get(), F_DUPFD_CLOEXEC, file.get() + 1));
         search = search_for(file);

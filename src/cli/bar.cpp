@@ -22,11 +22,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPeriod = 100ms;
-constexpr auto kPatience = 500ms;      // a run that is over sooner needs no bar
-constexpr double kLeastSeconds = 0.1;  // before that a speed means nothing
+constexpr auto kPatience = 500ms;      // a run shorter than this needs no bar
+constexpr double kLeastSeconds = 0.1;  // a speed measured over less time is meaningless
 constexpr std::size_t kDefaultWidth = 80;
 
-// Whether the verb prints on standard output while it works.
+// Whether the verb prints on standard output while it runs.
 bool prints(const Arguments& arguments) {
     switch (arguments.verb) {
         case Verb::kOffsets:
@@ -36,7 +36,7 @@ bool prints(const Arguments& arguments) {
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kKey:
-        case Verb::kMachine:
+        case Verb::kInfo:
         case Verb::kIndex:
         case Verb::kJoin:
         case Verb::kScan:
@@ -50,13 +50,13 @@ bool wants_bar(const Arguments& arguments) {
     return is_terminal(STDERR_FILENO) && !(prints(arguments) && is_terminal(STDOUT_FILENO));
 }
 
-// The window may have been resized since the last time.
+// Queried each time, because the window may have been resized.
 std::size_t terminal_width() {
     winsize size{};
     return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultWidth;
 }
 
-// Drops the text if the terminal does not accept it at once.
+// Drops the text if the terminal does not accept it immediately.
 void put(std::string_view text) noexcept {
     pollfd terminal{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
@@ -80,7 +80,7 @@ std::string size_text(double bytes) {
     constexpr double kTen = 10;
     constexpr double kHundred = 100;
     std::size_t unit = 0;
-    // A number that rounds up to 1000 is 1 of the next unit.
+    // A number that rounds up to 1000 is shown as 1 of the next unit.
     for (; bytes >= kThousand - 0.5 && unit + 1 < kUnits.size(); ++unit) bytes /= kThousand;
     if (unit == 0) return formatted("{:.0f} B", bytes);
     if (bytes < kTen) return formatted("{:.2f} {}", bytes, kUnits.at(unit));
@@ -130,7 +130,7 @@ Bar::Bar(const Arguments& arguments, const Meter& meter, std::optional<std::uint
     if (!wants_bar(arguments)) return;
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-    } catch (const std::system_error&) {  // a limit on threads is no reason to fail
+    } catch (const std::system_error&) {  // hitting a limit on threads must not fail the run
     }
 }
 
@@ -149,7 +149,7 @@ void Bar::end() noexcept {
     if (is_drawn_) put("\r\x1b[K");
 }
 
-// Without memory there is no bar; the run itself may still have enough.
+// If memory runs out, the bar is dropped; the run itself may still have enough.
 // NOLINTNEXTLINE(bugprone-exception-escape): fmt throws only for a wrong format, and the compiler checks those
 void Bar::run(const std::stop_token& stop) noexcept {
     try {

@@ -1,4 +1,4 @@
-// cleave check: what an input is, and whether anything in it is odd.
+// cleave check: describes an input and reports its faults.
 #include <unistd.h>
 
 #include "cli/check_report.h"
@@ -11,13 +11,14 @@
 namespace cleave::cli {
 namespace {
 
-// Whether the input is sound, by the options.
+// Whether the input is sound under the options.
 bool is_sound(const Examination& examination, const Arguments& arguments) {
-    if (examination.findings.divergence && arguments.strict) return false;
-    return arguments.lenient || (!examination.findings.open_quote && examination.census.ragged.count == 0);
+    if (examination.findings.divergence && arguments.requires_one_reading) return false;
+    if (examination.findings.open_quote && !arguments.allows_open_quote) return false;
+    return arguments.allows_ragged || examination.census.ragged.count == 0;
 }
 
-// The lines of what the report shows with its record. To find them the input is read again, up to the last of them.
+// The lines of the problems that the report shows with their record. Reads the input again up to the last of them.
 std::map<std::uint64_t, std::uint64_t> lines_of(const Examination& examination, const OpenInput& opened) {
     std::map<std::uint64_t, std::uint64_t> lines;
     if (opened.input.is_stream()) return lines;

@@ -1,6 +1,9 @@
 #include "cli/check_report.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/formatted.h"
 #include "cli/messages.h"
@@ -9,12 +12,12 @@
 namespace cleave::cli {
 namespace {
 
-// Of a terminal: bold green, bold red, and back.
+// Terminal escape sequences: bold green, bold red, reset.
 constexpr std::string_view kGood = "\x1b[1m\x1b[32m";
 constexpr std::string_view kBad = "\x1b[1m\x1b[31m";
 constexpr std::string_view kPlain = "\x1b[0m";
 
-// The report, line by line.
+// Prints the report line by line.
 class TextReport {
 public:
     TextReport(StandardOutput& out, const CheckReport& report, bool colour)
@@ -67,11 +70,6 @@ std::string describe_byte(std::optional<std::uint8_t> byte) {
     return *byte > ' ' && *byte < 0x7F ? std::string(1, static_cast<char>(*byte)) : formatted("\\x{:02x}", *byte);
 }
 
-// "1 record", "2 records".
-std::string numbered(std::uint64_t count, const char* thing) {
-    return formatted("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 void TextReport::print_records() const {
     const Findings& findings = examination().findings;
     const RecordExtent& longest = census().longest;
@@ -93,7 +91,7 @@ void TextReport::print_records() const {
                       : formatted("{}, the first {}", numbered(empty.count, "record"), place(*empty.first)));
 }
 
-// How many fields, and as many of their names as fit on a line.
+// The number of fields, and as many of their names as fit on a line.
 std::string TextReport::fields_text() const {
     constexpr std::size_t kMaxSize = 60;
     std::string names;
@@ -134,7 +132,7 @@ std::string TextReport::delimiter_text() const {
         case DelimiterReason::kLine: return byte + " (by the first line)";
         case DelimiterReason::kName: return byte + " (by the file's name)";
         case DelimiterReason::kQuotes:
-            return byte + " (sniffed: no delimiter splits most records, and this one explains the most quotes)";
+            return byte + " (sniffed: no delimiter splits most records, but this one explains the most quotes)";
         case DelimiterReason::kDefault: return byte + " (default: the data do not show it)";
         case DelimiterReason::kFit: break;
     }
@@ -179,30 +177,40 @@ void TextReport::print_quotes() const {
     const Findings& findings = examination().findings;
     const Tally& stray = census().stray_quotes;
     line("stray quotes", stray.count == 0 ? "none" : formatted("{}, the first {}", stray.count, place(*stray.first)));
-    line("quote rules", findings.divergence ? "differ " + place(*findings.divergence) : "agree");
+    line("quote modes", findings.divergence ? "differ " + place(*findings.divergence) : "agree");
     line("open quote", findings.open_quote ? "never closed " + place(*findings.open_quote) : "none");
 }
 
 void TextReport::print_problems() const {
     const Findings& findings = examination().findings;
-    print_marks();
-    print_problem(findings.open_quote, examination().open_quote, "a quote is never closed");
-    print_problem(findings.divergence, examination().divergence,
-                  "from here on the quote rules field-start and anywhere cut differently");
+    struct Problem {
+        std::optional<Place> place;
+        const std::optional<Excerpt>* excerpt;
+        std::string what;
+    };
+    std::vector<Problem> problems = {
+        {findings.open_quote, &examination().open_quote, "a quote is never closed"},
+        {findings.divergence, &examination().divergence,
+         "from here on the quote modes field-start and anywhere cut differently"},
+        {census().ragged.first, &examination().ragged, ragged_problem(census().ragged.fields)},
+    };
     if (census().stray_quotes.first != findings.divergence) {
-        print_problem(census().stray_quotes.first, examination().stray_quote,
-                      "a stray quote: it neither begins a field nor ends a quoted one");
+        problems.push_back({census().stray_quotes.first, &examination().stray_quote,
+                            "a stray quote: it neither opens a field nor closes a quoted one"});
     }
-    print_problem(census().ragged.first, examination().ragged, ragged_problem(census().ragged.fields));
+    print_marks();
+    // In the order of the file: the first one is often the cause of the others.
+    std::ranges::stable_sort(problems, {}, [](const Problem& each) { return each.place ? each.place->offset : 0; });
+    for (const Problem& each : problems) print_problem(each.place, *each.excerpt, each.what);
     print_more_ragged();
 }
 
-// Files with a byte order mark that were concatenated have marks inside. Readers take them for data.
+// Concatenating files that begin with a byte order mark leaves marks inside, which readers take for data.
 void TextReport::print_marks() const {
     const Tally& marks = census().marks;
     if (marks.count == 0) return;
     const std::string more = marks.count > 1 ? formatted(", and {} more", marks.count - 1) : "";
-    print_place(*marks.first, "a byte order mark that does not begin the input" + more);
+    print_place(*marks.first, "a byte order mark that is not at the start of the input" + more);
 }
 
 std::string TextReport::ragged_problem(std::uint64_t fields) const {
@@ -210,7 +218,7 @@ std::string TextReport::ragged_problem(std::uint64_t fields) const {
                      report_.has_header ? "header" : "first record", examination().fields);
 }
 
-// The first ragged record is shown above, with its line; here a line for each of the others.
+// The first ragged record has already been shown with its line; this prints one line for each of the others.
 void TextReport::print_more_ragged() const {
     const Ragged& ragged = census().ragged;
     for (std::size_t i = 1; i < ragged.listed.size(); ++i) {
@@ -220,7 +228,7 @@ void TextReport::print_more_ragged() const {
     if (left > 0) out_.print("{}: {}; --all lists all of them\n", name_, numbered(left, "more ragged record"));
 }
 
-// "NAME: record N, line L, byte B: WHAT", without the line if it is not known. Returns what the record is called.
+// "NAME: record N, line L, byte B: WHAT", without the line if it is not known. Returns the label of the record.
 std::string TextReport::print_place(const Place& place, const std::string& what) const {
     const std::uint64_t number = record_number(place, report_.header_records());
     std::string label = number == 0 ? "header" : std::to_string(number);

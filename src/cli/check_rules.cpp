@@ -18,13 +18,13 @@
 namespace cleave::cli {
 namespace {
 
-// An incomplete last record of a snapshot is no header.
+// An incomplete last record of a snapshot does not count as a header.
 InputHead head_of(const Context& context, OpenInput& opened) {
     leave_out_incomplete(context, opened);
     return read_head(opened.input, opened.dialect, context.arguments.policy.header, kMaxRecordLimit);
 }
 
-// "3 changed, 1 empty": only what there is.
+// Such as "3 changed, 1 empty": zero counts are left out.
 std::string counts_text(const RuleCounts& counts) {
     std::vector<std::string> parts;
     const auto add = [&](std::uint64_t count, const char* what) {
@@ -39,15 +39,17 @@ std::string counts_text(const RuleCounts& counts) {
 
 void print_counts(const Context& context, const Rewriting& rewriting, const StageCounts& counts, StandardOutput& out) {
     const std::vector<StageRule> rules = rewriting.stage().rules();
-    out.print("{}: {} records, {} of them empty\n", printable(display_name(context.path)), counts.records,
+    out.print("{}: {}, {} of them empty\n", printable(display_name(context.path)), numbered(counts.records, "record"),
               counts.empty_records);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         out.print("  {} {}: {}: {}\n", printable(rules[i].source.origin),
                   printable(formatted("{}", fmt::join(rules[i].columns, ", "))), rules[i].operation,
                   counts_text(counts.rules[i]));
     }
-    if (counts.mail_addresses > 0) out.print("  forbidden: {} values with a mail address\n", counts.mail_addresses);
-    if (counts.card_numbers > 0) out.print("  forbidden: {} values with a card number\n", counts.card_numbers);
+    if (counts.mail_addresses > 0)
+        out.print("  forbidden: {} with an email address\n", numbered(counts.mail_addresses, "value"));
+    if (counts.card_numbers > 0)
+        out.print("  forbidden: {} with a card number\n", numbered(counts.card_numbers, "value"));
 }
 
 }  // namespace
@@ -84,7 +86,7 @@ void print_columns(const Context& context, OpenInput& opened, StandardOutput& ou
     }
 }
 
-// The header is read as strictly as under rules, which would refuse it later.
+// Reads the header as strictly as rules do, because they would reject it later.
 void print_template(const Context& context, OpenInput& opened, StandardOutput& out) {
     const InputHead head = head_of(context, opened);
     out.print("{}", rules_template(input_columns(head.sample, opened.dialect, head.has_header)));

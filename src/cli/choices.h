@@ -21,7 +21,7 @@ inline constexpr Choice<Quoting> kQuotings[] = {{"field-start", Quoting::kFieldS
                                                 {"anywhere", Quoting::kAnywhere}};
 inline constexpr Choice<EscapeScope> kEscapeScopes[] = {{"everywhere", EscapeScope::kEverywhere},
                                                         {"quoted", EscapeScope::kQuoted}};
-// Nothing: the terminator is to be sniffed.
+// std::nullopt: sniff the terminator.
 inline constexpr Choice<std::optional<Terminator>> kTerminators[] = {
     {"lf", Terminator::kLf}, {"cr", Terminator::kCr}, {"any", Terminator::kAny}, {"auto", std::nullopt}};
 inline constexpr Choice<Compression> kCompressions[] = {{"gzip", Compression::kGzip}, {"zstd", Compression::kZstd}};
@@ -30,7 +30,7 @@ inline constexpr Choice<DefaultAction> kDefaultActions[] = {{"keep", DefaultActi
                                                             {"null", DefaultAction::kNull},
                                                             {"drop", DefaultAction::kDrop},
                                                             {"fail", DefaultAction::kFail}};
-inline constexpr Choice<bool> kForbidden[] = {{"mail", true}, {"card", false}};  // whether it is mail
+inline constexpr Choice<bool> kForbidden[] = {{"email", true}, {"card", false}};  // true for email
 inline constexpr Choice<bool> kSpools[] = {{"plain", true}};
 inline constexpr Choice<Shell> kShells[] = {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 

@@ -28,7 +28,7 @@
 namespace cleave::cli {
 namespace {
 
-// Without the subject that DeviceUnavailable begins with.
+// The message of DeviceUnavailable without the subject that it begins with.
 std::string reason_of(const DeviceUnavailable& unavailable) {
     constexpr std::string_view kSubject = "device: ";
     std::string reason = unavailable.what();
@@ -36,18 +36,18 @@ std::string reason_of(const DeviceUnavailable& unavailable) {
     return reason;
 }
 
-constexpr const char* kOtherDevice =
-    "device: it is not the one that was measured last; cleave machine --calibrate measures it";
-constexpr const char* kNotMeasured = "this machine was not measured; cleave machine --calibrate does it";
+constexpr const char* kOtherDevice = "device: another one was measured last; run cleave info --calibrate";
+constexpr const char* kNotMeasured = "this machine has not been measured; run cleave info --calibrate";
 
 // Why there is no profile of this machine.
 std::string reason_of(const ReadProfile& read) {
-    const bool is_of_this_machine = read.reason != "not measured yet" && read.reason != "is of another processor";
+    const bool is_of_this_machine = read.reason != "not measured yet" && read.reason != "belongs to another processor";
     if (!is_of_this_machine) return kNotMeasured;
-    return formatted("{}: {}; cleave machine --calibrate makes it", read.path, read.reason);
+    return formatted("{}: {}; run cleave info --calibrate", read.path, read.reason);
 }
 
-// Bytes per second of a thread that no rule is slower than: with keys, and a dozen columns; and without.
+// Lower bounds on the bytes per second that one thread processes under any rules: with keys and a dozen columns, and
+// without keys.
 constexpr double kSlowestKeyed = 20e6;
 constexpr double kSlowest = 150e6;
 
@@ -64,7 +64,7 @@ ContextOptions options_of(const Arguments& arguments) {
     return options;
 }
 
-// Bytes of all inputs. Nothing if that cannot be known before they are read.
+// The size of all inputs in bytes. std::nullopt if it cannot be known before they are read.
 std::optional<std::uint64_t> size_of_inputs(const Arguments& arguments) {
     std::uint64_t size = 0;
     for (const std::string& input : arguments.inputs) {
@@ -76,27 +76,27 @@ std::optional<std::uint64_t> size_of_inputs(const Arguments& arguments) {
     return size;
 }
 
-// Whether the CPU is done, whatever the device, before it is decided.
+// Whether the CPU would finish before a decision is made, whatever the device.
 bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>& size) {
     return size && *size < kRunsBeforeDevice * std::min(kBlockSize, arguments.execution.block_size);
 }
 
-// Whether the CPU is done, whatever the rules, before a device would be open.
+// Whether the CPU would finish before a device could be opened, whatever the rules.
 bool is_too_small(const Arguments& arguments, const std::optional<std::uint64_t>& size, const MachineProfile& profile) {
     const double rate = arguments.key_sources.empty() ? kSlowest : kSlowestKeyed;
     return size && static_cast<double>(*size) < profile.open * rate * arguments.execution.threads;
 }
 
-// Opens a device in a thread that begins before the sandbox closes, because a driver opens libraries and files of its
-// own. The thread does nothing else, and waits until it is asked.
+// Opens a device in a thread that starts before the sandbox closes, because a driver opens its own libraries and files.
+// The thread waits until it is asked to open the device, and does nothing else.
 class Opener {
 public:
     using Open = std::function<std::shared_ptr<DeviceContext>()>;
 
-    // Throws std::system_error if the system refuses a thread.
+    // Throws std::system_error if the thread cannot be started.
     explicit Opener(Open open) : open_(std::move(open)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-    // Once.
+    // Call at most once.
     std::shared_ptr<DeviceContext> open() {
         MutexLock lock(mutex_);
         is_asked_ = true;
@@ -113,7 +113,7 @@ private:
         if (!is_asked_) return;
         try {
             context_ = open_();
-        } catch (...) {  // carried to the thread that asked
+        } catch (...) {  // rethrown in the thread that asked
             failure_ = std::current_exception();
         }
         is_done_ = true;
@@ -131,10 +131,10 @@ private:
     std::jthread thread_;  // last: it uses the other members
 };
 
-// The device is opened if the job turns out to be long.
+// Arranges for the device to be opened if the job turns out to take long.
 void consider_device(Arguments& arguments) {
     const std::optional<std::uint64_t> size = size_of_inputs(arguments);
-    if (is_too_small(arguments, size)) return;  // to read the profile takes a millisecond
+    if (is_too_small(arguments, size)) return;  // reading the profile takes a millisecond
     const ReadProfile read = read_newest_profile(profile_folder());
     if (!read.profile) return say_cpu(arguments, reason_of(read));
     if (is_too_small(arguments, size, *read.profile)) return;

@@ -10,9 +10,9 @@
 namespace cleave::cli {
 namespace {
 
-constexpr char kRulesDiffer[] = "the quote rules field-start and anywhere cut this input differently";
+constexpr char kModesDiffer[] = "the quote modes field-start and anywhere cut this input differently";
 
-// The number of the line with that byte. Nothing for a stream: its bytes are gone.
+// The number of the line that contains the byte. std::nullopt for a stream, because its bytes are gone.
 std::optional<std::uint64_t> line_of(const Context& context, std::uint64_t offset) {
     if (context.opened == nullptr || context.opened->input.is_stream()) return std::nullopt;
     return LineCounter(context.opened->input.blob(), context.opened->dialect.terminator).line_of(offset);
@@ -22,16 +22,16 @@ const char* text_of(DialectDoubt doubt) {
     switch (doubt) {
         case DialectDoubt::kNone: break;
         case DialectDoubt::kNulTerminator:
-            return R"(records seem to end with NUL (\x00), which ends no record; tr '\0' '\n' makes line feeds of it)";
+            return R"(records seem to end with NUL (\x00), which is not a record terminator for cleave; convert it first: tr '\0' '\n')";
         case DialectDoubt::kRecordSeparator:
-            return R"(records seem to end with \x1e, which ends no record; tr '\036' '\n' makes line feeds of it)";
+            return R"(records seem to end with \x1e, which is not a record terminator for cleave; convert it first: tr '\036' '\n')";
         case DialectDoubt::kUnitSeparator:
-            return R"(records seem to end with \x1f, which ends no record; tr '\037' '\n' makes line feeds of it)";
+            return R"(records seem to end with \x1f, which is not a record terminator for cleave; convert it first: tr '\037' '\n')";
         case DialectDoubt::kJsonLines: return "this looks like JSON Lines, not CSV; --dialect jsonl reads it";
         case DialectDoubt::kEscapedQuotes: return R"(backslashes seem to escape quotes; see --escape '\')";
         case DialectDoubt::kPlainQuotes: return "quotes seem to be plain data; see --no-quote";
         case DialectDoubt::kQuotesUnexplained:
-            return "there are quotes, but no known delimiter stands before and after them; name it with --delimiter";
+            return "there are quotes, but no known delimiter before and after them; name it with --delimiter";
     }
     return nullptr;
 }
@@ -52,9 +52,9 @@ std::string Diagnostics::describe_open_quote(const Place& place) const {
     return formatted("quote opened at byte {} ({} is never closed", place.offset, rest);
 }
 
-// A value is never shown.
+// Never shows a value.
 std::string Diagnostics::describe_oversize(const Piece& piece) const {
-    // With rules, or without a column, piece.start is no place of the input.
+    // If rules change records or the column is dropped, piece.start is not an offset in the input.
     const std::optional<ByValue>& by = context_.arguments.policy.by;
     const bool is_changed = !context_.arguments.stage.options.is_empty() || (by && by->drops_columns);
     const std::string place = is_changed ? formatted("(record {})", piece.first_record)
@@ -64,24 +64,24 @@ std::string Diagnostics::describe_oversize(const Piece& piece) const {
     const std::string size =
         policy.size ? formatted("{} bytes{}", *policy.size, has_header ? " with the header" : "") : "";
     if (piece.records == 1)
-        return formatted("a record of {} bytes does not fit a piece of {} {}", piece.length, size, place);
+        return formatted("a record of {} bytes does not fit into a piece of {} {}", piece.length, size, place);
     const std::string count = policy.records ? formatted("{} records", *policy.records) : "";
-    return formatted("a run of {} records with one value, {} bytes, does not fit a piece of {}{}{} {}", piece.records,
-                     piece.length, count, policy.records && policy.size ? " and " : "", size, place);
+    return formatted("a run of {} records with one value, {} bytes, does not fit into a piece of {}{}{} {}",
+                     piece.records, piece.length, count, policy.records && policy.size ? " and " : "", size, place);
 }
 
 void Diagnostics::take(const SniffedDialect& sniffed) const {
     if (const char* text = text_of(sniffed.doubt)) warn(text);
     if (const std::uint64_t lines = sniffed.lines_like_preamble; lines > 0) {
-        warn(formatted("the first {} far fewer fields than the records after {}; if {} no data, give --skip-lines {}",
+        warn(formatted("the first {} far fewer fields than the records after {}; if {} not data, use --skip-lines {}",
                        lines == 1 ? "line has" : formatted("{} lines have", lines), lines == 1 ? "it" : "them",
                        lines == 1 ? "it is" : "they are", lines));
     }
     const LoneReturns& returns = sniffed.lone_returns;
     if (returns.count == 0) return;
     warn(
-        formatted("in the first {} KiB, {} outside quotes {} not followed by an LF, the first at byte {}; see "
-                  "--terminator",
+        formatted("in the first {} KiB, {} outside quotes {} not followed by an LF, the first at byte {}; try "
+                  "--terminator any",
                   kSniffSize >> 10U, returns.count == 1 ? "1 CR" : formatted("{} CRs", returns.count),
                   returns.count == 1 ? "is" : "are", *returns.first));
 }
@@ -89,31 +89,33 @@ void Diagnostics::take(const SniffedDialect& sniffed) const {
 void Diagnostics::take(const Findings& findings) const {
     context_.header_records = findings.records_before_data(context_.has_header());
     const Arguments& arguments = context_.arguments;
-    if (findings.divergence && arguments.strict)
-        throw InputError(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
-    if (findings.open_quote && !arguments.lenient) {
+    if (findings.divergence && arguments.requires_one_reading)
+        throw InputError(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
+                                   describe(*findings.divergence)));
+    if (findings.open_quote && !arguments.allows_open_quote) {
         const bool can_accept = arguments.verb != Verb::kIndex;
         throw InputError(describe_open_quote(*findings.open_quote) + "; cleave check shows it" +
-                         (can_accept ? ", --lenient accepts it" : ""));
+                         (can_accept ? ", --allow-open-quote accepts it" : ""));
     }
-    if (arguments.quiet) return;  // a warning needs a line number: the input would be read again
-    if (findings.divergence) warn(formatted("{} {}; see --quoting", kRulesDiffer, describe(*findings.divergence)));
+    if (arguments.quiet) return;  // the warning would need a line number, so the input would be read again
+    if (findings.divergence)
+        warn(formatted("{} {}; cleave check shows the places, --quoting chooses", kModesDiffer,
+                       describe(*findings.divergence)));
     if (findings.open_quote) warn(describe_open_quote(*findings.open_quote));
 }
 
 void Diagnostics::take(const cleave::Stage& stage) const {
     if (stage.dialect().preamble > 0) {
-        remark(formatted("the first {} bytes, which are before the {}, are left out: no rule applies to them",
+        remark(formatted("the first {} bytes, before the {}, are dropped, because no rule applies to them",
                          stage.dialect().preamble, context_.has_header() ? "header" : "records"));
     }
     const std::vector<std::string> names = stage.unnamed_columns();
-    if (stage.rules().empty() || names.empty()) return;
+    if (stage.rules().empty() || names.empty() || context_.arguments.stage.options.default_action) return;
     std::string list;
     for (const std::string& name : names) {
         list += (list.empty() ? "" : ", ") + (is_for_messages(name) ? name : "a column whose name may hold values");
     }
-    remark(formatted("no rule for {}, which {} as {}", list, names.size() == 1 ? "stays" : "stay",
-                     names.size() == 1 ? "it is" : "they are"));
+    remark(formatted("no rule for {}; {} unchanged", list, names.size() == 1 ? "it stays" : "they stay"));
 }
 
 void Diagnostics::take(const Piece& piece) {
@@ -127,9 +129,12 @@ void Diagnostics::take(const Piece& piece) {
 void Diagnostics::take(const JobReport& report) const {
     const std::size_t count = report.older_pieces.size();
     if (count == 0) return;
-    const std::string others = count > 1 ? formatted(" and {} more were", count - 1) : " was";
-    warn(formatted("{}{} there before this run, which has applied no rule to {}",
-                   display_name(report.older_pieces.front()), others, count > 1 ? "them" : "it"));
+    const bool has_rules = !context_.arguments.stage.options.is_empty();
+    warn(formatted("{}{} there before this run, {}", display_name(report.older_pieces.front()),
+                   count > 1 ? formatted(" and {} more were", count - 1) : " was",
+                   has_rules   ? formatted("so no rule of this run was applied to {}", count > 1 ? "them" : "it")
+                   : count > 1 ? "and are not pieces of it"
+                               : "and is not a piece of it"));
 }
 
 void Diagnostics::conclude() const {
@@ -145,11 +150,11 @@ std::string describe(const Context& context, const HeaderSizeError& error) {
     const std::uint64_t limit = *context.arguments.policy.size;
     const std::uint64_t least = error.header_size() + 1;
     if (!context.has_header()) {
-        return formatted("the {} bytes before the records do not fit a piece of {} bytes; give -C at least {}",
+        return formatted("the {} bytes before the records do not fit into a piece of {} bytes; use -C {} or more",
                          error.header_size(), limit, least);
     }
     return formatted(
-        "the header of {} bytes does not fit a piece of {} bytes; give -C at least {}, or leave the header out with "
+        "the header of {} bytes does not fit into a piece of {} bytes; use -C {} or more, or drop the header with "
         "--header drop",
         error.header_size(), limit, least);
 }

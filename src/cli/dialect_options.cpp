@@ -19,7 +19,7 @@ void take_quotes(const Given& given, Dialect& dialect) {
         if (!dialect.escape) throw UsageError("--escape-scope needs an --escape");
         dialect.escape_scope = *scope;
     }
-    // A quote that escapes a quote is a doubled quote.
+    // A quote that is escaped with a quote is a doubled quote.
     if (dialect.escape == dialect.quote) dialect.escape.reset();
     if (const auto quoting = given.choice("quoting", kQuotings)) dialect.quoting = *quoting;
 }
@@ -33,7 +33,7 @@ void take_preamble(const Given& given, DialectOptions& wanted) {
     const std::string* const comment = given.text("comment");
     if (comment == nullptr) return;
     if (comment->empty() || comment->find_first_of("\r\n") != std::string::npos)
-        throw UsageError("--comment: a prefix without line breaks, such as #");
+        throw UsageError("--comment: give a prefix without line breaks, such as #");
     preamble.comment = *comment;
 }
 
@@ -48,6 +48,10 @@ void take_dialect(const Given& given, Arguments& arguments) {
     }
     take_quotes(given, wanted.dialect);
     if (const std::string* delimiter = given.text("delimiter")) {
+        if (delimiter->size() > 1 && delimiter->starts_with('-')) {
+            throw UsageError(formatted("{} takes the delimiter, and '{}' is not one byte; pieces are numbered anyway",
+                                       given.spelling("delimiter"), *delimiter));
+        }
         wanted.sniff_delimiter = *delimiter == "auto";
         if (!wanted.sniff_delimiter) wanted.dialect.delimiter = *given.byte("delimiter");
     }
@@ -56,7 +60,7 @@ void take_dialect(const Given& given, Arguments& arguments) {
         if (terminator->has_value()) wanted.dialect.terminator = **terminator;
     }
     take_preamble(given, wanted);
-    // A sniffed delimiter is not known yet: a valid one stands in for it.
+    // For this check, a delimiter that has yet to be sniffed is replaced with a valid one.
     Dialect dialect = wanted.dialect;
     if (wanted.sniff_delimiter) dialect.delimiter = dialect.quote == ',' || dialect.escape == ',' ? ';' : ',';
     if (const auto fault = dialect_fault(dialect)) throw UsageError(*fault);

@@ -1,9 +1,10 @@
-// Formatting by fmt, compiled once. fmt is used without its shared library, so each file that calls fmt::format() would
-// compile all of fmt. These functions pass the arguments to formatted.cpp without their types.
+// Formatting with fmt, compiled once. fmt is used header-only, so each file that called fmt::format() would compile all
+// of fmt. These functions pass type-erased arguments to formatted.cpp instead.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 
 namespace cleave::cli {
@@ -17,7 +18,12 @@ std::string formatted(fmt::format_string<Args...> format, const Args&... argumen
     return format_all(format, fmt::make_format_args(arguments...));
 }
 
-// The formatted text goes to the end of the buffer.
+// "1 record", "2 records".
+inline std::string numbered(std::uint64_t count, const char* thing) {
+    return formatted("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// Appends the formatted text to the buffer.
 template <class... Args>
 void append_formatted(fmt::memory_buffer& buffer, fmt::format_string<Args...> format, const Args&... arguments) {
     append_all(buffer, format, fmt::make_format_args(arguments...));

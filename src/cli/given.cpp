@@ -1,11 +1,15 @@
 #include "cli/given.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/shell_word.h"
 #include "base/suggest.h"
 #include "cli/formatted.h"
 #include "cli/option_table.h"
@@ -16,24 +20,42 @@ namespace {
 
 namespace po = boost::program_options;
 
-// Options that set the same thing.
+// Pairs of options that set the same thing.
 constexpr std::array<std::pair<const char*, const char*>, 3> kSameThing = {
     {{"header", "no-header"}, {"quote", "no-quote"}, {"quiet", "verbose"}}};
 
-// Options whose values add up. Any other value may be given once: of two, one would be ignored without a word.
+// Options whose values accumulate. Others may be given only once: a second value would silently replace the first.
 constexpr std::array<std::string_view, 4> kManyValues = {"redact", "rules", "key", "forbid"};
 
-bool has_spelling(const OptionRow& row, std::string_view option) {
+template <class Row>
+bool has_spelling(const Row& row, std::string_view option) {
     const bool is_letter = row.letter != 0 && option.size() == 2 && option[0] == '-' && option[1] == row.letter;
     return is_letter || (option.starts_with("--") && option.substr(2) == row.name);
 }
 
-// nullptr if the verb has no option of that spelling: "-l" or "--records".
-const OptionRow* find_option(Verb verb, std::string_view option) {
+// Whether the verb has an option, current or old, with this spelling, such as "-l" or "--records".
+bool has_option(Verb verb, std::string_view option) {
+    const auto is_it = [&](const auto& row) { return (row.verbs & bit(verb)) != 0 && has_spelling(row, option); };
+    return std::ranges::any_of(option_table(), is_it) || std::ranges::any_of(old_options(), is_it);
+}
+
+// The options of the verb that an old one stands for.
+std::vector<const char*> names_of(const OldOption& old, Verb verb) {
+    std::vector<const char*> names;
     for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bit(verb)) != 0 && has_spelling(row, option)) return &row;
+        if ((row.verbs & bit(verb)) != 0 &&
+            std::ranges::find(old.names, std::string_view(row.name)) != std::end(old.names))
+            names.push_back(row.name);
     }
-    return nullptr;
+    return names;
+}
+
+// nullptr if the name is not an old option of the verb.
+const OldOption* find_old_option(Verb verb, std::string_view name) {
+    const std::span<const OldOption> rows = old_options();
+    const auto row = std::ranges::find_if(
+        rows, [&](const OldOption& old) { return (old.verbs & bit(verb)) != 0 && std::string_view(old.name) == name; });
+    return row == rows.end() ? nullptr : &*row;
 }
 
 [[noreturn]] void refuse_option(Verb verb, std::string_view option) {
@@ -43,50 +65,68 @@ const OptionRow* find_option(Verb verb, std::string_view option) {
         if ((row.verbs & bit(verb)) != 0) names.push_back(formatted("--{}", row.name));
         if (has_spelling(row, option)) others |= row.verbs & kAllVerbs;
     }
+    for (const OldOption& old : old_options()) {
+        if (has_spelling(old, option)) others |= old.verbs;
+    }
     const std::string hint = option_hint(verb, option);
     if (others != 0) {
         throw UsageError(formatted("{} has no option {}; it is an option of: {}{}", verb_name(verb), option,
                                    with_commas(verb_names(others)), hint));
     }
-    throw UsageError(
-        formatted("unrecognised option '{}'{}", option, hint.empty() ? did_you_mean(option, names) : hint));
+    const std::string suggestion = hint.empty() ? did_you_mean(option, names) : hint;
+    throw UsageError(formatted("unknown option '{}'{}", option,
+                               suggestion.empty() ? formatted("; see cleave {} -h", verb_name(verb)) : suggestion));
 }
 
-// Whether one of the words may hold the option: "--size=1M" and "-C1M", and "--size-of-it" and "-xC" too.
-bool may_be_given(const OptionRow& row, const std::vector<std::string>& words) {
+// Whether one of the words may contain the option: "--max-bytes=1M" and "-C1M", but also "--max-bytes-of-it" and "-xC".
+template <class Row>
+bool may_be_given(const Row& row, const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [&](std::string_view word) {
         if (word.starts_with("--")) return word.substr(2).starts_with(row.name);
         return row.letter != 0 && word.starts_with('-') && word.find(row.letter) != std::string_view::npos;
     });
 }
 
-// The options of the verb that may be given. With all of them, `count` on a tiny file takes a fifth more instructions.
+// An old option takes a value if the options it stands for do.
+bool has_value(const OldOption& old) {
+    const auto& rows = option_table();
+    const std::string_view name = old.names[0];
+    return std::ranges::find_if(rows, [&](const OptionRow& row) { return row.name == name; })->value != nullptr;
+}
+
+// The options of the verb that the words may contain. Describing all options would cost a fifth more instructions on
+// tiny files.
 po::options_description describe(Verb verb, const std::vector<std::string>& words) {
     po::options_description description;
-    auto add = description.add_options();
-    for (const OptionRow& row : option_table()) {
-        if ((row.verbs & bit(verb)) == 0 || !may_be_given(row, words)) continue;
-        const std::string name = row.letter == 0 ? row.name : formatted("{},{}", row.name, row.letter);
-        if (row.value == nullptr) {
-            add(name.c_str(), "");
+    const auto is_wanted = [&](const auto& row) { return (row.verbs & bit(verb)) != 0 && may_be_given(row, words); };
+    const auto add = [&](const auto& row, bool has_value) {
+        const std::string name(row.letter == 0 ? std::string(row.name) : formatted("{},{}", row.name, row.letter));
+        if (has_value) {
+            description.add_options()(name.c_str(), po::value<std::string>(), "");
         } else {
-            add(name.c_str(), po::value<std::string>(), "");
+            description.add_options()(name.c_str(), "");
         }
+    };
+    for (const OptionRow& row : option_table()) {
+        if (is_wanted(row)) add(row, row.value != nullptr);
+    }
+    for (const OldOption& old : old_options()) {
+        if (is_wanted(old)) add(old, has_value(old));
     }
     return description;
 }
 
-// "--records" of "--records=5".
+// "--records" for "--records=5".
 std::string without_value(const std::string& token) { return token.substr(0, token.find('=')); }
 
-// The option of the error as it was typed, if the words end with it: Boost gives the long name alone.
+// The option that the error is about, as it was typed if it is the last word. Boost gives only the long name.
 std::string spelling_of(const po::invalid_command_line_syntax& error, const std::vector<std::string>& words) {
     const std::string& word = words.back();
     const bool is_letters = word.size() > 1 && word.starts_with('-') && !word.starts_with("--");
     return is_letters ? std::string{'-', word.back()} : error.get_option_name();
 }
 
-// Refuses words such as "--=x", which Boost would take for inputs.
+// Rejects words such as "--=x", which Boost would take for inputs.
 void refuse_nameless_option(Verb verb, const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         if (word == "--") return;
@@ -94,7 +134,15 @@ void refuse_nameless_option(Verb verb, const std::vector<std::string>& words) {
     }
 }
 
-// Boost's parser without its variables_map, which takes an option once and forgets how it was typed.
+// If the word that Boost does not recognise looks like "-q;", explains that -q set the quote until version 0.1.
+void refuse_joined_quote(const std::vector<std::string>& words, const std::string& option) {
+    for (const std::string& word : words) {
+        if (!word.starts_with("-q") || word.size() == 2 || word != option) continue;
+        throw UsageError(formatted("-q means --quiet; use --quote {} for the quote", shell_word(word.substr(2))));
+    }
+}
+
+// Boost's parser without its variables_map, which accepts an option only once and forgets how it was typed.
 po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
     namespace style = po::command_line_style;
     constexpr int kStyle = style::unix_style & ~style::allow_guessing;
@@ -103,6 +151,7 @@ po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
     try {
         return po::command_line_parser(words).options(description).style(kStyle).run();
     } catch (const po::unknown_option& error) {
+        refuse_joined_quote(words, error.get_option_name());
         refuse_option(verb, without_value(error.get_option_name()));
     } catch (const po::invalid_command_line_syntax& error) {
         if (error.kind() == po::invalid_syntax::missing_parameter)
@@ -114,7 +163,8 @@ po::parsed_options parse(Verb verb, const std::vector<std::string>& words) {
     }
 }
 
-// The option as it was typed: "-l" or "--records". Boost keeps no token for a letter that follows other letters.
+// The option as it was typed, such as "-l" or "--records". Boost keeps no token for a letter that follows other
+// letters.
 std::string spelling_of(const po::option& option) {
     if (!option.original_tokens.empty() && option.original_tokens.front().starts_with("--"))
         return without_value(option.original_tokens.front());
@@ -123,24 +173,42 @@ std::string spelling_of(const po::option& option) {
     return {'-', row->letter};
 }
 
-// Throws where the word after an option is an option of the verb: the value was forgotten.
+// Throws if the word after an option is itself an option of the verb, because then the value was forgotten.
 void refuse_option_as_value(Verb verb, const po::option& option) {
     const auto& tokens = option.original_tokens;
-    if (tokens.size() < 2 || find_option(verb, tokens.back()) == nullptr) return;
+    if (tokens.size() < 2 || !has_option(verb, tokens.back())) return;
     throw UsageError(formatted("{} needs a value, and {} is an option", spelling_of(option), tokens.back()));
 }
 
 }  // namespace
 
-Given::Given(Verb verb, const std::vector<std::string>& words) {
+bool is_option_of(Verb verb, const std::string& word) {
+    return has_option(verb, word.starts_with("--") ? without_value(word) : word.substr(0, 2));
+}
+
+Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
     for (const po::option& option : parse(verb, words).options) {
         if (option.string_key.empty()) {
             inputs_.insert(inputs_.end(), option.value.begin(), option.value.end());
             continue;
         }
         refuse_option_as_value(verb, option);
-        take(option.string_key, spelling_of(option),
-             option.value.empty() ? std::nullopt : std::optional(option.value.front()));
+        const auto value = option.value.empty() ? std::nullopt : std::optional(option.value.front());
+        const OldOption* const old = find_old_option(verb, option.string_key);
+        const auto names = old == nullptr ? std::vector{option.string_key.c_str()} : names_of(*old, verb);
+        for (const char* name : names) take(name, spelling_of(option), value);
+    }
+    refuse_old_quote();
+}
+
+// -q was --quote until version 0.1. Now "-q ;" would take the quote for an input.
+void Given::refuse_old_quote() const {
+    if (!has("quiet") || spelling("quiet") != "-q") return;
+    for (const std::string& input : inputs_) {
+        struct stat status;
+        if (input.size() != 1 || input == "-" || ::stat(input.c_str(), &status) == 0) continue;
+        throw UsageError(formatted("-q means --quiet, and there is no file '{0}'; use --quote {1} for the quote", input,
+                                   shell_word(input)));
     }
 }
 
@@ -164,7 +232,7 @@ bool Given::is_after(const char* name, const char* other) const {
 
 void Given::refuse_both(const char* name, const char* other) const {
     if (!has(name) || !has(other)) return;
-    throw UsageError(formatted("{} and {} exclude each other", spelling(name), spelling(other)));
+    throw UsageError(formatted("{} and {} cannot be used together", spelling(name), spelling(other)));
 }
 
 }  // namespace cleave::cli

@@ -1,4 +1,4 @@
-// The words of a command line, sorted by option. Knows which options a verb has, but not what they mean.
+// The words of a command line, sorted by option. This file knows which options a verb has, but not what they mean.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,25 @@
 
 namespace cleave::cli {
 
-// The options that were given, by their long names, and the inputs. An option with a value may be given once, unless
-// its values add up: see all(). Of two options that set the same thing (--header and --no-header, --quote and
-// --no-quote,
-// --quiet and --verbose) the last one counts, and has() says that the other was not given.
+// Whether the verb has the option that the word begins with: "-n4", "--pieces=4".
+bool is_option_of(Verb verb, const std::string& word);
+
+// The options that were given, by long name, and the inputs. An option given under an old name counts as its successor.
+// An option with a value may be given only once, unless its values accumulate: see all(). If two options set the same
+// thing (--header and --no-header, --quote and --no-quote, --quiet and --verbose), the last one counts, and has()
+// reports the other as not given.
 class Given {
 public:
-    // Throws UsageError for an option that the verb does not have, a missing value, a value for a switch, and a second
-    // value where one counts.
+    // Throws UsageError for an option that the verb does not have, a missing value, a value for a switch, or a second
+    // value for an option that takes one.
     Given(Verb verb, const std::vector<std::string>& words);
 
     bool has(const char* name) const { return options_.contains(name); }
 
-    // Whether both were given and `name` was the later one.
+    // Whether both were given, `name` after `other`.
     bool is_after(const char* name, const char* other) const;
 
-    // The option as it was typed: "-l" or "--records". Precondition: it was given.
+    // The option as it was typed, such as "-l" or "--records". Precondition: it was given.
     const std::string& spelling(const char* name) const { return options_.at(name).spelling; }
 
     // Throws UsageError if both were given.
@@ -38,12 +41,12 @@ public:
     // nullptr if the option was not given.
     const std::string* text(const char* name) const { return has(name) ? &options_.at(name).values.back() : nullptr; }
 
-    // All values, in order; none if the option was not given.
+    // All values, in order; empty if the option was not given.
     std::vector<std::string> all(const char* name) const {
         return has(name) ? options_.at(name).values : std::vector<std::string>();
     }
 
-    // Nothing if the option was not given. These throw UsageError, as the parsers in values.h do.
+    // std::nullopt if the option was not given. These throw UsageError, as do the parsers in values.h.
     std::optional<std::uint64_t> count(const char* name, std::uint64_t least) const {
         const std::string* value = text(name);
         return value == nullptr ? std::nullopt : std::optional(parse_count(spelling(name), *value, least));
@@ -62,16 +65,20 @@ public:
         return std::optional<T>(std::in_place, parse_choice(spelling(name), *text(name), choices));
     }
 
+    Verb verb() const { return verb_; }
     const std::vector<std::string>& inputs() const { return inputs_; }
 
 private:
     struct Use {
         std::string spelling;
         std::vector<std::string> values;  // at least one; empty for a switch
-        std::size_t order;                // the number of the use, from 1
+        std::size_t order;                // its position among the options given, from 1
     };
     void take(const std::string& name, std::string spelling, const std::optional<std::string>& value);
 
+    void refuse_old_quote() const;
+
+    Verb verb_;
     std::size_t uses_ = 0;
     std::map<std::string, Use, std::less<>> options_;
     std::vector<std::string> inputs_;

@@ -1,9 +1,11 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cleave/kernel.h"
 #include "cleave/version.h"
@@ -13,26 +15,79 @@
 namespace cleave::cli {
 namespace {
 
+constexpr std::size_t kColumns = 80;
+constexpr Verb kFirstOfOthers = Verb::kScan;  // from here on, verbs are for other programs and machines
+
 struct VerbRow {
-    const char* usage;
-    const char* summary;
+    char usage[40];
+    char summary[52];
+    char common[108];      // the options of the short help, separated by blanks
+    char examples[4][76];  // then empty ones
 };
 
-// By Verb.
-constexpr VerbRow kVerbs[kVerbCount] = {
-    {"split HOW [options] [FILE|-]", "cut into piece files"},
-    {"offsets HOW [options] FILE|-", "print where the pieces are"},
-    {"cat [-n K/N|-r A-B] [options] FILE|-", "all records, some, or one piece to standard output"},
-    {"count [options] [FILE...|-]", "records, the header not counted"},
-    {"check [options] [FILE...|-]", "describe a file, and what in it is odd"},
-    {"key new FILE", "make a key for tokens, in a new file"},
-    {"machine [options]", "describe this machine and its GPU"},
-    {"index [options] FILE...", "write FILE.cleave, so that FILE is not scanned again"},
-    {"sample -k K [options] FILE|-", "some records, drawn at random"},
-    {"join [options] PIECE...", "the way back: one file from pieces"},
-    {"scan [-r A-B] [options] FILE|-", "summarise a range of bytes, for plan"},
-    {"plan HOW [options] [FILE|-]...", "from the summaries of all ranges to the pieces"},
-};
+// By Verb. Characters and not pointers: a pointer would be relocated in every run.
+constexpr std::array<VerbRow, kVerbCount> kRows = {{
+    {"split HOW [options] [FILE|-]",
+     "cut a file into pieces",
+     "pieces records max-bytes by header no-header output mkdir force compress select redact resume quiet",
+     {"split -n 8 orders.csv                  8 pieces, each with the header",
+      "split -C 1G --mkdir -o parts/ orders.csv",
+      "split --by item orders.csv             a piece per value of a column",
+      "split -l 1000 --compress zstd - <orders.csv"}},
+    {"count [options] [FILE...|-]",
+     "count records, excluding the header",
+     "no-header delimiter dialect allow-open-quote json quiet",
+     {"count orders.csv", "count *.csv                            one line per file, and the total",
+      "count -H - <orders.csv                 there is no header"}},
+    {"check [options] [FILE...|-]",
+     "describe a file and report its faults",
+     "columns json all delimiter quoting allow-open-quote allow-ragged require-one-reading quiet",
+     {"check orders.csv                       exit status 3 if it is not sound",
+      "check --columns orders.csv             number and name of each column",
+      "check --rules-template orders.csv      a rules file to start from", "check --json orders.csv"}},
+    {"cat [-n K/N|-r A-B] [options] FILE|-",
+     "print all records, some of them, or one piece",
+     "pieces range header no-header select redact delimiter quiet",
+     {"cat -r 1-10 orders.csv                 the header and ten records",
+      "cat -n 2/8 orders.csv                  the second of eight pieces",
+      "cat --select order,mail orders.csv     two columns", "cat --redact 'mail: mask' orders.csv"}},
+    {"offsets HOW [options] FILE|-",
+     "print where the pieces are: start, length, records",
+     "pieces records max-bytes every together format header no-header delimiter quiet",
+     {"offsets -n 8 orders.csv                one line per piece", "offsets -n 8 --format json orders.csv",
+      "offsets --every 1000 orders.csv        where every 1000th record starts"}},
+    {"index [options] FILE...",
+     "write FILE.cleave, so that later runs need no scan",
+     "verify delimiter dialect no-header quiet",
+     {"index orders.csv                       makes orders.csv.cleave",
+      "index --verify orders.csv              does the index still match?"}},
+    {"sample -k K [options] FILE|-",
+     "print records drawn at random",
+     "draw seed header no-header select redact delimiter quiet",
+     {"sample -k 100 orders.csv", "sample -k 100 --seed 7 orders.csv      the same ones each time",
+      "sample -k 100 - <orders.csv"}},
+    {"join [options] PIECE...",
+     "put pieces back together",
+     "output force manifest header no-header quiet",
+     {"join -o whole.csv orders.1.csv orders.2.csv", "join orders.*.csv                      to standard output",
+      "join --manifest orders.json -o whole.csv"}},
+    {"scan [options] FILE|-",
+     "summarise a range of bytes, for plan",
+     "bytes delimiter terminator dialect input-size input-version threads quiet",
+     {"scan -d , --terminator lf --bytes 0-500000 orders.csv >1.json",
+      "scan -d , --terminator lf --bytes 500000- orders.csv >2.json"}},
+    {"plan HOW [options] [FILE|-]...",
+     "turn range summaries into a plan",
+     "pieces records balance header no-header quiet",
+     {"plan -n 8 1.json 2.json >plan.json", "plan -l 1000 1.json 2.json >plan.json"}},
+    {"key new FILE", "make a key for tokens", "", {"key new shop.key                       fails if the file exists"}},
+    {"info [options]",
+     "describe this machine and its GPU",
+     "device calibrate",
+     {"info", "info --calibrate                       measure the GPU"}},
+}};
+
+const VerbRow& row_of(Verb verb) { return kRows.at(static_cast<std::size_t>(verb)); }
 
 std::string option_spelling(const OptionRow& row) {
     std::string text = row.letter == 0 ? "    " : formatted("-{}, ", row.letter);
@@ -41,9 +96,8 @@ std::string option_spelling(const OptionRow& row) {
     return text;
 }
 
-// `beginning`, then the text. Further lines of the text are indented by the length of `beginning`.
+// `beginning` followed by the text. Later lines of the text are indented by the length of `beginning`.
 std::string wrapped(std::string beginning, std::string_view text) {
-    constexpr std::size_t kColumns = 80;
     const std::size_t indent = beginning.size();
     std::string lines;
     std::string line = std::move(beginning);
@@ -66,11 +120,13 @@ std::string option_lines(const OptionRow& row) {
     return wrapped(formatted("  {:<25} ", option_spelling(row)), option_help(row));
 }
 
+std::string usage(const VerbRow& row) { return formatted("cleave {}\n  {}\n", row.usage, row.summary); }
+
 }  // namespace
 
 const char* verb_words(Verb verb) { return verb == Verb::kKey ? "new" : ""; }
 
-const char* verb_summary(Verb verb) { return kVerbs[static_cast<std::size_t>(verb)].summary; }
+const char* verb_summary(Verb verb) { return row_of(verb).summary; }
 
 std::string option_help(const OptionRow& row) {
     static constexpr std::string_view kPlaceholder = "{choices}";
@@ -81,21 +137,38 @@ std::string option_help(const OptionRow& row) {
 }
 
 std::string general_help() {
-    std::string text = "Cuts CSV files at record boundaries, exactly and fast.\n\n";
-    for (const VerbRow& verb : kVerbs) text += wrapped(formatted("  cleave {:<30} ", verb.usage), verb.summary);
+    std::string text = "Cuts CSV files into pieces between records, fast and without changing a byte.\n\n";
+    for (unsigned i = 0; i < kVerbCount; ++i) {
+        const auto verb = static_cast<Verb>(i);
+        if (verb == kFirstOfOthers) text += "For other programs and machines:\n";
+        text += formatted("  cleave {:<8} {}\n", verb_name(verb), verb_summary(verb));
+    }
     text +=
-        "\nHOW is -l RECORDS, -C SIZE, both, or -n PIECES.\n"
-        "cleave VERB --help lists the options of a verb. man cleave has everything.\n"
-        "Instead of a verb:\n";
+        "\ncleave VERB -h shows the common options, --help all of them, and\n"
+        "cleave help VERB the manual page.\n\n";
     for (const OptionRow& option : option_table()) {
         if ((option.verbs & kGeneral) != 0) text += option_lines(option);
     }
     return text;
 }
 
-std::string verb_help(Verb verb) {
-    const VerbRow& row = kVerbs[static_cast<std::size_t>(verb)];
-    std::string text = formatted("cleave {}\n  {}\n", row.usage, row.summary);
+std::string short_help(Verb verb) {
+    const VerbRow& row = row_of(verb);
+    std::string text = usage(row);
+    for (const std::string& name : separate(row.common)) {
+        for (const OptionRow& option : option_table()) {
+            if ((option.verbs & bit(verb)) != 0 && name == option.name) text += option_lines(option);
+        }
+    }
+    text += "Examples:\n";
+    for (const char* example : row.examples) {
+        if (*example != '\0') text += formatted("  cleave {}\n", example);
+    }
+    return text + formatted("cleave {0} --help lists all options; cleave help {0} shows its page.\n", verb_name(verb));
+}
+
+std::string long_help(Verb verb) {
+    std::string text = usage(row_of(verb));
     const char* group = "";
     for (const OptionRow& option : option_table()) {
         if ((option.verbs & bit(verb)) == 0) continue;

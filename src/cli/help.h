@@ -1,4 +1,4 @@
-// The texts of --help and --version.
+// The texts of -h, --help and --version.
 #pragma once
 
 #include <string>
@@ -7,13 +7,17 @@
 
 namespace cleave::cli {
 
+// All verbs, and the options that can be used without one.
 std::string general_help();
 const char* verb_summary(Verb verb);
-// The words that must follow the verb first: one of them, separated by blanks. Empty for most verbs.
+// The words, separated by blanks, one of which must follow the verb. Empty for most verbs.
 const char* verb_words(Verb verb);
-// The text of a row, with its choices.
+// The help text of a row, with its choices filled in.
 std::string option_help(const OptionRow& row);
-std::string verb_help(Verb verb);
+// The common options and some examples. Fits a 24-line terminal.
+std::string short_help(Verb verb);
+// All options, in groups.
+std::string long_help(Verb verb);
 // The version, and the kernels.
 std::string version_text();
 

@@ -1,5 +1,5 @@
-// cleave index: writes the index of a file, or compares it with the file. An index that proves good, but was made for
-// another inode or another time of the last status change, is written again for this file, so that it can be used.
+// cleave index: writes the index of a file, or compares it with the file. An index that matches but was made for a
+// different inode or a different time of last status change is rewritten for this file, so that it can be used.
 #include "cleave/index_file.h"
 
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ void require_file(const Context& context, OpenInput& opened) {
     if (context.path == "-" || leads_to_stream(context.path)) refuse("it is standard input or another descriptor");
     Input& input = opened.input;
     if (!input.is_stream()) return;
-    input.peek(1);  // finds the compression
+    input.peek(1);  // detects the compression
     if (input.compression() != Compression::kNone) refuse("it is compressed");
     const bool cannot_be_mapped = is_regular(context.path) && input.identity().size > 0;
     if (cannot_be_mapped) throw std::system_error(ENOMEM, std::generic_category(), context.path);
@@ -42,15 +42,15 @@ void require_file(const Context& context, OpenInput& opened) {
 std::string difference(const IndexContents& wanted, const IndexView& there) {
     const IndexHead& head = there.head();
     if (head.records != wanted.head.records) {
-        return formatted("it counts {} records, and the file has {}", head.records, wanted.head.records);
+        return formatted("it has {} records, but the file has {}", head.records, wanted.head.records);
     }
     if (head.header_records != wanted.head.header_records || head.header_size != wanted.head.header_size)
-        return "its header is another one";
-    if (head.divergence != wanted.head.divergence) return "the quote rules part elsewhere";
-    if (head.step != wanted.head.step) return "its entries are not a MiB apart";
+        return "it has another header";
+    if (head.divergence != wanted.head.divergence) return "the quote modes differ at another place";
+    if (head.step != wanted.head.step) return "its entries are not 1 MiB apart";
     for (std::size_t i = 0; i < wanted.entries.size(); ++i) {
         if (there.entry(i) == wanted.entries[i]) continue;
-        return formatted("entry {} is byte {}, record {}, and in the file it is byte {}, record {}", i + 1,
+        return formatted("entry {} is byte {}, record {}, but in the file it is byte {}, record {}", i + 1,
                          there.entry(i).offset, there.entry(i).record, wanted.entries[i].offset,
                          wanted.entries[i].record);
     }

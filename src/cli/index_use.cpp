@@ -1,8 +1,9 @@
 #include "cli/index_use.h"
 
-#include <cerrno>
+#include <stdexcept>
 #include <system_error>
 
+#include "base/shell_word.h"
 #include "cli/formatted.h"
 #include "cli/messages.h"
 
@@ -22,7 +23,10 @@ std::shared_ptr<const IndexFile> find_index(const Context& context, OpenInput& o
     std::string fault;
     try {
         auto index = IndexFile::open(opened.input, opened.dialect);
-        if (!index && is_required) throw std::system_error(ENOENT, std::generic_category(), path);
+        if (!index && is_required) {
+            throw std::runtime_error(formatted("{} has no index; make one with: cleave index {}",
+                                               display_name(context.path), shell_word(context.path)));
+        }
         return index;
     } catch (const IndexError& error) {
         if (is_required) throw IndexError(formatted("not used: {}", error.what()));

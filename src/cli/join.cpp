@@ -1,12 +1,12 @@
-// cleave join: one file from pieces, the way back from split.
+// cleave join: reassembles a file from pieces, the reverse of split.
 //
 //   for each piece, in order
-//       the first one: print its header, preamble included; another one: it must begin with the same bytes, which are
-//           left out
+//       the first piece: print its header, preamble included; any other: check that it begins with the same bytes,
+//           and skip them
 //       print the rest; if a manifest is given, compare size and checksum
 //       if more follows, the piece must end where a record ends, by the state machine
 //
-// With -o the file appears when it is complete. On standard output, what was printed before an error stays.
+// With -o the file appears only once it is complete. On standard output, what was printed before an error stays.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,10 +33,10 @@
 namespace cleave::cli {
 namespace {
 
-// Standard output, a stream, or a file that appears when it is complete.
+// Standard output, a stream, or a file that appears only once it is complete.
 class JoinedOutput {
 public:
-    // Throws OutputError if the file is one of the pieces, and as PieceStore.
+    // Throws what PieceStore throws, and OutputError if the file is one of the pieces.
     JoinedOutput(const Arguments& arguments, const Input& first, const std::vector<ListedPiece>& pieces)
         : path_(arguments.output.names), cancellation_(first.cancellation()) {
         if (path_.empty()) return;
@@ -59,7 +59,8 @@ public:
         if (file_) return file_->descriptor();
         return stream_.is_open() ? stream_.get() : STDOUT_FILENO;
     }
-    // To be called before anything of another piece is written: the file is for those who can read all of them.
+    // Call before writing any bytes of a further piece. Ensures that only users who can read every piece may read the
+    // file.
     void narrow(const Input& piece) {
         if (!file_) return;
         const mode_t mode = stat_of(file_->descriptor(), path_).st_mode & kAllBits;
@@ -101,18 +102,18 @@ private:
     std::optional<TemporaryFile> file_;
 };
 
-// Bytes of a piece that are not written yet.
+// Reads the bytes of a piece that have not been written yet.
 class PieceReader {
 public:
     PieceReader(Input& input, bool sums) : input_(input), sums_(sums) {}
 
-    // Reads the first `size` bytes, which are there. To be called first.
+    // Reads the first `size` bytes, which must exist. Call this first.
     void skip(std::size_t size) {
         if (sums_) sum_.add(input_.peek(size).first(size));
         skipped_ = size;
     }
 
-    // Calls take(bytes) with the rest.
+    // Passes the remaining bytes to take(bytes), part by part.
     template <class Take>
     void for_rest(const Take& take) {
         const auto take_part = [&](std::span<const std::uint8_t> bytes) {
@@ -145,11 +146,11 @@ private:
     bool sums_;
     Crc32c sum_;
     std::size_t skipped_ = 0;
-    std::uint64_t size_ = 0;  // after what was skipped
+    std::uint64_t size_ = 0;  // of the bytes after the skipped ones
     std::optional<std::uint8_t> last_;
 };
 
-// A header as a reader sees it, and what stands around it.
+// A header as a reader sees it, and what surrounds it.
 struct HeaderParts {
     explicit HeaderParts(std::span<const std::uint8_t> bytes) : has_mark(bom_size(bytes) > 0) {
         content = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -169,22 +170,22 @@ struct HeaderParts {
     std::string_view end;
 };
 
-// How the header of a piece differs from that of the first one.
+// How the header of a piece differs from the header of the first piece.
 std::string header_difference(std::span<const std::uint8_t> header, std::span<const std::uint8_t> first) {
     const HeaderParts here(header);
     const HeaderParts there(first);
     if (here.content == there.content && here.has_mark != there.has_mark) {
-        return here.has_mark ? "its header begins with a byte order mark, and that of the first piece does not"
-                             : "its header does not begin with a byte order mark, as that of the first piece does";
+        return here.has_mark ? "its header begins with a byte order mark, but the first piece's does not"
+                             : "its header does not begin with a byte order mark, but the first piece's does";
     }
     if (here.content == there.content && here.end != there.end) {
-        return formatted("its header ends with {}, and that of the first piece with {}", here.name_of_end(),
+        return formatted("its header ends with {}, but the first piece's ends with {}", here.name_of_end(),
                          there.name_of_end());
     }
     return "it does not begin with the header of the first piece; see --header";
 }
 
-// `cleave join data.*.csv*` finds indexes too.
+// `cleave join data.*.csv*` also matches indexes.
 void refuse_own_file(Input& input) {
     const auto format = foreign_format(input.peek(kSniffSize));
     if (format && format->command.empty()) throw InputError(formatted("{}, not a piece", format->name));
@@ -198,11 +199,11 @@ public:
         const std::vector<ListedPiece>& pieces = context_.arguments.pieces.pieces;
         if (pieces.empty()) return;
         const PieceOpener opener(context_.arguments.pieces);
-        for (const ListedPiece& piece : pieces) {  // before anything is printed
+        for (const ListedPiece& piece : pieces) {  // check all of them before printing anything
             context_.path = piece.path;
             opener.require(piece);
         }
-        // Open to the end: what is written gets its permissions, and is narrowed by those of the others.
+        // Stays open until the end: the output gets its permissions, narrowed to what the other pieces also permit.
         context_.path = pieces.front().path;
         Input first = opener.open(pieces.front(), &cancellation_);
         output_.emplace(context_.arguments, first, pieces);
@@ -213,7 +214,7 @@ public:
             output_->narrow(input);
             append(input, piece);
         }
-        if (walker_ && walker_->open_quote()) {  // as the input itself may end
+        if (walker_ && walker_->open_quote()) {  // the original input may end like this too
             context_.path = last_path_;
             Diagnostics(context_).warn(fault_);
         }
@@ -256,7 +257,7 @@ private:
         }
     }
 
-    // What each piece begins with: the header and the preamble before it, or the preamble alone.
+    // The bytes that each piece begins with: the preamble and the header, or the preamble alone.
     std::span<const std::uint8_t> header_of(Input& input) const {
         const PieceList& pieces = context_.arguments.pieces;
         std::uint64_t size = dialect_.preamble;
@@ -266,11 +267,11 @@ private:
             size = read_head(input, dialect_, mode_, kMaxRecordLimit).size;
         }
         const auto head = input.peek(static_cast<std::size_t>(size));
-        if (head.size() < size) throw InputError("it is shorter than the header that the manifest says it has");
+        if (head.size() < size) throw InputError("it is shorter than its header is according to the manifest");
         return head;
     }
 
-    // Reads the header, unless it is the first one, which goes into the output.
+    // Compares the header of a piece with the first piece's, and skips it. The first piece's goes into the output.
     void take_header(Input& input, PieceReader& reader) {
         if (!header_) {
             const auto header = header_of(input);
@@ -287,7 +288,7 @@ private:
         reader.skip(header_->size());
     }
 
-    // What is wrong with the end of a piece, whose first byte is byte `begin` of the output; "" if a record ends there.
+    // What is wrong at the end of the piece that begins at byte `begin` of the output; "" if a record ends there.
     std::string fault_at_end(std::uint64_t begin) const {
         if (const auto quote = walker_->open_quote())
             return formatted("the quote opened at byte {} is never closed", quote->offset - begin);
@@ -299,22 +300,22 @@ private:
 
     static void compare(const ListedPiece& piece, const PieceReader& reader) {
         if (piece.size.number() && piece.size != Json(reader.size())) {
-            throw InputError(formatted("it has {} bytes, and the manifest says {}", reader.size(), piece.size.text()));
+            throw InputError(formatted("it has {} bytes, but the manifest says {}", reader.size(), piece.size.text()));
         }
         if (piece.crc32c.string() != nullptr && *piece.crc32c.string() != formatted("{:08x}", reader.checksum())) {
-            throw InputError("its checksum is not that of the manifest");
+            throw InputError("its checksum is not the one in the manifest");
         }
     }
 
     Context& context_;
     const Cancellation& cancellation_;
     std::optional<JoinedOutput> output_;
-    Dialect dialect_;                      // by the first piece that is not empty, and so are:
+    Dialect dialect_;                      // set by the first non-empty piece, like mode_ and walker_
     HeaderMode mode_ = HeaderMode::kNone;  // of the pieces
-    std::optional<Walker> walker_;         // of what was written
+    std::optional<Walker> walker_;         // over the bytes written so far
     std::optional<std::vector<std::uint8_t>> header_;
-    std::string fault_;      // at the end of what was written; nothing may follow
-    std::string last_path_;  // of the piece that was written last
+    std::string fault_;      // a fault at the end of what was written, so nothing may follow
+    std::string last_path_;  // of the last piece written
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The command: parses the words, runs a verb, and turns exceptions into messages and exit codes.
+// The command: parses the words, runs a verb, and turns exceptions into messages and exit statuses.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -29,7 +29,9 @@
 #include "cli/device.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
+#include "cli/given.h"
 #include "cli/help.h"
+#include "cli/manual_page.h"
 #include "cli/messages.h"
 #include "cli/option_table.h"
 #include "cli/other_tools.h"
@@ -52,7 +54,7 @@ constexpr int kUsage = 2;
 constexpr int kMalformed = 3;
 constexpr int kChanged = 4;
 
-// After the commit every failure is a warning.
+// After the commit every failure becomes a warning.
 int fail(const Context& context, int code, std::string_view text) noexcept {
     if (context.is_committed) {
         print_warning(text);
@@ -63,15 +65,24 @@ int fail(const Context& context, int code, std::string_view text) noexcept {
     return code;
 }
 
-// Names the options that help if a name is taken. No option helps under -f: that file cannot be replaced.
+// Names the options that help if a name is taken. Under -f, no option helps, because then the file cannot be replaced
+// at all.
 const char* hint(const Arguments& arguments, const std::error_code& code) {
     const bool has_option = arguments.verb == Verb::kSplit || arguments.verb == Verb::kJoin;
     if (code != std::errc::file_exists || !has_option || arguments.output.replace) return "";
     if (arguments.verb == Verb::kJoin) return "; -f replaces it";
-    return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is the same piece";
+    return arguments.output.resume ? "; -f replaces it" : "; -f replaces it, --resume keeps it if it is identical";
 }
 
-// Where the UTF-8 character that contains this byte begins; the offset itself if the byte belongs to no character.
+// For a file that does not exist, whose name looks like an address in the network.
+std::string url_hint(const Context& context, const std::error_code& code) {
+    if (code != std::errc::no_such_file_or_directory || context.path.find("://") == std::string::npos) return "";
+    return formatted("; try: curl -s {} | cleave {} ... -", shell_word(context.path),
+                     verb_name(context.arguments.verb));
+}
+
+// The offset at which the UTF-8 character that contains this byte begins; `offset` itself if the byte is not part of a
+// character.
 std::size_t character_begin(std::string_view text, std::size_t offset) {
     constexpr std::size_t kLongest = 4;
     for (std::size_t back = 0; back < kLongest && back <= offset && offset < text.size(); ++back) {
@@ -80,12 +91,12 @@ std::size_t character_begin(std::string_view text, std::size_t offset) {
     return offset;
 }
 
-// "--redact: what is wrong", the rule, and a caret below the place. A line of a file of rules may have megabytes, so
-// only what is near the place is shown.
+// Prints "--redact: what is wrong", the rule, and a caret below the place. A line in a rules file may be megabytes
+// long, so only the part near the place is shown.
 int fail(const Context& context, const RuleError& error) {
     const int code = fail(context, kUsage, formatted("{}: {}", display_name(error.origin()), error.what()));
     if (error.text().empty()) return code;
-    constexpr std::size_t kMostShown = 200;  // bytes, before the place and from it on
+    constexpr std::size_t kMostShown = 200;  // in bytes, before the place and again after it
     const std::string_view rule = error.text();
     const std::size_t place = std::min(error.place(), rule.size());
     const std::size_t begin = character_begin(rule, place - std::min(place, kMostShown));
@@ -104,10 +115,10 @@ int status_of(const DeviceUnavailable& error) {
 std::string describe(const Context& context, const SpoolError& error) {
     const Policy& policy = context.arguments.policy;
     const bool is_only_way = policy.together || policy.by || context.arguments.verb != Verb::kSplit;
-    return formatted("{}; {}allow it by --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
+    return formatted("{}; {}allow it with --spool plain", error.what(), is_only_way ? "" : "use -l or -C, or ");
 }
 
-// Runs `work` and turns what it throws into a message and an exit code. Throws std::bad_alloc alone.
+// Runs `work` and turns what it throws into a message and an exit status. Throws only std::bad_alloc.
 template <class Work>
 int described(const Context& context, const Work& work) {
     const auto about_input = [&](const std::string& what) { return display_name(context.path) + ": " + what; };
@@ -116,7 +127,7 @@ int described(const Context& context, const Work& work) {
     } catch (const UsageError& error) {
         return fail(context, kUsage, error.what());
     } catch (const InputError& error) {
-        // As long as the end of the header is not known, the place is in the header.
+        // Until the end of the header is known, the place is in the header.
         const bool is_header = context.has_header() && context.header_records == 0;
         const std::uint64_t header_records = is_header ? UINT64_MAX : context.header_records;
         const std::string place = error.place() ? ' ' + describe_place(*error.place(), header_records) : std::string();
@@ -127,7 +138,7 @@ int described(const Context& context, const Work& work) {
         return fail(context, kUsage, about_input(error.what()));
     } catch (const KeyLimitError& error) {
         return fail(context, kUsage,
-                    about_input(formatted("{} of {}; --max-keys allows more", error.what(),
+                    about_input(formatted("{} of {}; --max-values allows more", error.what(),
                                           context.arguments.policy.by->columns.text)));
     } catch (const SnapshotError& error) {
         return fail(context, kUsage,
@@ -144,35 +155,40 @@ int described(const Context& context, const Work& work) {
         return fail(context, kUsage, about_input(describe(context, error)));
     } catch (const MissingDirectoryError& error) {
         const bool has_option = context.arguments.verb == Verb::kSplit;
-        return fail(context, kUsage, std::string(error.what()) + (has_option ? "; --mkdir makes it" : ""));
+        return fail(context, kUsage, std::string(error.what()) + (has_option ? "; --mkdir creates it" : ""));
     } catch (const std::invalid_argument& error) {
         return fail(context, kUsage, error.what());
     } catch (const OtherPieceError& error) {
         return fail(context, kSystem, std::string(error.what()) + "; -f replaces it");
     } catch (const CloneError& error) {
-        return fail(context, kSystem, std::string(error.what()) + "; --clone auto would copy");
+        return fail(context, kSystem, std::string(error.what()) + "; --reflink auto would copy");
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::system_error& error) {
-        return fail(context, kSystem, std::string(error.what()) + hint(context.arguments, error.code()));
+        return fail(
+            context, kSystem,
+            std::string(error.what()) + hint(context.arguments, error.code()) + url_hint(context, error.code()));
     } catch (const std::exception& error) {
         return fail(context, kSystem, error.what());
     }
 }
 
-// The same, but reports std::bad_alloc too: `work`, or making the message about another error, may run out of memory.
+// The same, but also reports std::bad_alloc, because `work`, or composing an error message, may run out of memory.
 template <class Work>
 int guarded(const Context& context, const Work& work) noexcept {
     try {
         return described(context, work);
     } catch (const MemoryError& error) {
-        return fail(context, kSystem, error.what());
+        const bool is_explicit = context.arguments.memory_manager == "huge:explicit";
+        return fail(context, kSystem,
+                    is_explicit ? "huge:explicit: too few huge pages are reserved; sysctl vm.nr_hugepages reserves them"
+                                : error.what());
     } catch (const std::bad_alloc&) {
         return fail(context, kSystem, "out of memory");
     }
 }
 
-// A signal ends the run when the files of this input are in order.
+// A signal ends the run only once this input's files are in a consistent state.
 void index_guarded(Context& context, const std::string& path) {
     {
         Cancellation cancellation;
@@ -183,7 +199,7 @@ void index_guarded(Context& context, const std::string& path) {
     if (&path != &context.arguments.inputs.back()) die_of_caught_signal();
 }
 
-// Several inputs are independent: if one fails, the others are still read. Returns the largest exit code.
+// Inputs are independent: if one fails, the others are still read. Returns the largest exit status.
 int run_inputs(Context& context) {
     StandardOutput out;
     CountTotal total;
@@ -206,7 +222,7 @@ int run_inputs(Context& context) {
     return worst;
 }
 
-// The directory, or if it is missing, the nearest existing one above it.
+// The directory or, if it does not exist, its nearest existing ancestor.
 std::string nearest_directory(std::string path) {
     while (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
         path.resize(path.find_last_not_of('/') + 1);
@@ -215,16 +231,16 @@ std::string nearest_directory(std::string path) {
     return path.empty() ? "." : path;
 }
 
-// Permits making a file of that path, or writing to what the path leads to.
+// Permits creating a file at the path, or writing to the stream that the path leads to.
 void permit_making(Permissions& permissions, const std::string& path) {
     if (path.empty()) return;
     permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
 }
 
-// The driver of NVIDIA opens these files again and again, also to get memory.
+// NVIDIA's driver opens these files repeatedly, including whenever it allocates memory.
 void permit_device(Permissions& permissions) {
     permissions.read.insert(permissions.read.end(), {"/proc", "/sys"});
-    std::error_code error;  // without the folder there is nothing to permit
+    std::error_code error;  // if the folder does not exist, there is nothing to permit
     for (const auto& entry : std::filesystem::directory_iterator("/dev", error)) {
         if (entry.path().filename().string().starts_with("nvidia")) permissions.write.push_back(entry.path());
     }
@@ -243,7 +259,7 @@ Permissions permissions_of(const Arguments& arguments) {
     if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
     if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
     if (arguments.verb != Verb::kSplit) return permissions;
-    if (arguments.policy.pieces || arguments.policy.by) {  // available_memory() decides how
+    if (arguments.policy.pieces || arguments.policy.by) {  // read by available_memory() to choose a method
         permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
     }
     const auto& by = arguments.policy.by;
@@ -251,7 +267,7 @@ Permissions permissions_of(const Arguments& arguments) {
     const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
                            pieces_of_value);
     const std::string folder = nearest_directory(namer.folder());
-    if (arguments.output.dry_run) {  // --resume compares what is there
+    if (arguments.output.dry_run) {  // --resume compares the existing files
         permissions.read.insert(permissions.read.end(), {folder, arguments.output.manifest, arguments.output.report});
         return permissions;
     }
@@ -260,7 +276,7 @@ Permissions permissions_of(const Arguments& arguments) {
     return permissions;
 }
 
-// Under rules buffers come from the manager that the user names.
+// Under rules, buffers come from the memory manager that the user chooses.
 void choose_memory(Arguments& arguments) {
     if (arguments.memory_manager.empty()) return;
     const std::string& origin = arguments.memory_manager_origin;
@@ -273,8 +289,8 @@ void choose_memory(Arguments& arguments) {
     }
 }
 
-// Under rules no core dump shows a value. Keys are loaded before the sandbox closes, and so is the library of a memory
-// manager.
+// Under rules, core dumps are disabled so that they cannot reveal a value. Keys and a memory manager's library are
+// loaded before the sandbox closes.
 void guard_secrets(Context& context) {
     Arguments& arguments = context.arguments;
     if (arguments.stage.options.is_empty()) return;
@@ -285,21 +301,21 @@ void guard_secrets(Context& context) {
     arguments.stage.keys = &*context.keys;
 }
 
-// Not confined: the driver of a device opens files as it likes, and no input is read.
-int run_machine(const Context& context) {
+// Runs outside the sandbox, because a device driver opens arbitrary files and no input is read.
+int run_info(const Context& context) {
     StandardOutput out;
-    describe_machine(context.arguments, out);
+    describe_info(context.arguments, out);
     out.flush();
     return kDone;
 }
 
 void close_sandbox(const Arguments& arguments) {
     const std::string fault = confine(permissions_of(arguments));
-    if (arguments.verbose && !fault.empty()) print_message(formatted("the sandbox is not closed: {}", fault));
+    if (arguments.verbose && !fault.empty()) print_message(formatted("the sandbox is not active: {}", fault));
 }
 
 int run_verb(Context& context) {
-    if (context.arguments.verb == Verb::kMachine) return run_machine(context);
+    if (context.arguments.verb == Verb::kInfo) return run_info(context);
     guard_secrets(context);
     if (context.arguments.verb == Verb::kJoin) list_pieces(context);
     if (!destination_of(context.arguments.output).starts_commands) close_sandbox(context.arguments);
@@ -331,7 +347,7 @@ int run_verb(Context& context) {
         case Verb::kCount:
         case Verb::kCheck:
         case Verb::kIndex:
-        case Verb::kMachine: break;
+        case Verb::kInfo: break;
     }
     return run_inputs(context);
 }
@@ -343,7 +359,7 @@ int print(const std::string& text) {
     return kDone;
 }
 
-// The shell that --completion names, as the next word or after an equals sign. Nothing for another first word.
+// The shell that --completion names, as the next word or after an equals sign. std::nullopt for any other first word.
 std::optional<Shell> shell_to_complete(const std::vector<std::string>& words) {
     constexpr std::string_view kOption = "--completion";
     if (words[0].starts_with(std::string(kOption) + "=") && words.size() == 1)
@@ -357,58 +373,88 @@ Verb verb_of(const std::string& word) {
     if (const auto verb = verb_by_name(word)) return *verb;
     const std::vector<std::string> names = separate(verb_names(kAllVerbs));
     const std::string hint = verb_hint(word);
-    throw UsageError(formatted("unknown command '{}'{}", word, hint.empty() ? did_you_mean(word, names) : hint));
+    const std::string suggestion = hint.empty() ? did_you_mean(word, names) : hint;
+    throw UsageError(
+        formatted("unknown command '{}'{}", word, suggestion.empty() ? "; see cleave --help" : suggestion));
 }
 
-// Refuses a file where the command belongs.
+// Rejects a file name in place of the command.
 void refuse_file(const std::string& word) {
     if (verb_by_name(word)) return;
     struct stat status;
     const bool is_there = ::stat(word.c_str(), &status) == 0;
     const bool is_file = is_there ? !S_ISDIR(status.st_mode) : word.find_first_of("./") != std::string::npos;
     if (!is_file) return;
-    const std::string file = shell_word(word);
-    throw UsageError(formatted(
-        "missing command before '{}'; cleave check {} describes it, cleave split -n 4 {} cuts it", word, file, file));
+    throw UsageError(formatted("'{0}' {1}, not a command; try: cleave check {2}, or: cleave split -n 4 {2}", word,
+                               is_there ? "is a file" : "looks like a file", shell_word(word)));
 }
 
-// `words` are the words after --help.
-int print_help(const std::vector<std::string>& words) {
-    if (words.size() > 1) throw UsageError("help takes one command");
-    return print(words.empty() ? general_help() : verb_help(verb_of(words[0])));
+std::string help_of(Verb verb, HelpLevel level) {
+    return level == HelpLevel::kShort ? short_help(verb) : long_help(verb);
 }
 
-// Refuses a first word that looks like an option, but is not --help, --version or --completion.
-[[noreturn]] void refuse_general_option(const std::string& word) {
+// Prints the help for `option`, which is "help", "-h" or "--help", and the words after it.
+int print_help(const std::string& option, const std::vector<std::string>& words) {
+    if (words.size() > 1) throw UsageError(formatted("{} takes one command", option));
+    if (words.empty()) return print(general_help());
+    if (option == "help" && std::ranges::count(topics(), words[0]) > 0) {
+        if (show_manual_page(words[0])) return kDone;
+        throw std::runtime_error(formatted("man has no page cleave-{}", words[0]));
+    }
+    const Verb verb = verb_of(words[0]);
+    if (option == "help" && show_manual_page(verb_name(verb))) return kDone;
+    return print(help_of(verb, option == "-h" ? HelpLevel::kShort : HelpLevel::kLong));
+}
+
+// Prints the help on standard error, because the user did not ask for it.
+int print_missing_verb() {
+    const std::string text = general_help();
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        print_line(std::string_view(text).substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return kUsage;
+}
+
+// Rejects a first word that looks like an option but is not --help, --version or --completion.
+// `words` are all words of the command line.
+[[noreturn]] void refuse_general_option(const std::vector<std::string>& words) {
+    const std::string& word = words[0];
     std::vector<std::string> names;
     for (const OptionRow& row : option_table()) {
         if ((row.verbs & kGeneral) != 0) names.push_back(formatted("--{}", row.name));
     }
     const std::string suggestion = did_you_mean(word, names);
-    throw UsageError(suggestion.empty() ? formatted("missing command before '{}'; see cleave --help", word)
-                                        : formatted("unrecognised option '{}'{}", word, suggestion));
+    if (!suggestion.empty()) throw UsageError(formatted("unknown option '{}'{}", word, suggestion));
+    std::string command = "cleave split";
+    for (const std::string& each : words) command += ' ' + shell_word(each);
+    const bool is_of_split = is_option_of(Verb::kSplit, word);
+    throw UsageError(
+        formatted("there is no command before '{}'; {}", word, is_of_split ? "try: " + command : "see cleave --help"));
 }
 
 int run(const std::vector<std::string>& words, Context& context) {
-    if (words.empty()) throw UsageError("missing command; see cleave --help");
+    if (words.empty()) return print_missing_verb();
     const std::string& first = words[0];
     const std::vector<std::string> rest(words.begin() + 1, words.end());
-    if (first == "help" || first == "--help" || first == "-h") return print_help(rest);
+    if (first == "help" || first == "--help" || first == "-h") return print_help(first, rest);
     if (first == "--version" || first == "-V") {
-        if (!rest.empty()) throw UsageError(formatted("{} takes no further words", first));
+        if (!rest.empty()) throw UsageError(formatted("{} takes no arguments", first));
         return print(version_text());
     }
     if (const auto shell = shell_to_complete(words)) return print(completion_script(*shell));
-    if (first.starts_with('-')) refuse_general_option(first);
+    if (first.starts_with('-')) refuse_general_option(words);
     refuse_file(first);
     const Verb verb = verb_of(first);
     context.arguments = parse_arguments(verb, rest);
     context.arguments.execution.meter = &context.meter;
-    return context.arguments.help ? print(verb_help(verb)) : run_verb(context);
+    const HelpLevel level = context.arguments.help;
+    return level != HelpLevel::kNone ? print(help_of(verb, level)) : run_verb(context);
 }
 
-// Opens descriptors 0 to 2 on /dev/null if they are closed, so that no piece gets one of them. They are opened for the
-// wrong direction: using them still fails.
+// Opens descriptors 0 to 2 on /dev/null if they are closed, so that no piece gets one of them. They are opened in the
+// wrong direction, so using them still fails.
 void occupy_standard_descriptors() {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
         if (::fcntl(descriptor, F_GETFD) >= 0) continue;

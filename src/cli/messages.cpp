@@ -28,14 +28,14 @@ Escape escaped(char byte) {
     return {{'\\', 'x', kDigits[value >> 4], kDigits[value & 0xF]}};
 }
 
-// Passes `text` to `append` in parts, with its control characters as \xHH. Throws what `append` throws, nothing else.
+// Passes `text` to `append` in parts, with its control characters as \xHH. Throws only what `append` throws.
 template <class Append>
 void append_printable(std::string_view text, const Append& append) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
         constexpr unsigned char kDelete = 0x7F;
-        // The second block of control characters, U+0080 to U+009F, as UTF-8 has them.
+        // The C1 control characters, U+0080 to U+009F, in UTF-8.
         const bool is_wide_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
         if (byte < ' ' || byte == kDelete || is_wide_control) {
             append(escaped(text[i]).text());
@@ -75,7 +75,7 @@ private:
     std::size_t used_ = 0;
 };
 
-// A character of UTF-8, or one byte that does not belong to one.
+// A UTF-8 character, or one byte that is not part of one.
 struct Character {
     std::size_t size = 1;
     std::optional<char32_t> code;
@@ -85,14 +85,14 @@ Character character_at(std::string_view text, std::size_t i) {
     const auto* const at = reinterpret_cast<const std::uint8_t*>(text.data()) + i;
     const std::uint64_t size = utf8_size(at, at + (text.size() - i));
     if (size == 0) return {};
-    constexpr std::array<unsigned, 4> kLeadBits = {0x7F, 0x1F, 0x0F, 0x07};  // the part of the code in the first byte
+    constexpr std::array<unsigned, 4> kLeadBits = {0x7F, 0x1F, 0x0F, 0x07};  // the code bits in the first byte
     char32_t code = at[0] & kLeadBits.at(size - 1);
     for (std::uint64_t k = 1; k < size; ++k) code = code << 6 | (at[k] & 0x3FU);
     return {size, code};
 }
 
-// How many columns a character takes on a terminal, judged by its Unicode block: combining marks 0, wide characters of
-// East Asia and emoji 2, others 1.
+// How many columns a character takes on a terminal, according to its Unicode block: 0 for combining marks, 2 for East
+// Asian wide characters and emoji, 1 for all others.
 std::size_t columns_of(char32_t code) {
     struct Range {
         char32_t first, last;
@@ -172,6 +172,8 @@ std::string describe_place(const Place& place, std::uint64_t header_records, std
 }
 
 void print_message(std::string_view text) noexcept { print_after("cleave: ", text); }
+
+void print_line(std::string_view text) noexcept { print_after("", text); }
 
 void print_detail(std::string_view text) noexcept { print_after("  ", text); }
 

@@ -14,11 +14,11 @@ namespace cleave::cli {
 // Whether the descriptor is a terminal that understands the usual escape sequences.
 bool is_terminal(int descriptor);
 
-// Control characters as \xHH, so that names and data cannot control the terminal.
+// The text with its control characters as \xHH, so that names and data cannot control the terminal.
 std::string printable(std::string_view text);
 
-// The same for data. Bytes that are not UTF-8 become \xHH too. Also returns the column, from 0, of text[caret] or of
-// the end of the text. Wide characters of East Asia and emoji take two columns.
+// The same for data, where bytes that are not UTF-8 become \xHH, too. Also returns the column, from 0, of text[caret]
+// or of the end of the text. East Asian wide characters and emoji take two columns.
 struct PrintableData {
     std::string text;
     std::size_t caret = 0;
@@ -32,21 +32,25 @@ bool wants_colour(int descriptor);
 // The name of an input in messages.
 std::string display_name(const std::string& path);
 
-// The number of the record with the place: from 1, or 0 in the header.
+// The number, from 1, of the record that contains the place; 0 in the header.
 std::uint64_t record_number(const Place& place, std::uint64_t header_records);
 
-// "(byte N, line L, record K)" or "(byte N, line L, in the header)". Lines count from 1. Without the line if it is not
+// "(byte N, line L, record K)" or "(byte N, line L, in the header)". Lines count from 1. The line is left out if not
 // known.
 std::string describe_place(const Place& place, std::uint64_t header_records,
                            std::optional<std::uint64_t> line = std::nullopt);
 
-// Prints "cleave: TEXT" on standard error, over a bar if there is one. Allocates no memory. Ignores write errors.
+// Prints "cleave: TEXT" on standard error, overwriting the bar if there is one. Allocates no memory. Ignores write
+// errors.
 void print_message(std::string_view text) noexcept;
 
-// The same with "  TEXT": a further line of a message.
+// The same, but prints TEXT alone.
+void print_line(std::string_view text) noexcept;
+
+// The same, but prints " TEXT", a continuation line of a message.
 void print_detail(std::string_view text) noexcept;
 
-// The same with "cleave: warning: TEXT".
+// The same, but prints "cleave: warning: TEXT".
 void print_warning(std::string_view text) noexcept;
 
 }  // namespace cleave::cli

@@ -1,7 +1,9 @@
-// The options of all verbs, a row each. The parser, the help and the completions read this table.
+// The options of all verbs, one row each. The parser, the help and the completions read this table.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,22 +15,31 @@ namespace cleave::cli {
 struct OptionRow {
     const char* name;   // long name
     char letter;        // short name, or 0
-    const char* value;  // what its value is called, or nullptr for a switch
-    const char* help;   // {choices} stands for the choices, with commas
-    unsigned verbs;     // the bits of the verbs that take it, or kGeneral
-    const char* group;  // heading in the help
+    const char* value;  // the placeholder for its value, or nullptr for a switch
+    const char* help;   // {choices} stands for the choices, separated by commas
+    unsigned verbs;     // bits of the verbs that take it, or kGeneral
+    const char* group;  // its heading in the help
 
-    // The possible values: names separated by blanks, or kPath, or empty if they cannot be listed.
+    // The possible values: names separated by blanks, kPath, or empty if they cannot be listed.
     std::string choices = {};
 };
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned kAllVerbs = (1U << kVerbCount) - 1;
-constexpr unsigned kGeneral = 1U << kVerbCount;  // an option that stands instead of a verb
+constexpr unsigned kGeneral = 1U << kVerbCount;  // an option for use without a verb
 constexpr const char* kPath = "/";
 
-// The rows in the order of the help. An option whose meaning differs by verb has several rows, each for other verbs;
-// they agree in the letter, in the choices and in whether there is a value.
+// The rows, in the order in which the help lists them. An option whose meaning differs by verb has several rows for
+// disjoint sets of verbs; they share the letter, the choices and whether there is a value.
 const std::vector<OptionRow>& option_table();
+
+// A spelling from an earlier version. It will always work, but no text shows it.
+struct OldOption {
+    char name[12];
+    char letter;        // or 0
+    unsigned verbs;     // bits of the verbs that took it
+    char names[2][20];  // the options it stands for; a verb uses those that it has
+};
+std::span<const OldOption> old_options();
 
 // The names separated by blanks, as in OptionRow::choices.
 std::string joined(const std::vector<std::string_view>& names);
@@ -36,6 +47,7 @@ std::string joined(const std::vector<std::string_view>& names);
 const char* verb_name(Verb verb);
 // The names of the verbs whose bit is set, separated by blanks.
 std::string verb_names(unsigned bits);
+// Also recognises the old names of verbs. std::nullopt for any other word.
 std::optional<Verb> verb_by_name(const std::string& name);
 
 }  // namespace cleave::cli

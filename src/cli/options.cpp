@@ -11,6 +11,7 @@
 #include "cli/formatted.h"
 #include "cli/given.h"
 #include "cli/option_table.h"
+#include "cli/other_tools.h"
 #include "cli/output_options.h"
 #include "cli/range_options.h"
 #include "cli/stage_options.h"
@@ -22,38 +23,43 @@ namespace {
 void take_by(const Given& given, Policy& policy) {
     const std::string* columns = given.text("by");
     if (columns == nullptr) {
-        for (const char* option : {"buckets", "max-keys", "hive", "keep-by", "drop-by"}) {
+        for (const char* option : {"buckets", "max-values", "hive", "keep-by", "drop-by"}) {
             if (given.has(option)) throw UsageError(formatted("{} needs --by", given.spelling(option)));
         }
         return;
     }
     if (given.has("pieces")) {
-        throw UsageError(
-            formatted("--by and {} exclude each other; --buckets N makes N pieces by value", given.spelling("pieces")));
+        throw UsageError(formatted("--by and {} cannot be used together; --buckets N makes N pieces by value",
+                                   given.spelling("pieces")));
     }
-    for (const char* other : {"together", "balance", "clone"}) given.refuse_both("by", other);
-    for (const char* other : {"records", "size", "max-keys", "hive"}) given.refuse_both("buckets", other);
+    for (const char* other : {"together", "balance", "reflink"}) given.refuse_both("by", other);
+    for (const char* other : {"records", "max-bytes", "max-values", "hive"}) given.refuse_both("buckets", other);
     given.refuse_both("keep-by", "drop-by");
     if (given.has("keep-by") && !given.has("hive")) throw UsageError("--keep-by needs --hive");
     ByValue& by = policy.by.emplace();
     by.columns = {*columns, given.spelling("by")};
-    by.accepts_missing = given.has("lenient");
+    by.accepts_missing = given.has("allow-ragged");
     by.buckets = given.count("buckets", 1);
-    by.max_keys = given.count("max-keys", 1).value_or(by.max_keys);
+    by.max_keys = given.count("max-values", 1).value_or(by.max_keys);
     if (by.buckets > ByValue::kMostKeys)
-        throw UsageError(formatted("--buckets: the largest value is {}", ByValue::kMostKeys));
+        throw UsageError(formatted("--buckets: must be at most {}", ByValue::kMostKeys));
     if (by.max_keys > ByValue::kMostKeys)
-        throw UsageError(formatted("--max-keys: the largest value is {}", ByValue::kMostKeys));
+        throw UsageError(formatted("--max-values: must be at most {}", ByValue::kMostKeys));
     by.drops_columns = given.has("drop-by") || (given.has("hive") && !given.has("keep-by"));
+}
+
+std::string needed_limit(const Given& given, const char* limits) {
+    if (given.has("together")) return "--together only says where cuts may fall; add -n PIECES, -l RECORDS or -C SIZE";
+    return formatted("{} needs {}", verb_name(given.verb()), limits);
 }
 
 void take_policy(const Given& given, Arguments& arguments) {
     Policy& policy = arguments.policy;
     policy.records = given.count("records", 1);
-    policy.size = given.size("size");
+    policy.size = given.size("max-bytes");
     if (const auto every = given.count("every", 1)) {
-        for (const char* other : {"records", "size", "pieces"}) given.refuse_both("every", other);
-        policy.records = every;  // the starts are those of pieces of `every` records
+        for (const char* other : {"records", "max-bytes", "pieces"}) given.refuse_both("every", other);
+        policy.records = every;  // pieces with `every` records start at the same places
     }
     if (const std::string* pieces = given.text("pieces")) {
         if (!arguments.plan.empty()) {
@@ -66,7 +72,7 @@ void take_policy(const Given& given, Arguments& arguments) {
             policy.pieces = parse_pieces(given.spelling("pieces"), *pieces);
         }
     }
-    for (const char* other : {"records", "size"}) given.refuse_both("pieces", other);
+    for (const char* other : {"records", "max-bytes"}) given.refuse_both("pieces", other);
     if (const auto balance = given.choice("balance", kBalances)) {
         if (!policy.pieces) throw UsageError("--balance needs -n");
         policy.balance = *balance;
@@ -75,34 +81,35 @@ void take_policy(const Given& given, Arguments& arguments) {
         if (arguments.verb == Verb::kCat && !policy.pieces) throw UsageError("--together needs -n");
         given.refuse_both("together", "every");
         policy.together.emplace().column = {*column, given.spelling("together")};
-        policy.together->accepts_missing = given.has("lenient");
+        policy.together->accepts_missing = given.has("allow-ragged");
     }
     take_by(given, policy);
     if (policy.pieces || policy.records || policy.size || policy.by || !arguments.plan.empty()) return;
     switch (arguments.verb) {
-        case Verb::kSplit: throw UsageError("split needs -l RECORDS, -C SIZE, -n PIECES or --by COLUMN");
-        case Verb::kOffsets: throw UsageError("offsets needs -l RECORDS, -C SIZE, -n PIECES or --every N");
-        case Verb::kCat:
+        case Verb::kSplit: throw UsageError(needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE or --by COLUMN"));
+        case Verb::kOffsets: throw UsageError(needed_limit(given, "-n PIECES, -l RECORDS, -C SIZE or --every N"));
         case Verb::kCount:
         case Verb::kCheck:
-        case Verb::kKey:
-        case Verb::kMachine:
+        case Verb::kCat:
         case Verb::kIndex:
         case Verb::kSample:
         case Verb::kJoin:
-        case Verb::kScan: break;
-        case Verb::kPlan: throw UsageError("plan needs -l RECORDS or -n PIECES; -C needs the data");
+        case Verb::kScan:
+        case Verb::kKey:
+        case Verb::kInfo: break;
+        case Verb::kPlan: throw UsageError("plan needs -n PIECES or -l RECORDS; -C would need the data");
     }
 }
 
 void take_clone(const Given& given, Arguments& arguments) {
-    arguments.clone = given.choice("clone", kCloneModes);
+    arguments.clone = given.choice("reflink", kCloneModes);
     arguments.output.clone = arguments.clone.value_or(CloneMode::kNever);
     if (arguments.output.clone == CloneMode::kNever) return;
     Policy& policy = arguments.policy;
-    if (!policy.size && !policy.pieces) throw UsageError("--clone needs -C or -n");
+    if (!policy.size && !policy.pieces) throw UsageError("--reflink needs -C or -n");
     if (policy.balance == Balance::kRecords) {
-        throw UsageError("--balance records is not for --clone, whose cuts are aligned by bytes");
+        throw UsageError(
+            "--balance records and --reflink cannot be used together: shared blocks need cuts at aligned bytes");
     }
     policy.alignment = kCloneAlignment;
 }
@@ -113,7 +120,7 @@ void take_header(const Given& given, Arguments& arguments) {
     arguments.policy.header = arguments.header;
 }
 
-// To be called when the dialect is known.
+// Call once the dialect is known.
 void take_key_columns(const Given& given, Arguments& arguments) {
     const auto take = [&](auto& key) {
         if (!key) return;
@@ -130,10 +137,11 @@ void take_execution(const Given& given, Arguments& arguments) {
     execution.threads =
         static_cast<unsigned>(std::min(given.count("threads", 1).value_or(usable_cores()), kMaxThreads));
     if (const auto size = given.size("block-size")) {
-        // The scan needs some 65 bytes of memory a block: smaller blocks would need more than the input.
+        // The scan needs about 65 bytes per block, so with smaller blocks it would need more memory than the input is
+        // long.
         constexpr std::size_t kLeastBlockSize = 64;
         if (*size < kLeastBlockSize || *size > kMaxBlockSize) {
-            throw UsageError(formatted("--block-size: it must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
+            throw UsageError(formatted("--block-size: must be {} to {} bytes", kLeastBlockSize, kMaxBlockSize));
         }
         execution.block_size = static_cast<std::size_t>(*size);
     }
@@ -145,13 +153,19 @@ void take_execution(const Given& given, Arguments& arguments) {
     }
 }
 
-// What is printed on standard error, except errors.
+// What to print on standard error, other than errors.
 void take_talk(const Given& given, Arguments& arguments) {
     arguments.quiet = given.has("quiet");
     arguments.verbose = given.has("verbose");
     if (const auto progress = given.choice("progress", kWhens)) arguments.progress = *progress;
-    // Of --quiet and --progress the last one decides about the bar. Warnings are not printed in either order.
+    // The later of --quiet and --progress decides whether there is a bar. In either order, warnings are not printed.
     if (arguments.quiet && !given.is_after("progress", "quiet")) arguments.progress = When::kNever;
+}
+
+void take_tolerance(const Given& given, Arguments& arguments) {
+    arguments.allows_open_quote = given.has("allow-open-quote");
+    arguments.allows_ragged = given.has("allow-ragged");
+    arguments.requires_one_reading = given.has("require-one-reading");
 }
 
 void take_inputs(const Given& given, Arguments& arguments) {
@@ -160,8 +174,8 @@ void take_inputs(const Given& given, Arguments& arguments) {
     const bool many =
         arguments.verb == Verb::kCount || arguments.verb == Verb::kCheck || arguments.verb == Verb::kIndex;
     if (!many && arguments.inputs.size() > 1) {
-        throw UsageError(
-            formatted("{} takes one input, and '{}' is a second one", verb_name(arguments.verb), arguments.inputs[1]));
+        throw UsageError(formatted("{} takes one input, but '{}' is a second one{}", verb_name(arguments.verb),
+                                   arguments.inputs[1], second_input_hint(arguments.verb, arguments.inputs)));
     }
     if (!arguments.inputs.empty()) return;
     if (arguments.verb == Verb::kIndex) throw UsageError("index needs a FILE");
@@ -184,7 +198,7 @@ void take_sample(const Given& given, Arguments& arguments) {
     arguments.seed = given.count("seed", 0);
 }
 
-// To be called when all that decides whether there is a scan is known.
+// Call once everything that determines whether a scan is needed is known.
 void take_index(const Given& given, Arguments& arguments) {
     arguments.verifies = given.has("verify");
     const Verb verb = arguments.verb;
@@ -193,12 +207,17 @@ void take_index(const Given& given, Arguments& arguments) {
     if (!has_option) return;
     const IndexUse use = given.choice("index", kIndexUses).value_or(IndexUse::kAuto);
     const bool is_required = use == IndexUse::kRequire;
-    if (is_required && arguments.snapshot) throw UsageError("--index require and --snapshot exclude each other");
+    if (is_required && arguments.snapshot) throw UsageError("--index require and --snapshot cannot be used together");
     if (is_required && !arguments.stage.options.is_empty())
-        throw UsageError("--index require cannot be combined with rules, which read the whole input");
+        throw UsageError("--index require and rules cannot be used together: rules read the whole input");
     const bool scans = (verb != Verb::kCat || arguments.cat_piece != 0 || arguments.range) && arguments.plan.empty();
     const bool can_use = !arguments.snapshot && arguments.stage.options.is_empty() && (scans || is_required);
     arguments.index = can_use ? use : IndexUse::kNever;
+}
+
+HelpLevel help_level(const Given& given) {
+    if (!given.has("help")) return HelpLevel::kNone;
+    return given.spelling("help") == "-h" ? HelpLevel::kShort : HelpLevel::kLong;
 }
 
 void take_key(const Given& given, Arguments& arguments) {
@@ -208,8 +227,8 @@ void take_key(const Given& given, Arguments& arguments) {
     arguments.key_file = words[1];
 }
 
-void take_machine(const Given& given, Arguments& arguments) {
-    if (!given.inputs().empty()) throw UsageError(formatted("machine takes no FILE: '{}'", given.inputs().front()));
+void take_info(const Given& given, Arguments& arguments) {
+    if (!given.inputs().empty()) throw UsageError(formatted("info takes no FILE: '{}'", given.inputs().front()));
     arguments.calibrates = given.has("calibrate");
     if (const std::string* const device = given.text("device")) arguments.device = *device;
 }
@@ -227,10 +246,10 @@ void take_join(const Given& given, Arguments& arguments) {
     for (const char* other : {"header", "no-header", "skip-lines", "comment"}) given.refuse_both("manifest", other);
     for (const char* option : {"skip-lines", "comment"}) {
         if (given.has(option) && arguments.policy.header == HeaderMode::kDrop)
-            throw UsageError(formatted("{} is for pieces with a header", given.spelling(option)));
+            throw UsageError(formatted("{} is only for pieces with a header", given.spelling(option)));
     }
     if (arguments.inputs.empty() && arguments.output.manifest.empty())
-        throw UsageError("join needs PIECEs, or --manifest FILE");
+        throw UsageError("join needs PIECE... or --manifest FILE");
 }
 
 void take_scan(const Given& given, Arguments& arguments) {
@@ -244,8 +263,7 @@ void take_plan(const Given& given, Arguments& arguments) {
     take_header(given, arguments);
     take_policy(given, arguments);
     take_talk(given, arguments);
-    arguments.lenient = given.has("lenient");
-    arguments.strict = given.has("strict");
+    take_tolerance(given, arguments);
     arguments.inputs = given.inputs();
     if (arguments.inputs.empty()) arguments.inputs = {"-"};
 }
@@ -258,14 +276,14 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     const Given given(verb, words);
     Arguments arguments;
     arguments.verb = verb;
-    arguments.help = given.has("help");
-    if (arguments.help) return arguments;
+    arguments.help = help_level(given);
+    if (arguments.help != HelpLevel::kNone) return arguments;
     if (verb == Verb::kKey) {
         take_key(given, arguments);
         return arguments;
     }
-    if (verb == Verb::kMachine) {
-        take_machine(given, arguments);
+    if (verb == Verb::kInfo) {
+        take_info(given, arguments);
         return arguments;
     }
     if (verb == Verb::kJoin) {
@@ -294,8 +312,7 @@ Arguments parse_arguments(Verb verb, const std::vector<std::string>& words) {
     take_range(given, arguments);
     take_index(given, arguments);
     take_sample(given, arguments);
-    arguments.lenient = given.has("lenient");
-    arguments.strict = given.has("strict");
+    take_tolerance(given, arguments);
     arguments.strict_size = given.has("strict-size");
     const Policy& policy = arguments.policy;
     if (arguments.strict_size && !policy.size && !(policy.together && policy.records)) {

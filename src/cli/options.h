@@ -17,100 +17,105 @@
 
 namespace cleave::cli {
 
-// A mistake on the command line; exit 2.
+// A mistake on the command line; exit status 2.
 class UsageError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
+// In the order of the help: verbs for people first, then verbs for other programs and machines.
 enum class Verb : std::uint8_t {
     kSplit,
-    kOffsets,
-    kCat,
     kCount,
     kCheck,
-    kKey,
-    kMachine,
+    kCat,
+    kOffsets,
     kIndex,
     kSample,
     kJoin,
     kScan,
-    kPlan
+    kPlan,
+    kKey,
+    kInfo
 };
 constexpr unsigned kVerbCount = 12;
 
-// Whether the index beside a file is looked for, and used if it is good.
+// Whether to look for the index next to a file, and to use it if it is valid.
 enum class IndexUse : std::uint8_t { kNever, kAuto, kRequire };
 
-// Records from 1, the header not counted; both ends belong to it.
+// Records counted from 1, without the header; both ends are included.
 struct RecordRange {
     std::uint64_t first = 1;
     std::uint64_t last = UINT64_MAX;
 };
 
-// Bytes from 0; the first one belongs to it, the last one does not.
+// Bytes counted from 0; `begin` is included, `end` is not.
 struct ByteRange {
     std::uint64_t begin = 0;
-    std::optional<std::uint64_t> end;  // nothing: the end of the input
+    std::optional<std::uint64_t> end;  // std::nullopt: the end of the input
 };
+
+// Which help the user asked for: -h or --help.
+enum class HelpLevel : std::uint8_t { kNone, kShort, kLong };
 
 enum class When : std::uint8_t { kNever, kAuto, kAlways };
 
 enum class Format : std::uint8_t { kTsv, kCsv, kJsonl, kJson, kU64, kHttp, kStarts };
 
-// Shells that there are completions for.
+// The shells that have completions.
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
-// The values of the options. A field for which the verb has no option keeps its default.
+// The values of the options. A field whose option the verb does not have keeps its default.
 struct Arguments {
     Verb verb = Verb::kCount;
-    bool help = false;
+    HelpLevel help = HelpLevel::kNone;
     bool snapshot = false;
     std::vector<std::string> inputs;          // "-" is standard input
-    std::string key_file;                     // of the verb key: the file that it makes
-    Policy policy;                            // its header mode: of the current input
+    std::string key_file;                     // for key: the file to create
+    Policy policy;                            // its header mode is for the current input
     HeaderMode header = HeaderMode::kRepeat;  // as given
-    std::uint64_t cat_piece = 0;              // K of cat's K/N; 0 without -n
-    JobRules stage;                           // its keys are set when they are loaded
+    std::uint64_t cat_piece = 0;              // the K in cat's -n K/N; 0 without -n
+    JobRules stage;                           // its keys are set once they are loaded
     std::vector<std::string> key_sources;
     bool shows_columns = false;   // check --columns
     bool shows_template = false;  // check --rules-template
     DialectOptions dialect;
     Execution execution;
-    bool calibrates = false;            // of the verb machine
-    std::string memory_manager;         // its name; with rules
+    bool calibrates = false;            // for info
+    std::string memory_manager;         // name; only with rules
     std::string memory_manager_origin;  // "--memory-manager" or the name of the variable
-    std::string device;                 // with rules, empty for the CPU; of machine, empty for one that is there
+    std::string device;                 // under rules, empty for the CPU; for info, empty for any device that exists
     std::uint64_t device_memory = 0;    // 0: all
     bool explain = false;
     Format format = Format::kTsv;
-    OutputOptions output;  // manifest: "/dev/stdout" for "-"; names: with the suffix of compressed pieces
-    std::uint64_t max_listed = kListedRagged;  // ragged records of a report
-    bool print = false;                        // names of pieces
-    bool null = false;                         // lines end with NUL, see line_end()
+    OutputOptions output;  // manifest: "/dev/stdout" for "-"; names: with the suffix for compressed pieces
+    std::uint64_t max_listed = kListedRagged;  // ragged records that a report lists
+    bool print = false;                        // print the names of pieces
+    bool null = false;                         // end lines with NUL, see line_end()
     std::optional<CloneMode> clone;            // as given; policy.alignment and output.clone agree with it
     bool json = false;
     bool quiet = false;
     bool verbose = false;
     When progress = When::kAuto;
-    bool lenient = false;
-    bool strict = false;
+    bool allows_open_quote = false;
+    bool allows_ragged = false;
+    bool requires_one_reading = false;
     bool strict_size = false;
-    // Of index, cat -r, sample and join.
-    std::optional<RecordRange> range;  // of cat
+    // For index, cat -r, sample and join.
+    std::optional<RecordRange> range;  // for cat
     IndexUse index = IndexUse::kNever;
-    bool verifies = false;              // of the verb index
-    std::uint64_t sample_size = 0;      // of the verb sample
-    std::optional<std::uint64_t> seed;  // of the verb sample
-    PieceList pieces;                   // of the verb join
-    // Of scan, and of offsets and cat with --plan.
-    ByteRange bytes;                          // of scan
-    std::optional<std::uint64_t> input_size;  // of scan
-    std::string input_version;                // empty: that of the file
-    std::string plan;                         // path of the plan; empty without one
+    bool verifies = false;              // for index
+    std::uint64_t sample_size = 0;      // for sample
+    std::optional<std::uint64_t> seed;  // for sample
+    PieceList pieces;                   // for join
+    // For scan, and for offsets and cat with --plan.
+    ByteRange bytes;                          // for scan
+    std::optional<std::uint64_t> input_size;  // for scan
+    std::string input_version;                // empty: use the file's own
+    std::string plan;                         // path of the plan; empty if there is none
 };
 
-// What ends a line of text on standard output.
+// The byte that ends a line of text on standard output.
 inline char line_end(const Arguments& arguments) { return arguments.null ? '\0' : '\n'; }
 
 // The value of --completion. Throws UsageError.

@@ -13,64 +13,108 @@
 namespace cleave::cli {
 namespace {
 
+// The tables hold characters and not pointers: a pointer would be relocated in every run, for a message that few see.
 struct VerbHint {
-    std::string_view word;
-    const char* command;
-    const char* what;  // it does
+    char word[12];
+    char command[28];
+    char what[44];  // it does
 };
 
 constexpr std::array<VerbHint, 12> kVerbs = {{
-    {"concat", "join PIECE...", "makes one file from pieces"},
+    {"concat", "join PIECE...", "puts pieces back together"},
     {"head", "cat -r 1-10 FILE", "prints the first ten records"},
     {"headers", "check --columns FILE", "prints the names of the columns"},
-    {"merge", "join PIECE...", "makes one file from pieces"},
+    {"merge", "join PIECE...", "puts pieces back together"},
     {"partition", "split --by COLUMN FILE", "makes a piece for each value"},
     {"select", "cat --select COLUMNS FILE", "prints some columns"},
     {"shard", "split -n PIECES FILE", "makes pieces of nearly equal size"},
     {"slice", "cat -r A-B FILE", "prints records A to B"},
     {"sniff", "check FILE", "says which dialect a file has"},
     {"tail", "cat -r A- FILE", "prints record A and all records after it"},
-    {"validate", "check FILE", "says what is odd in a file"},
+    {"validate", "check FILE", "reports the faults of a file"},
     {"wc", "count FILE", "counts records"},
 }};
 
 constexpr unsigned kSplit = bit(Verb::kSplit);
+constexpr unsigned kCat = bit(Verb::kCat);
+constexpr unsigned kSample = bit(Verb::kSample);
+constexpr unsigned kPrints = kCat | kSample | bit(Verb::kOffsets) | bit(Verb::kCount) | bit(Verb::kCheck);
 constexpr unsigned kCut = kSplit | bit(Verb::kOffsets);
+constexpr unsigned kAny = kAllVerbs;
 
 struct OptionHint {
-    std::string_view option;
+    char option[24];
     unsigned verbs;
-    const char* ours;
+    char ours[60];
 };
 
-constexpr std::array<OptionHint, 20> kOptions = {{
+// Spellings from GNU split, qsv, xan, xsv, Miller, pandas and DuckDB. This is a table rather than an edit distance,
+// because --lines is close to --files but means -l.
+constexpr std::array<OptionHint, 57> kOptions = {{
     {"-b", kCut, "-C SIZE"},
     {"--bytes", kCut, "-C SIZE"},
     {"--line-bytes", kCut, "-C SIZE"},
+    {"--kb-size", kCut, "-C SIZE"},
+    {"-k", kCut, "-C SIZE"},
     {"-s", kCut, "-l RECORDS"},
+    {"-S", kCut, "-l RECORDS"},
     {"--lines", kCut, "-l RECORDS"},
     {"--rows", kCut, "-l RECORDS"},
     {"--number", kCut, "-n PIECES"},
     {"--chunks", kCut, "-n PIECES"},
+    {"-c", kCut, "-n PIECES"},
     {"--parts", kCut, "-n PIECES"},
     {"--partition-by", kSplit, "--by COLUMN"},
     {"--partition_by", kSplit, "--by COLUMN"},
+    {"--group-by", kSplit, "--by COLUMN"},
     {"-a", kSplit, "-o '{stem}.{i:03}{ext}'"},
     {"--suffix-length", kSplit, "-o '{stem}.{i:03}{ext}'"},
+    {"--pad", kSplit, "-o '{stem}.{i:03}{ext}'"},
+    {"--numeric-suffixes", kSplit, "-o '{stem}.{i:03}{ext}'"},
     {"--additional-suffix", kSplit, "-o '{stem}.{i}SUFFIX'"},
     {"--filename", kSplit, "-o TEMPLATE"},
     {"--prefix", kSplit, "-o 'PREFIX{i}{ext}'"},
     {"--outdir", kSplit, "-o FOLDER/"},
+    {"--out-dir", kSplit, "-o FOLDER/"},
     {"--output-dir", kSplit, "-o FOLDER/"},
-    {"-n", bit(Verb::kSample), "-k RECORDS"},
-    {"--columns", bit(Verb::kCat), "--select COLUMNS"},
+    {"-O", kSplit, "-o FOLDER/"},
+    {"-t", kAny, "-d BYTE for the delimiter, --terminator KIND for line ends"},
+    {"--gzip", kSplit, "--compress gzip"},
+    {"-z", kSplit, "--compress gzip"},
+    {"--zstd", kSplit, "--compress zstd"},
+    {"--column", kSplit, "--by COLUMN"},
+    {"--skip-header", kAny, "--header drop"},
+    {"--drop", kAny, "--select '!COLUMN'"},
+    {"--exclude", kAny, "--select '!COLUMN'"},
+    {"--max-size", kCut, "-C SIZE"},
+    {"--separator", kAny, "-d BYTE"},
+    {"--sep", kAny, "-d BYTE"},
+    {"--delim", kAny, "-d BYTE"},
+    {"--fs", kAny, "-d BYTE"},
+    {"--ifs", kAny, "-d BYTE"},
+    {"--no-headers", kAny, "-H"},
+    {"--headerless-csv-input", kAny, "-H"},
+    {"--implicit-csv-header", kAny, "-H"},
+    {"--jobs", kAny, "-j N"},
+    {"--silent", kAny, "-q"},
+    {"--overwrite", kSplit, "-f"},
+    {"-n", bit(Verb::kCount) | bit(Verb::kCheck), "-H if there is no header"},
+    {"-n", kSample, "-k RECORDS"},
+    {"--size", kSample, "-k RECORDS"},
+    {"--columns", kCat | kSample, "--select COLUMNS"},
+    {"--limit", kCat, "-r 1-N"},
+    {"--head", kCat, "-r 1-N"},
+    {"-l", kCat, "-r 1-N"},
+    {"-s", kCat, "--select COLUMNS"},
+    {"-o", kPrints, "> FILE"},
+    {"--output", kPrints, "> FILE"},
 }};
 
 bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "20" and 3 of "20k". Nothing behind the number: no zeros.
+// A number with a suffix: "20" and 3 zeros for "20k". Without a suffix there are no zeros.
 struct Scaled {
     std::string_view digits;
     unsigned zeros = 0;
@@ -91,7 +135,8 @@ std::optional<Scaled> scaled(std::string_view text) {
     return Scaled{text.substr(0, text.size() - 1), static_cast<unsigned>(3 * (unit + 1))};
 }
 
-// The number without marks, if it is a whole one below 2^64: 20000 of "20k", 1500000 of "1.5M", 1000 of "1_000".
+// The number that the text means, if it is an integer below 2^64: 20000 for "20k", 1500000 for "1.5M", 1000 for
+// "1_000".
 std::optional<std::uint64_t> meant_number(std::string_view text) {
     auto number = scaled(text);
     if (!number) return std::nullopt;
@@ -115,33 +160,52 @@ std::optional<std::uint64_t> meant_number(std::string_view text) {
     return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
+// Whether the verb has an option of that long name.
+bool is_option(Verb verb, std::string_view name) {
+    return std::ranges::any_of(option_table(),
+                               [&](const OptionRow& row) { return (row.verbs & bit(verb)) != 0 && row.name == name; });
+}
+
 // Whether the text is K/N.
 bool is_share(std::string_view text) {
     const std::size_t slash = text.find('/');
     return slash != std::string_view::npos && is_number(text.substr(0, slash)) && is_number(text.substr(slash + 1));
 }
 
-// split -n l/4 and l/2/4 say that no line is cut. cleave never cuts a record.
+// In split -n l/4 and l/2/4 the letter asks for whole lines. cleave never cuts a record.
 std::string_view without_letter(std::string_view text) { return text.starts_with("l/") ? text.substr(2) : text; }
 
 }  // namespace
 
 std::string verb_hint(std::string_view word) {
-    const auto* const row = std::ranges::find(kVerbs, word, &VerbHint::word);
+    const auto* const row =
+        std::ranges::find(kVerbs, word, [](const VerbHint& each) { return std::string_view(each.word); });
     return row == kVerbs.end() ? "" : formatted("; cleave {} {}", row->command, row->what);
 }
 
 std::string option_hint(Verb verb, std::string_view option) {
-    constexpr std::size_t kLetter = 2;  // "-b" of "-b10M"
-    const std::string_view spelling = option.starts_with("--") ? option : option.substr(0, kLetter);
+    constexpr std::size_t kLetter = 2;  // the length of "-b" in "-b10M"
+    const bool is_long = option.starts_with("--");
+    if (!is_long && option.size() > kLetter) {
+        if (is_option(verb, option.substr(1))) return formatted("; did you mean -{}?", option);
+        if (is_number(option.substr(1)) && (kCut & bit(verb)) != 0) return formatted("; use -l {}", option.substr(1));
+    }
+    const std::string_view spelling = is_long ? option : option.substr(0, kLetter);
     const auto* const row = std::ranges::find_if(
         kOptions, [&](const OptionHint& each) { return (each.verbs & bit(verb)) != 0 && each.option == spelling; });
     return row == kOptions.end() ? "" : formatted("; use {}", row->ours);
 }
 
+std::string second_input_hint(Verb verb, const std::vector<std::string>& inputs) {
+    if (verb == Verb::kCat) return "; cleave join puts files together";
+    if (verb == Verb::kSample && is_number(inputs[0])) return formatted("; use -k {}", inputs[0]);
+    if (verb == Verb::kSplit) return "; use -o 'PREFIX{i}{ext}' or -o FOLDER/ for the names of pieces";
+    return "";
+}
+
 std::string number_hint(std::string_view text) {
     if (text.ends_with('%') && is_number(text.substr(0, text.size() - 1)))
-        return "; give a number of records: cleave count FILE says how many there are";
+        return "; give a number of records (cleave count FILE prints how many there are)";
     const auto number = meant_number(text);
     return number ? formatted("; write {}", *number) : "";
 }
@@ -149,7 +213,7 @@ std::string number_hint(std::string_view text) {
 std::string pieces_hint(std::string_view text) {
     const std::string_view rest = without_letter(text);
     if (is_share(rest)) return formatted("; cleave cat -n {} FILE prints one piece", rest);
-    return rest != text && is_number(rest) ? formatted("; write {}, no record is ever cut", rest) : "";
+    return rest != text && is_number(rest) ? formatted("; write {} (no record is ever cut)", rest) : "";
 }
 
 std::string share_hint(std::string_view text) {
@@ -158,7 +222,7 @@ std::string share_hint(std::string_view text) {
 }
 
 std::string range_hint(std::string_view text) {
-    for (const std::string_view mark : {":", ".."}) {
+    for (const std::string_view mark : {":", "..", ","}) {
         const std::size_t at = text.find(mark);
         if (at == std::string_view::npos) continue;
         const std::string_view first = text.substr(0, at);

@@ -1,32 +1,36 @@
-// What users of split, xan, qsv and DuckDB type, and how cleave says it. For messages only: nothing here is accepted.
+// Maps what users of split, xan, qsv and DuckDB type to cleave's spelling. For messages only: none of it is accepted.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.h"
 
 namespace cleave::cli {
 
-// Each function gives what follows the refusal of a word, from "; " on, or "" if no other tool has such a word. None
-// throws anything but std::bad_alloc.
+// Each function returns the text that follows the rejection of a word, starting with "; ", or "" if no other tool has
+// such a word. They throw only std::bad_alloc.
 
-// A word where the verb belongs: "head".
+// For a word in place of the verb: "head".
 std::string verb_hint(std::string_view word);
 
-// An option that the verb does not have: "-b", "-b10M", "--lines".
+// For an option that the verb does not have: "-b", "-b10M", "--lines".
 std::string option_hint(Verb verb, std::string_view option);
 
-// A value where a number belongs: "20k", "1e6", "10%".
+// For the second input of a verb that takes one: of `cat a.csv b.csv`.
+std::string second_input_hint(Verb verb, const std::vector<std::string>& inputs);
+
+// For a value in place of a number: "20k", "1e6", "10%".
 std::string number_hint(std::string_view text);
 
-// A value where a number of pieces belongs: "l/4", "2/4".
+// For a value in place of a number of pieces: "l/4", "2/4".
 std::string pieces_hint(std::string_view text);
 
-// A value where K/N belongs: "l/2/4".
+// For a value in place of K/N: "l/2/4".
 std::string share_hint(std::string_view text);
 
-// A value where a range A-B belongs: "1:5".
+// For a value in place of a range A-B: "1:5".
 std::string range_hint(std::string_view text);
 
 }  // namespace cleave::cli

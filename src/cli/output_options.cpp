@@ -18,14 +18,14 @@ const char* default_names(const Given& given, const Policy& policy) {
     return policy.records || policy.size ? "{stem}.{value}.{i}{ext}" : "{stem}.{value}{ext}";
 }
 
-// Whether the text is the path of a folder. With braces it is a template, whatever there is.
+// Whether the text is the path of a folder. Text with braces is a template, even if something with that name exists.
 bool is_folder(const std::string& text) {
     struct stat status;
     return text.find_first_of("{}") == std::string::npos && ::stat(text.c_str(), &status) == 0 &&
            S_ISDIR(status.st_mode);
 }
 
-// The template of the names. A folder stands for the default names in it.
+// The template for the names. A folder stands for the default names inside it.
 std::string names_of(const Given& given, const Policy& policy) {
     std::string defaults = default_names(given, policy);
     const std::string* output = given.text("output");
@@ -40,7 +40,7 @@ void take_files(const Given& given, Arguments& arguments) {
     arguments.output.first_index = given.count("first-index", 0).value_or(1);
     constexpr std::uint64_t kMaxFirstIndex = 1'000'000'000'000'000'000;
     if (arguments.output.first_index > kMaxFirstIndex)
-        throw UsageError(formatted("--first-index: the largest value is {}", kMaxFirstIndex));
+        throw UsageError(formatted("--first-index: must be at most {}", kMaxFirstIndex));
     arguments.output.make_directories = given.has("mkdir") || arguments.output.hive_names;
     arguments.output.replace = given.has("force");
     arguments.output.resume = given.has("resume");
@@ -51,16 +51,16 @@ void take_files(const Given& given, Arguments& arguments) {
         arguments.output.manifest = *manifest == "-" ? "/dev/stdout" : *manifest;
     }
     arguments.null = given.has("print0");
-    arguments.print = given.has("print") || arguments.null;
+    arguments.print = given.has("print-names") || arguments.null;
     arguments.output.dry_run = given.has("dry-run");
     arguments.json = given.has("json");
     arguments.output.checksum = given.has("checksum");
     if (given.has("all")) arguments.max_listed = UINT64_MAX;
-    for (const char* other : {"print", "print0", "dry-run"}) given.refuse_both("json", other);
+    for (const char* other : {"print-names", "print0", "dry-run"}) given.refuse_both("json", other);
     const std::string* manifest = given.text("manifest");
     if (manifest != nullptr && *manifest == "-" && (arguments.json || arguments.print)) {
         throw UsageError(
-            "--manifest - cannot be combined with --print, --print0 or --json, which use standard output too");
+            "--manifest - cannot be used with --print-names, --print0 or --json: they all use standard output");
     }
     if (arguments.output.checksum && manifest == nullptr && !arguments.json)
         throw UsageError("--checksum needs --manifest or --json");
@@ -69,7 +69,7 @@ void take_files(const Given& given, Arguments& arguments) {
     given.refuse_both("every", "format");
 }
 
-// Refuses names of compressed files for pieces that are not compressed.
+// Rejects names with a compression suffix for pieces that are not compressed.
 void refuse_plain_pieces(const Given& given, const Arguments& arguments) {
     struct Suffix {
         const char* suffix;
@@ -80,13 +80,13 @@ void refuse_plain_pieces(const Given& given, const Arguments& arguments) {
     if (!given.has("output")) return;
     for (const auto& [suffix, format] : kSuffixes) {
         if (!arguments.output.names.ends_with(suffix)) continue;
-        const std::string way = format != nullptr ? formatted("--compress {}", format) : "--filter";
-        throw UsageError(formatted("{}: the names end with {}, but the pieces are not compressed; {} compresses them",
+        const std::string way = format != nullptr ? formatted("--compress {}", format) : "--filter CMD";
+        throw UsageError(formatted("{}: the names end with {}, but the pieces are not compressed; add {}",
                                    given.spelling("output"), suffix, way));
     }
 }
 
-// FORMAT or FORMAT:LEVEL. Appends the suffix to the template of names, unless it is there.
+// FORMAT or FORMAT:LEVEL. Appends the suffix to the template for the names, unless it is there already.
 void take_compression(const Given& given, Arguments& arguments) {
     const std::string* text = given.text("compress");
     if (text == nullptr && !given.has("filter")) refuse_plain_pieces(given, arguments);
@@ -99,13 +99,13 @@ void take_compression(const Given& given, Arguments& arguments) {
         const auto least = static_cast<std::uint64_t>(least_level(wanted.format));
         const std::uint64_t level = parse_count(given.spelling("compress"), text->substr(colon + 1), least);
         if (std::cmp_greater(level, most_level(wanted.format))) {
-            throw UsageError(formatted("--compress: the levels of {} are {} to {}", compression_name(wanted.format),
-                                       least, most_level(wanted.format)));
+            throw UsageError(formatted("--compress: {} has levels {} to {}", compression_name(wanted.format), least,
+                                       most_level(wanted.format)));
         }
         wanted.level = static_cast<int>(level);
     }
     if (arguments.output.clone == CloneMode::kAlways)
-        throw UsageError("--clone always and --compress exclude each other");
+        throw UsageError("--reflink always and --compress cannot be used together");
     const std::string_view suffix = compression_suffix(wanted.format);
     if (!arguments.output.names.ends_with(suffix)) arguments.output.names += suffix;
 }
@@ -113,14 +113,14 @@ void take_compression(const Given& given, Arguments& arguments) {
 void take_filter(const Given& given, Arguments& arguments) {
     const std::string* command = given.text("filter");
     if (command == nullptr) return;
-    if (command->empty()) throw UsageError("--filter: an empty command");
+    if (command->empty()) throw UsageError("--filter: the command is empty");
     arguments.output.filter = *command;
     if (arguments.output.clone == CloneMode::kAlways)
-        throw UsageError("--clone always and --filter exclude each other");
+        throw UsageError("--reflink always and --filter cannot be used together");
     for (const char* other : {"compress", "force", "manifest", "mkdir", "resume", "sync"}) {
         if (given.has(other))
             throw UsageError(
-                formatted("{} cannot be combined with --filter, which writes no files", given.spelling(other)));
+                formatted("{} cannot be used with --filter, which writes no files", given.spelling(other)));
     }
 }
 

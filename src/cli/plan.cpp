@@ -1,4 +1,4 @@
-// cleave plan: from the summaries of all ranges to a plan, without the data.
+// cleave plan: turns the summaries of all ranges into a plan, without the data.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ constexpr std::size_t kMostLine = std::size_t{64} << 10;
 // The summaries so far.
 class Summaries {
 public:
-    // One line; empty ones are passed over.
+    // Takes one line; blank lines are skipped.
     void take(std::string_view line) {
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
         const SummarisedRange range = parse_range_text(line);
@@ -27,9 +27,9 @@ public:
             fold_.emplace(range.input.size);
         }
         if (range.input != *input_) {
-            throw RangesError(formatted("bytes {}-{} are of another input or version: {} bytes, {}, not {} bytes, {}",
-                                        range.summary.begin, range.summary.end, range.input.size, range.input.name,
-                                        input_->size, input_->name));
+            throw RangesError(formatted(
+                "bytes {}-{} belong to another input or version: {} bytes, {}, not {} bytes, {}", range.summary.begin,
+                range.summary.end, range.input.size, range.input.name, input_->size, input_->name));
         }
         fold_->add(range.summary);
     }
@@ -42,7 +42,7 @@ private:
     std::optional<RangeFold> fold_;
 };
 
-// Hands over the lines of what comes in parts.
+// Assembles lines from parts of the input and passes them on.
 class Lines {
 public:
     explicit Lines(Summaries& summaries) : summaries_(summaries) {}
@@ -54,7 +54,8 @@ public:
             finish();
         }
         rest_ += part;
-        if (rest_.size() > kMostLine) throw InputError("it is no summary of a range of cleave: a line is too long");
+        if (rest_.size() > kMostLine)
+            throw InputError("not a range summary (the output of cleave scan): a line is too long");
     }
     void finish() {
         summaries_.take(rest_);
@@ -96,7 +97,7 @@ void run_plan(Context& context) {
         read_summaries(input, summaries);
     }
     context.path = "summaries";
-    if (!summaries.input()) throw RangesError("there are none");
+    if (!summaries.input()) throw RangesError("none were given; run cleave scan first");
     RangePlan plan = summaries.fold().plan(context.arguments.policy);
     plan.input = *summaries.input();
     Diagnostics(context).take(plan.findings);

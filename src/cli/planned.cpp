@@ -10,13 +10,13 @@
 namespace cleave::cli {
 namespace {
 
-// Else the records before the first piece would be in no piece.
+// Throws unless the first piece starts where the header ends. Otherwise the records before it would be in no piece.
 void require_first_piece(const RangePlan& plan) {
     const bool has_header = plan.header != HeaderMode::kNone;
     const std::uint64_t preamble = std::min(plan.dialect.preamble, plan.findings.size);
     const Boundary body{has_header ? plan.header_size : preamble, plan.findings.records_before_data(has_header)};
     const auto fail = [](const char* why) {
-        throw InputError(formatted("it is no plan of ranges of cleave: {}", why));
+        throw InputError(formatted("not a plan (the output of cleave plan): {}", why));
     };
     if (plan.header_size != body.offset) fail("it has a header, and its header mode is none");
     if (plan.cuts.empty()) {
@@ -33,7 +33,7 @@ void require_first_piece(const RangePlan& plan) {
 void require_ranges(const Context& context, const Input& input) {
     if (!input.is_stream()) return;
     const bool is_compressed = input.compression() != Compression::kNone;
-    throw UsageError(formatted("{}: a range can be read only of a plain regular file{}", display_name(context.path),
+    throw UsageError(formatted("{}: ranges can only be read from a plain regular file{}", display_name(context.path),
                                is_compressed ? ", and it is compressed" : "; scan - takes the bytes of a range"));
 }
 
@@ -51,7 +51,7 @@ RangePlan take_plan_file(Context& context) {
     require_first_piece(plan);
     arguments.dialect = settled_options(plan.dialect);
     arguments.header = arguments.policy.header = plan.header;
-    arguments.lenient = plan.findings.open_quote.has_value();  // so was the plan made
+    arguments.allows_open_quote = plan.findings.open_quote.has_value();  // as when the plan was made
     return plan;
 }
 
@@ -59,9 +59,9 @@ void require_version(const Context& context, const RangePlan& plan, const Input&
     const InputVersion version = version_of(context.arguments, input);
     if (version.size != plan.input.size)
         throw InputChangedError(
-            formatted("it has {} bytes, and the plan is of {} bytes", version.size, plan.input.size));
+            formatted("it has {} bytes, but the plan is for {} bytes", version.size, plan.input.size));
     if (version != plan.input)
-        throw InputChangedError(formatted("it is version {}, and the plan is of version {}; see --input-version",
+        throw InputChangedError(formatted("it is version {}, but the plan is for version {}; see --input-version",
                                           display_name(version.name), display_name(plan.input.name)));
 }
 

@@ -12,11 +12,12 @@
 namespace cleave::cli {
 namespace {
 
-// What offsets and cat take beside --plan.
+// The options that offsets and cat accept together with --plan.
 constexpr std::array<std::string_view, 11> kBesidePlan = {
-    "plan", "pieces", "format", "input-version", "strict", "threads", "kernel", "progress", "quiet", "verbose", "help"};
+    "plan",     "pieces", "format",  "input-version", "require-one-reading", "threads", "kernel",
+    "progress", "quiet",  "verbose", "help"};
 
-// In JSON, control characters and bytes that are not UTF-8 would be longer, or other bytes.
+// Whether the text is unchanged in JSON, which makes control characters longer and changes bytes that are not UTF-8.
 bool is_plain(const std::string& text) {
     const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
     const std::uint8_t* const end = at + text.size();
@@ -37,9 +38,9 @@ void take_version(const Given& given, Arguments& arguments) {
         std::ranges::count_if(*version, [](char byte) { return byte == '"' || byte == '\\'; }));
     if (version->empty() || version->size() + escaped > kMostSize) {
         throw UsageError(
-            formatted(R"(--input-version: it must have 1 to {} bytes, and each " or \ counts as two)", kMostSize));
+            formatted(R"(--input-version: must have 1 to {} bytes, where each " or \ counts as two)", kMostSize));
     }
-    if (!is_plain(*version)) throw UsageError("--input-version: it must be UTF-8 without control characters");
+    if (!is_plain(*version)) throw UsageError("--input-version: must be UTF-8 without control characters");
     arguments.input_version = *version;
 }
 
@@ -48,13 +49,13 @@ void take_version(const Given& given, Arguments& arguments) {
 void take_byte_range(const Given& given, Arguments& arguments) {
     if (arguments.dialect.sniff_delimiter || arguments.dialect.sniff_terminator) {
         throw UsageError(
-            "scan needs a whole dialect, the same for all ranges: --delimiter and --terminator, or a --dialect that "
-            "has both");
+            "scan needs the whole dialect, the same for all ranges: give --delimiter and --terminator, or a --dialect "
+            "that has both");
     }
     arguments.inputs = given.inputs();
     if (arguments.inputs.size() != 1) throw UsageError("scan needs one FILE; - is a range on standard input");
-    if (const std::string* range = given.text("range")) {
-        arguments.bytes = parse_byte_range(given.spelling("range"), *range);
+    if (const std::string* range = given.text("bytes")) {
+        arguments.bytes = parse_byte_range(given.spelling("bytes"), *range);
     }
     arguments.input_size = given.count("input-size", 0);
     take_version(given, arguments);
@@ -62,14 +63,15 @@ void take_byte_range(const Given& given, Arguments& arguments) {
     for (const char* option : {"skip-lines", "comment"}) {
         if (is_pipe && given.has(option))
             throw UsageError(
-                formatted("{} needs a FILE; a range on - does not show where the lines end", given.spelling(option)));
+                formatted("{} needs a FILE: a range on - does not show where the lines end", given.spelling(option)));
     }
-    if (is_pipe && !(given.has("range") && given.has("input-size") && given.has("input-version")))
-        throw UsageError("scan - needs --range, --input-size and --input-version");
-    if (!is_pipe && given.has("input-size")) throw UsageError("--input-size is for scan -, a range on standard input");
+    if (is_pipe && !(given.has("bytes") && given.has("input-size") && given.has("input-version")))
+        throw UsageError("scan - needs --bytes, --input-size and --input-version");
+    if (!is_pipe && given.has("input-size"))
+        throw UsageError("--input-size is only for scan -, a range on standard input");
     if (is_pipe && !arguments.bytes.end) arguments.bytes.end = arguments.input_size;
     if (is_pipe && (*arguments.bytes.end > *arguments.input_size || arguments.bytes.begin > *arguments.bytes.end))
-        throw UsageError("--range: it does not lie within --input-size");
+        throw UsageError("--bytes: the range must lie within --input-size");
 }
 
 void take_range_plan(const Given& given, Arguments& arguments) {

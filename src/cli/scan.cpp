@@ -1,5 +1,5 @@
-// cleave scan: the summary of a range of bytes. Of a range on standard input, each part is summarised as it comes, and
-// the summaries are composed.
+// cleave scan: prints the summary of a range of bytes. If the range comes on standard input, each part is summarised as
+// it arrives, and the summaries are composed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void scan_file(Context& context, OpenInput& opened) {
     const ByteRange range = arguments.bytes;
     const std::uint64_t end = range.end.value_or(size);
     if (end > size || range.begin > end)
-        throw InputError(formatted("it has {} bytes, and the range is {}-{}", size, range.begin, end));
+        throw InputError(formatted("it has {} bytes, but the range is {}-{}", size, range.begin, end));
     opened.bar.resize(end - range.begin);
     const RangeBlob blob(input.blob(), range.begin, end);
     const RangeSummary summary = read_stable(input, [&] {
@@ -64,14 +64,15 @@ void scan_pipe(Context& context) {
         part.resize(kPartSize);
         has_more = fill(part);
         if (part.size() > *range.end - at)
-            throw InputError(formatted("more than the {} bytes of the range came", wanted));
+            throw InputError(formatted("there are more bytes than the {} of the range", wanted));
         if (at == 0 && settle_dialect(arguments.dialect, part, "").dialect.preamble > 0)
-            throw InputError("it begins with a line sep=, which the other ranges on - do not show; give a FILE");
+            throw InputError("it begins with a line sep=, which the other ranges on - do not show; use a FILE");
         const RangeSummary next = summarise_range(part, at, arguments.dialect.dialect, arguments.execution);
         summary = summary ? compose(*summary, next) : next;
         at += part.size();
     }
-    if (at != *range.end) throw InputError(formatted("{} bytes came, and the range has {}", at - range.begin, wanted));
+    if (at != *range.end)
+        throw InputError(formatted("there are {} bytes, but the range has {}", at - range.begin, wanted));
     print_summary(*summary, {*arguments.input_size, arguments.input_version});
 }
 

@@ -1,5 +1,7 @@
 #include "cli/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -11,12 +13,13 @@
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
 #include "cli/index_use.h"
+#include "cli/messages.h"
 #include "cli/option_table.h"
 
 namespace cleave::cli {
 namespace {
 
-// Whether the run could read the same bytes from a pipe.
+// Whether the run could read the same bytes from a pipe instead.
 bool takes_pipe(const Arguments& arguments) {
     const Verb verb = arguments.verb;
     if (verb == Verb::kIndex || verb == Verb::kScan || !arguments.plan.empty() || arguments.snapshot) return false;
@@ -26,7 +29,7 @@ bool takes_pipe(const Arguments& arguments) {
     return !needs_all || arguments.stage.options.is_empty() || arguments.stage.may_spool;
 }
 
-// The path as a word of the command; FILE if the command has it within other quotes, which a path may end.
+// The path as a word of the command, or FILE if the command has the word inside other quotes, which a path could close.
 std::string file_word(const std::string& path, std::string_view command) {
     if (path == "-") return path;
     const std::string file = path.starts_with('-') ? "./" + path : path;
@@ -34,8 +37,8 @@ std::string file_word(const std::string& path, std::string_view command) {
     return word == file || command.find("'FILE'") == std::string_view::npos ? word : "FILE";
 }
 
-// Says what the input is, and gives a command that prints it as CSV, if there is one. `outer` is the compression that
-// was decoded.
+// Says what the input is and, if there is one, gives a command that prints it as CSV. `outer` is the compression that
+// has been decoded.
 std::string foreign_text(const Context& context, const ForeignFormat& format, Compression outer) {
     if (format.command.empty()) return formatted("{}, not CSV", format.name);
     const bool is_pipe = context.path == "-";
@@ -68,13 +71,13 @@ SniffedDialect settle(Context& context, Input& input) {
 }
 
 std::string left_out_text(const Input& input) {
-    return formatted("left out {} {} from byte {} on: the last record is not complete", input.left_out(),
+    return formatted("left out {} {} from byte {} on: the last record is incomplete", input.left_out(),
                      input.left_out() == 1 ? "byte" : "bytes", input.blob().size());
 }
 
 std::optional<std::uint64_t> size_to_scan(const Input& input) {
     if (!input.is_stream()) return input.blob().size();
-    // A compressed file has a size. A pipe has none, nor has a file that reports size 0.
+    // A compressed file has a size; a pipe does not, and neither does a file that reports size 0.
     const std::uint64_t size = input.identity().size;
     return size > input.offset_in_file() ? std::optional(size - input.offset_in_file()) : std::nullopt;
 }
@@ -98,6 +101,8 @@ void with_input(Context& context, const std::string& path, const Cancellation* c
     Input input =
         context.arguments.snapshot ? Input::open_snapshot(path, cancellation) : Input::open(path, cancellation);
     input.set_threads(context.arguments.execution.threads);
+    if (path == "-" && is_terminal(STDIN_FILENO))
+        Diagnostics(context).remark("reading from the terminal; Ctrl-D ends it");
     Bar bar(context.arguments, context.meter, size_to_scan(input), input.is_stream());
     OpenInput opened{std::move(input), {}, {}, bar, nullptr, std::nullopt};
     context.opened = &opened;

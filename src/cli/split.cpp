@@ -1,8 +1,9 @@
-// cleave split: pieces into files.
+// cleave split: writes pieces to files.
 #include <unistd.h>
 
 #include "cleave/job.h"
 #include "cli/diagnostics.h"
+#include "cli/formatted.h"
 #include "cli/messages.h"
 #include "cli/session.h"
 #include "cli/standard_output.h"
@@ -14,10 +15,20 @@
 namespace cleave::cli {
 namespace {
 
-// For inputs of more bytes than this, a message about --clone is useful.
+// For inputs with more bytes than this, a hint about --reflink is useful.
 constexpr std::uint64_t kWorthCloning = std::uint64_t{1} << 30;
 
-// --json: what happens, one object a line, as it happens.
+// A limit that leads to more pieces than this may be a mistake, such as -C 500 instead of -l 500.
+constexpr std::uint64_t kManyPieces = 10000;
+
+// The options that limit pieces, as the user would type them.
+std::string limits_text(const Policy& policy) {
+    std::string text = policy.records ? formatted("-l {}", *policy.records) : "";
+    if (policy.size) text += formatted("{}-C {}", text.empty() ? "" : " ", *policy.size);
+    return text;
+}
+
+// --json: prints each event as it happens, one object per line.
 void print_event(StandardOutput& out, const Json& event) {
     out.print("{}\n", event.text());
     out.flush();
@@ -29,7 +40,7 @@ Json make_event(const char* name) {
     return event;
 }
 
-// Prints names, events, or what a dry run would write.
+// Prints names, events, or the files that a dry run would write.
 class SplitObserver : public JobObserver {
 public:
     SplitObserver(Context& context, OpenInput& opened, StandardOutput& out, Diagnostics& diagnostics)
@@ -38,7 +49,7 @@ public:
     void begin() {
         if (!context_.arguments.json) return;
         Json input = input_json(facts());
-        input.erase("size");  // may not be known yet
+        input.erase("size");  // it may not be known yet
         Json event = make_event("begin");
         event["input"] = std::move(input);
         event["dialect"] = dialect_json(opened_.dialect);
@@ -54,9 +65,12 @@ public:
 
     void found(const Findings& findings) override { diagnostics_.take(findings); }
 
-    void cut(const Piece& piece) override { diagnostics_.take(piece); }
+    void cut(const Piece& piece) override {
+        diagnostics_.take(piece);
+        if (piece.number == kManyPieces + 1) warn_of_many(piece);
+    }
 
-    // Names are printed as the pieces are finished, so that a reader can begin with the first.
+    // Names are printed as pieces are finished, so that a reader can start on the first.
     void finished(const Piece& piece, const std::string& path, const PieceResult& result) override {
         const Arguments& arguments = context_.arguments;
         if (first_path_.empty()) first_path_ = path;
@@ -72,7 +86,7 @@ public:
         }
     }
 
-    // The event that says that all pieces are in place.
+    // Prints the event that says that all pieces are in place.
     void concluded(const JobReport& report) override {
         if (!context_.arguments.json) return;
         InputFacts all = facts();
@@ -86,10 +100,22 @@ public:
         print_event(out_, event);
     }
 
-    // Of the first piece; empty if there is no piece.
+    // The path of the first piece; empty if there are no pieces.
     const std::string& first_path() const { return first_path_; }
 
 private:
+    // `piece` is the first one above kManyPieces. The number of pieces is not known before the last cut.
+    void warn_of_many(const Piece& piece) const {
+        const std::string limits = limits_text(context_.arguments.policy);
+        if (limits.empty()) return;  // with -n and --by, the user asked for that many
+        std::string text = formatted("{} makes more than {} pieces", limits, kManyPieces);
+        if (!opened_.input.is_stream() && piece.start > 0) {
+            const auto share = static_cast<double>(opened_.input.blob().size()) / static_cast<double>(piece.start);
+            text += formatted(", about {:.0f} in all", share * kManyPieces);
+        }
+        diagnostics_.warn(text);
+    }
+
     InputFacts facts() const { return facts_of(opened_.input, opened_.dialect, context_.arguments.policy.header); }
 
     Context& context_;
@@ -99,17 +125,17 @@ private:
     std::string first_path_;
 };
 
-// Says that --clone would have worked for a large file that was cut into plain files.
-void remark_clone(const Arguments& arguments, const Input& input, const std::string& path,
-                  const Diagnostics& diagnostics) {
+// Says that --reflink would have worked for a large file that was cut into plain files.
+void remark_reflink(const Arguments& arguments, const Input& input, const std::string& path,
+                    const Diagnostics& diagnostics) {
     const bool can_be_aligned = arguments.policy.pieces || (arguments.policy.size && !arguments.policy.by);
     const bool are_plain = destination_of(arguments.output).has_plain_bytes;
     if (arguments.clone || !can_be_aligned || !are_plain || path.empty()) return;
     if (input.blob().size() <= kWorthCloning || !can_clone(input, path)) return;
-    diagnostics.remark("this file system can share blocks: --clone auto would take almost no extra space");
+    diagnostics.remark("this file system can share blocks: --reflink auto would take almost no extra space");
 }
 
-// Pieces stay from the return of run_job() on. What fails after that is a warning, see Context::is_committed.
+// Once run_job() returns, the pieces stay. Later failures are only warnings: see Context::is_committed.
 void split_input(Context& context, OpenInput& opened) {
     const Arguments& arguments = context.arguments;
     const bool is_file = !opened.input.is_stream();
@@ -121,7 +147,7 @@ void split_input(Context& context, OpenInput& opened) {
     if (arguments.json) job.output.filter_output = STDERR_FILENO;  // standard output is for events
     const JobReport report = run_job(opened.input, job, observer);
     context.is_committed = !arguments.output.dry_run;
-    if (is_file && context.is_committed) remark_clone(arguments, opened.input, observer.first_path(), diagnostics);
+    if (is_file && context.is_committed) remark_reflink(arguments, opened.input, observer.first_path(), diagnostics);
     if (arguments.output.dry_run) out.flush();
     diagnostics.take(report);
     diagnostics.conclude();

@@ -22,7 +22,7 @@ std::string read_rules(const std::string& path) {
     const Fd file(path == "-" ? ::fcntl(0, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) throw_errno(path);
     std::string text = read_to_end(file.get(), kMaxRulesFile, path);
-    if (text.size() > kMaxRulesFile) throw UsageError(formatted("{}: too long for a file of rules", path));
+    if (text.size() > kMaxRulesFile) throw UsageError(formatted("{}: too long for a rules file", path));
     return text;
 }
 
@@ -33,14 +33,15 @@ void take_rules(const Given& given, StageOptions& options) {
         for (RuleText& rule : rules_of_file(read_rules(path), display_name(path)))
             options.rules.push_back(std::move(rule));
     }
-    options.default_action = given.choice("default", kDefaultActions);
-    if (const std::string* token = given.text("null")) options.null_token = *token;
+    options.default_action = given.choice("redact-default", kDefaultActions);
+    if (const std::string* token = given.text("redact-null")) options.null_token = *token;
     for (const std::string& kind : given.all("forbid")) {
-        (parse_choice("--forbid", kind, kForbidden) ? options.forbid_mail : options.forbid_card) = true;
+        const std::string known = kind == "mail" ? "email" : kind;  // an older name
+        (parse_choice("--forbid", known, kForbidden) ? options.forbid_mail : options.forbid_card) = true;
     }
     if (const auto size = given.size("max-record")) {
         if (*size < 1 || *size > kMaxRecordLimit) {
-            throw UsageError(formatted("--max-record: it must be 1 to {} bytes", kMaxRecordLimit));
+            throw UsageError(formatted("--max-record: must be 1 to {} bytes", kMaxRecordLimit));
         }
         options.max_record = *size;
     }
@@ -74,28 +75,30 @@ void take_device(const Given& given, Arguments& arguments) {
     arguments.explain = given.has("explain");
 }
 
-// On standard output the report stands alone.
+// A report cannot share standard output with other output.
 void refuse_report_on_stdout(const Given& given, const Arguments& arguments) {
     if (arguments.verb == Verb::kCat || arguments.verb == Verb::kSample) {
-        throw UsageError(formatted("--report - cannot be combined with {}, which writes the records to standard output",
-                                   verb_name(arguments.verb)));
+        throw UsageError(
+            formatted("--redact-report - cannot be used with {}, which writes the records to standard output",
+                      verb_name(arguments.verb)));
     }
     if (arguments.verb == Verb::kCheck) {
         throw UsageError(
-            "--report - cannot be combined with check, which uses standard output too; --json prints the report");
+            "--redact-report - cannot be used with check, which uses standard output too; --json prints the report");
     }
     const std::string* manifest = given.text("manifest");
     if (arguments.json || arguments.print || (manifest != nullptr && *manifest == "-")) {
         throw UsageError(
-            "--report - cannot be combined with --print, --print0, --json or --manifest -, which use standard output "
-            "too");
+            "--redact-report - cannot be used with --print-names, --print0, --json or --manifest -: they all use "
+            "standard "
+            "output");
     }
 }
 
 void take_report(const Given& given, Arguments& arguments) {
-    const std::string* report = given.text("report");
+    const std::string* report = given.text("redact-report");
     if (report == nullptr) return;
-    if (report->empty() || report->ends_with('/')) throw UsageError("--report: '" + *report + "' names no file");
+    if (report->empty() || report->ends_with('/')) throw UsageError("--redact-report: '" + *report + "' names no file");
     if (*report == "-") refuse_report_on_stdout(given, arguments);
     arguments.output.report = *report == "-" ? "/dev/stdout" : *report;
 }
@@ -114,20 +117,20 @@ void take_stage(const Given& given, Arguments& arguments) {
     arguments.stage.may_spool = given.choice("spool", kSpools).has_value();
     arguments.shows_columns = given.has("columns");
     arguments.shows_template = given.has("rules-template");
-    // Each prints something else than the report of check.
+    // Each of these replaces the report of check.
     for (const char* name : {"columns", "rules-template"}) {
         for (const char* other :
-             {"columns", "rules-template", "select", "redact", "rules", "default", "forbid", "json"}) {
+             {"columns", "rules-template", "select", "redact", "rules", "redact-default", "forbid", "json"}) {
             if (std::string_view(name) != other) given.refuse_both(name, other);
         }
     }
-    if (given.has("report") && given.inputs().size() > 1) throw UsageError("--report takes one input");
+    if (given.has("redact-report") && given.inputs().size() > 1) throw UsageError("--redact-report takes one input");
     if (options.is_empty()) {
-        for (const char* name :
-             {"key", "null", "report", "spool", "max-record", "memory-manager", "device", "device-memory", "explain"}) {
+        for (const char* name : {"key", "redact-null", "redact-report", "spool", "max-record", "memory-manager",
+                                 "device", "device-memory", "explain"}) {
             if (given.has(name)) {
-                throw UsageError(
-                    formatted("{} needs --select, --redact, --rules, --default or --forbid", given.spelling(name)));
+                throw UsageError(formatted("{} needs --select, --redact, --rules, --redact-default or --forbid",
+                                           given.spelling(name)));
             }
         }
         return;
@@ -135,7 +138,7 @@ void take_stage(const Given& given, Arguments& arguments) {
     take_memory_manager(given, arguments);
     take_device(given, arguments);
     if (arguments.clone && *arguments.clone != CloneMode::kNever) {
-        throw UsageError("--clone cannot be combined with options that change records");
+        throw UsageError("--reflink cannot be used with options that change records");
     }
 }
 

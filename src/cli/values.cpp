@@ -17,7 +17,7 @@
 namespace cleave::cli {
 namespace {
 
-// The digits at the start of `text`, which are taken from it.
+// Removes the digits at the start of `text` and returns their value.
 std::uint64_t take_digits(const std::string& option, std::string_view& text, const std::string& whole) {
     std::uint64_t number = 0;
     const char* end = text.data() + text.size();
@@ -28,7 +28,7 @@ std::uint64_t take_digits(const std::string& option, std::string_view& text, con
     return number;
 }
 
-// The digits after a decimal point, which are taken from `text` together with it.
+// Removes a decimal point and the digits after it from `text`, and returns the digits.
 std::string_view take_decimals(const std::string& option, std::string_view& text, const std::string& whole) {
     if (!text.starts_with('.')) return {};
     const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());
@@ -38,7 +38,7 @@ std::string_view take_decimals(const std::string& option, std::string_view& text
     return digits;
 }
 
-// The bytes that a suffix stands for; 1 for no suffix, nothing for an unknown one.
+// How many bytes a suffix stands for: 1 for no suffix, std::nullopt for an unknown one.
 std::optional<std::uint64_t> unit_of(std::string_view suffix) {
     if (suffix.empty()) return 1;
     constexpr std::string_view kPrefixes = "kmgtpe";
@@ -52,8 +52,8 @@ std::optional<std::uint64_t> unit_of(std::string_view suffix) {
     return unit;
 }
 
-// 0.DECIMALS of `unit`, rounded down. From the last digit to the first, as floor((d + floor(x)) / 10) is
-// floor((d + x) / 10) for whole d. No step overflows: 10 * 2^60 is less than 2^64.
+// 0.DECIMALS times `unit`, rounded down. Works from the last digit to the first, which is exact because floor((d +
+// floor(x)) / 10) is floor((d + x) / 10) for whole d. No step overflows: 10 * 2^60 is less than 2^64.
 std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
     std::uint64_t share = 0;
     for (std::size_t i = decimals.size(); i-- > 0;) {
@@ -69,12 +69,16 @@ std::uint64_t share_of(std::string_view decimals, std::uint64_t unit) {
 }  // namespace
 
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least) {
-    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number) throw UsageError(formatted("{}: '{}' is not a number{}", option, text, number_hint(text)));
+    const auto is_natural = [](std::string_view digits) {
+        return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (text.starts_with('-') && is_natural(std::string_view(text).substr(1)))
+        throw UsageError(formatted("{}: '{}' must be at least {}", option, text, least));
+    if (!is_natural(text)) throw UsageError(formatted("{}: '{}' is not a number{}", option, text, number_hint(text)));
     std::string_view rest = text;
     const std::uint64_t number = take_digits(option, rest, text);
     if (number < least)
-        throw UsageError(formatted("{}: '{}' is too small; the least value is {}", option, text, least));
+        throw UsageError(formatted("{}: '{}' is too small; it must be at least {}", option, text, least));
     return number;
 }
 
@@ -90,7 +94,7 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     const bool is_too_large =
         __builtin_mul_overflow(whole, *unit, &size) || __builtin_add_overflow(size, share_of(decimals, *unit), &size);
     if (is_too_large) throw UsageError(formatted("{}: '{}' is too large", option, text));
-    if (size == 0) throw UsageError(formatted("{}: '{}' is too small; the least value is 1 byte", option, text));
+    if (size == 0) throw UsageError(formatted("{}: '{}' is too small; it must be at least 1 byte", option, text));
     return size;
 }
 

@@ -1,4 +1,4 @@
-// The verbs. Each takes parsed arguments and throws its errors.
+// The verbs. Each takes parsed arguments and throws on error.
 #pragma once
 
 #include "cleave/cancel.h"
@@ -13,18 +13,18 @@ void run_cat(Context& context);
 void run_sample(Context& context);
 void run_scan(Context& context);
 void run_plan(Context& context);
-// Sets Arguments::pieces and `inputs` of the verb join. Throws as read_piece_list().
+// Sets Arguments::pieces and Arguments::inputs for the verb join. Throws what read_piece_list() throws.
 void list_pieces(Context& context);
 void run_join(Context& context, const Cancellation& cancellation);
-// Makes a file with a new key in it. Throws std::system_error.
+// Creates a file that contains a new key. Throws std::system_error.
 void make_key(const std::string& path);
-// Prints what is known of the machine and its device, after measuring it if that was asked for. Does not flush `out`.
-// Throws DeviceUnavailable, DeviceError, MemoryError, std::invalid_argument and std::system_error.
-void describe_machine(const Arguments& arguments, StandardOutput& out);
+// Prints what is known about the machine and its device, after measuring them if the user asked for that. Does not
+// flush `out`. Throws DeviceUnavailable, DeviceError, MemoryError, std::invalid_argument and std::system_error.
+void describe_info(const Arguments& arguments, StandardOutput& out);
 
 // Verbs that take several inputs. An input that fails does not stop the others. These functions flush `out`.
 
-// Sums over the inputs that were counted. The size is in bytes, after decompression.
+// Totals over the counted inputs. The size is in bytes, after decompression.
 struct CountTotal {
     std::uint64_t inputs = 0;
     std::uint64_t size = 0;
@@ -33,9 +33,9 @@ struct CountTotal {
 
 // Prints the number of records and adds the input to `total`.
 void count_input(Context& context, const std::string& path, StandardOutput& out, CountTotal& total);
-// Writes the index of the input, or under --verify compares it. Throws IndexError if it is not good.
+// Writes the index of the input or, under --verify, compares it with the input. Throws IndexError if it does not match.
 void index_input(Context& context, const std::string& path, const Cancellation& cancellation);
-// Prints the last line of several inputs. Does not flush `out`.
+// Prints the total line after the counts of several inputs. Does not flush `out`.
 void print_total(const Arguments& arguments, const CountTotal& total, StandardOutput& out);
 // Prints a report and returns whether the input is sound.
 bool check_input(Context& context, const std::string& path, StandardOutput& out);

@@ -1,6 +1,6 @@
-// Each exported struct has an object behind its private_data, which owns all that the struct points at. Children are
-// structs inside their parent's object, but own their memory themselves: an importer may move them out and release them
-// later.
+// The private_data of each exported struct points to an object that owns everything the struct points to. Children are
+// structs inside their parent's object, but they own their memory themselves, because an importer may move them out and
+// release them later.
 #include "cleave/arrow.h"
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-// Takes over the object from the struct, and marks the struct as released.
+// Takes the object out of the struct, and marks the struct as released.
 template <class Data, class Struct>
 std::unique_ptr<Data> take(Struct* released) {
     std::unique_ptr<Data> data(static_cast<Data*>(released->private_data));
@@ -24,7 +24,7 @@ std::unique_ptr<Data> take(Struct* released) {
     return data;
 }
 
-// Structs, and the table of pointers to them that their parent needs.
+// Structs, together with the table of pointers to them that their parent needs.
 template <class Struct>
 struct Children {
     explicit Children(std::size_t count) : structs(count), pointers(count) {
@@ -75,8 +75,8 @@ struct ColumnData {
     }
 
     StringColumn column;
-    std::shared_ptr<ColumnPool> pool;  // to which the column goes back; may be null
-    std::size_t place;                 // in the pool
+    std::shared_ptr<ColumnPool> pool;  // the pool to which the column is returned; may be null
+    std::size_t place;                 // the column's place in the pool
     std::array<const void*, 3> buffers{};
 };
 
@@ -95,7 +95,7 @@ void fill_column(ArrowArray& array, std::unique_ptr<ColumnData> data) {
     array.private_data = data.release();
 }
 
-// The record batch: no row of it is null, so its bitmap is left out.
+// The record batch. None of its rows is null, so it has no bitmap.
 struct BatchData {
     explicit BatchData(std::size_t child_count) : children(child_count) {}
 
@@ -118,7 +118,7 @@ bool is_utf8(std::string_view text) {
 
 void check_name(const std::string& name) {
     if (name.find('\0') != std::string::npos || !is_utf8(name)) {
-        throw std::invalid_argument("arrow: the name of a column is not UTF-8 or has a NUL");
+        throw std::invalid_argument("arrow: the name of a column is not UTF-8 or contains NUL");
     }
 }
 

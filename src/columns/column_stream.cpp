@@ -1,11 +1,11 @@
-// The pipeline of cleave/column_stream.h. A page is a batch of records (see records/batch_loop.h):
+// The pipeline behind cleave/column_stream.h. A page is a batch of records (see records/batch_loop.h):
 //
-//   work   change the records by the rules, find their fields, lay out the columns
+//   work   apply the rules to the records, find their fields, lay out the columns
 //   emit   put the array into a queue, from which next() takes it
 //
-// From the first next() on, a thread beside that of the caller runs all this. When the queue is full, emit() waits, and
-// then no slot is free: so memory is bounded by the slots and the queue. The destructor makes both wake up, and the
-// next emit() ends the sequence.
+// All this runs on a separate thread, not on the caller's, starting with the first call of next(). When the queue is
+// full, emit() waits, and soon no slot is free, so memory is bounded by the slots and the queue. The destructor wakes a
+// waiting emit(); that call or the next one ends the sequence.
 #include "cleave/column_stream.h"
 
 #include <unistd.h>
@@ -37,14 +37,14 @@
 namespace cleave {
 namespace {
 
-// Arrays that wait, for each thread.
+// How many arrays per thread may wait in the queue.
 constexpr std::size_t kWaitingOfThread = 2;
 
-// Columns that were released are kept for the next pages: this many times the bytes of a page for each page in work.
-// With records of two bytes, the offsets alone take twice the bytes of the page.
+// The memory of released columns is kept for the next pages: for each page in the pipeline, this many times the size of
+// a page. With two-byte records, the offsets alone take twice as many bytes as the page.
 constexpr std::size_t kKeptOfPage = 2;
 
-// An array that is released.
+// An array that the destructor releases.
 class OwnedArray {
 public:
     OwnedArray() = default;
@@ -64,11 +64,11 @@ private:
     ArrowArray array_{};
 };
 
-// A stream, for one reader: two would each get some of its bytes.
+// Claims a stream for one reader, because each of two readers would get only some of its bytes.
 class StreamClaim {
 public:
     explicit StreamClaim(Input& input) : input_(input) {
-        if (!input.claim()) throw std::invalid_argument("columns: another stream of columns reads this input");
+        if (!input.claim()) throw std::invalid_argument("columns: another stream of columns is reading this input");
     }
     StreamClaim(const StreamClaim&) = delete;
     StreamClaim& operator=(const StreamClaim&) = delete;
@@ -78,7 +78,7 @@ private:
     Input& input_;
 };
 
-// With U+FFFD for each byte that is not UTF-8, and without NUL.
+// The name, with U+FFFD in place of each byte that is NUL or not UTF-8.
 std::string as_text(const std::string& name) {
     std::string text;
     const auto* at = reinterpret_cast<const std::uint8_t*>(name.data());
@@ -100,7 +100,7 @@ std::string name_of(std::size_t number, const std::vector<std::string>& values, 
     return has_header ? as_text(values[number]) : "column_" + std::to_string(number + 1);
 }
 
-// What the names and the number of the columns are taken from.
+// The head of the input, which gives the names and the number of columns.
 InputHead head_of(Input& input, const Dialect& dialect, bool has_header, std::uint64_t max_record) {
     refuse_foreign(input.peek(kSniffSize));
     return read_head(input, dialect, has_header ? HeaderMode::kDrop : HeaderMode::kNone, max_record);
@@ -110,7 +110,7 @@ std::vector<std::string> values_of(const InputHead& head, const Dialect& dialect
     return head.sample.empty() ? std::vector<std::string>() : field_values(head.sample, dialect);
 }
 
-// "#1,#3", as StageOptions::select takes it.
+// "#1,#3", in the form that StageOptions::select takes.
 std::string list_of(const std::vector<std::size_t>& columns) {
     std::string list;
     for (const std::size_t number : columns) list += (list.empty() ? "#" : ",#") + std::to_string(number + 1);
@@ -121,14 +121,14 @@ std::vector<std::size_t> wanted_columns(const ColumnStreamOptions& options, std:
     std::vector<std::size_t> columns;
     if (options.columns) {
         columns = *options.columns;
-        if (columns.empty()) throw std::invalid_argument("columns: none is wanted");
+        if (columns.empty()) throw std::invalid_argument("columns: no column was asked for");
     } else {
         for (std::size_t i = 0; i < fields; ++i) columns.push_back(i);
     }
     std::vector<bool> is_taken(fields);
     for (const std::size_t number : columns) {
         if (number >= fields) throw std::invalid_argument("columns: no column has that number");
-        if (is_taken[number]) throw std::invalid_argument("columns: a column that is wanted twice");
+        if (is_taken[number]) throw std::invalid_argument("columns: a column was asked for twice");
         is_taken[number] = true;
     }
     return columns;
@@ -139,13 +139,13 @@ std::shared_ptr<Input> not_null(std::shared_ptr<Input> input) {
     return input;
 }
 
-// Throws std::invalid_argument.
+// Throws std::invalid_argument if the options are invalid or do not fit the input.
 void check_options(const ColumnStreamOptions& options, const Input& input) {
     if (options.page_size == 0 || options.page_size > kMaxBlockSize) {
-        throw std::invalid_argument("columns: a page of that size");
+        throw std::invalid_argument("columns: a page of this size is not possible");
     }
     if (options.rules.select) throw std::invalid_argument("columns: `select` beside `columns`");
-    if (options.range && input.is_stream()) throw std::invalid_argument("columns: a range of a stream");
+    if (options.range && input.is_stream()) throw std::invalid_argument("columns: a stream has no ranges");
 }
 
 }  // namespace
@@ -171,31 +171,31 @@ struct ColumnStream::State {
     const Kernel& kernel;
     std::size_t threads;
     std::shared_ptr<MemoryManager> memory;
-    std::size_t fields = 0;            // of the input's records
-    std::size_t rewritten_fields = 0;  // of what the rules make of them
-    std::optional<Stage> stage;        // nothing without rules
-    std::vector<ArrowColumn> columns;  // of what is laid out
+    std::size_t fields = 0;            // how many fields the records of the input have
+    std::size_t rewritten_fields = 0;  // how many fields the records have after the rules
+    std::optional<Stage> stage;        // set only if there are rules
+    std::vector<ArrowColumn> columns;  // the columns to lay out
     std::vector<std::string> names;
     std::uint64_t header_records = 0;
     std::optional<ColumnReader> reader;
-    std::shared_ptr<ColumnPool> pool;       // of columns that were released
-    Place begin;                            // of the first record
-    std::uint64_t size = 0;                 // bytes of the records, in a blob
-    std::vector<std::uint8_t> read_before;  // with rules: see BatchTrail
-    std::optional<BatchCheck> check;        // likewise
-    std::optional<StreamClaim> claim;       // of a stream
-    // Of a stream's waits. The second one goes first, also when the constructor throws.
+    std::shared_ptr<ColumnPool> pool;       // for released columns
+    Place begin;                            // where the first record begins
+    std::uint64_t size = 0;                 // size of the records in bytes, in a blob
+    std::vector<std::uint8_t> read_before;  // only with rules; see BatchTrail
+    std::optional<BatchCheck> check;        // only with rules
+    std::optional<StreamClaim> claim;       // only for a stream
+    // Interrupt the waits of a stream. The second one must be destroyed first, even if the constructor throws.
     std::optional<Cancellation> cancellation;
     std::optional<InputCancellation> input_cancellation;
 
     Mutex mutex;
     ConditionVariable changed;
     std::deque<OwnedArray> waiting CLEAVE_GUARDED_BY(mutex);
-    bool is_stopped CLEAVE_GUARDED_BY(mutex) = false;     // by the destructor
-    bool is_done CLEAVE_GUARDED_BY(mutex) = false;        // nothing more is put
-    std::exception_ptr failure CLEAVE_GUARDED_BY(mutex);  // comes after what is waiting
-    ::pid_t process = 0;                                  // that began the stream; 0: none so far
-    std::jthread worker;                                  // from the first take() on; last: it uses the other members
+    bool is_stopped CLEAVE_GUARDED_BY(mutex) = false;     // set by the destructor
+    bool is_done CLEAVE_GUARDED_BY(mutex) = false;        // no more arrays will be put into the queue
+    std::exception_ptr failure CLEAVE_GUARDED_BY(mutex);  // reported after the waiting arrays
+    ::pid_t process = 0;                                  // the process that started the stream; 0: none yet
+    std::jthread worker;  // runs from the first take() on; comes last, because it uses the other members
 };
 
 ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input, ColumnStreamOptions chosen,
@@ -228,7 +228,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     }
     const bool may_differ = options.layout.missing_is_null && !stage;
     reader.emplace(dialect, may_differ ? 0 : rewritten_fields, options.layout);
-    const std::size_t pages = threads * (BatchLoop::kSlotsOfThread + kWaitingOfThread) + 1;  // the reader has one
+    const std::size_t pages = threads * (BatchLoop::kSlotsOfThread + kWaitingOfThread) + 1;  // the consumer has one
     pool = std::make_shared<ColumnPool>(columns.size(), pages * kKeptOfPage * options.page_size);
 
     begin = {head.size, head.records};
@@ -238,7 +238,7 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     if (options.range) {
         const RecordRange& part = *options.range;
         if (part.begin.offset < begin.offset || part.begin.offset > end || part.size > end - part.begin.offset) {
-            throw std::invalid_argument("columns: a range that is not in the input, or not behind its header");
+            throw std::invalid_argument("columns: the range is not within the input, or not after its header");
         }
         begin = part.begin;
         size = part.size;
@@ -248,12 +248,12 @@ ColumnStream::State::State(std::shared_ptr<Input> whole, const Dialect& of_input
     read_before.assign(before.begin(), before.end());
 }
 
-// Throws as Stage.
+// Prepares the rules. Throws what Stage throws.
 void ColumnStream::State::take_rules(const InputHead& head, const std::vector<std::size_t>& wanted) {
     refuse_marked_quote(head, dialect);
     StageOptions& rules = options.rules;
     if (!rules.is_delimiter_given || !rules.is_header_given) {
-        // `select` has numbers. Whether rules may have them is judged without it.
+        // `select` will contain column numbers. Whether the rules may contain column numbers is checked without it.
         StageOptions judged;
         judged.rules = rules.rules;
         judged.is_delimiter_given = rules.is_delimiter_given;
@@ -278,7 +278,7 @@ ColumnStream::State::~State() {
     if (worker.joinable()) worker.join();
 }
 
-// A page of the stream: the columns of a batch, under the rules if there are any.
+// A page of the stream: the columns of a batch, after any rules have been applied.
 class ColumnStream::State::Page {
 public:
     explicit Page(State& state)
@@ -297,7 +297,7 @@ private:
 
     State& state_;
     FieldReader fields_;
-    std::optional<StageWorker> worker_;  // with rules
+    std::optional<StageWorker> worker_;  // only with rules
     OwnedArray array_;
 };
 
@@ -309,7 +309,7 @@ void ColumnStream::State::Page::work(const Batch& batch) {
     change(batch);
     try {
         lay_out(worker_->written(), batch);
-    } catch (const InputError& error) {  // its offset is one of the changed bytes
+    } catch (const InputError& error) {  // its offset refers to the changed bytes
         if (!error.place()) throw;
         const std::uint64_t number = error.place()->record - batch.place.record;
         throw InputError(error.what(), place_of_record(*worker_, batch, state_.stage->max_record(), number));
@@ -328,7 +328,7 @@ void ColumnStream::State::Page::change(const Batch& batch) {
                    [&](const RecordBlock& block) { worker_->write(block); });
 }
 
-// Lays out `bytes`: the batch itself, or what the rules made of it.
+// Lays out `bytes`: the batch itself, or the result of applying the rules to it.
 void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, const Batch& batch) {
     const RecordBlock block = fields_.read(bytes, batch.place, batch.is_exact || worker_);
     if (block.bytes.size() != bytes.size()) throw DoubtfulBatch();
@@ -338,7 +338,7 @@ void ColumnStream::State::Page::lay_out(std::span<const std::uint8_t> bytes, con
     schema.release(&schema);
 }
 
-// All records, to the end.
+// Reads all records to the end.
 void ColumnStream::State::read() {
     const std::uint64_t longest = stage ? stage->max_record() : kMaxRecordLimit;
     const BatchOptions batches{options.page_size, longest, nullptr, memory};
@@ -367,16 +367,16 @@ void ColumnStream::State::run() {
             thrown = std::current_exception();
         }
     }
-    pool->close();  // no batch is made any more
+    pool->close();  // no more batches will be created
     {
         const MutexLock lock(mutex);
-        failure = std::move(thrown);  // next() alone ends the exception
+        failure = std::move(thrown);  // so that only next() destroys the exception
         is_done = true;
     }
     changed.notify_all();
 }
 
-// Waits until there is room.
+// Puts the array into the queue; waits until there is room.
 void ColumnStream::State::put(OwnedArray array) {
     {
         MutexLock lock(mutex);
@@ -389,7 +389,7 @@ void ColumnStream::State::put(OwnedArray array) {
 
 bool ColumnStream::State::take(ArrowArray* array) {
     if (is_begun_elsewhere()) {
-        throw std::logic_error("columns: this process is a fork of the one that began the stream; select them anew");
+        throw std::logic_error("columns: the stream was opened before a fork; open it again in this process");
     }
     if (process == 0) worker = std::jthread([this] { run(); });
     process = ::getpid();
@@ -413,7 +413,8 @@ ColumnStream::ColumnStream(ColumnStream&&) noexcept = default;
 ColumnStream& ColumnStream::operator=(ColumnStream&&) noexcept = default;
 ColumnStream::~ColumnStream() = default;
 
-// In a fork, the threads that the destructor would join are not there, and neither are those that may hold its locks.
+// In a forked process, the threads that the destructor would join do not exist, and neither do those that may hold its
+// locks.
 void ColumnStream::Release::operator()(State* state) const noexcept {
     if (!state->is_begun_elsewhere()) std::default_delete<State>()(state);
 }

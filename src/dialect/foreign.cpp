@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Bytes that must stand at an offset. No bytes: always true.
+// Bytes that must appear at an offset. A signature without bytes always matches.
 struct Signature {
     std::size_t offset = 0;
     std::string_view bytes = {};
@@ -36,7 +36,7 @@ constexpr ForeignFormat kFeather = {"an Arrow or Feather file",
                                     "python3 -c \"import sys, pyarrow.feather as f, pyarrow.csv as c; "
                                     "c.write_csv(f.read_table('FILE'), sys.stdout.buffer)\""};
 
-// The first row that fits counts. Input decodes gzip and zstd once: a second layer is foreign.
+// The first matching row counts. Input decodes one layer of gzip or zstd, so a second layer is foreign.
 constexpr Row kRows[] = {
     {{"a gzip stream", "gzip -dc FILE", true}, {0, "\x1F\x8B\x08"sv}},
     {{"a zstd stream", "zstd -dc FILE", true}, {0, "\x28\xB5\x2F\xFD"sv}},
@@ -57,7 +57,7 @@ constexpr Row kRows[] = {
     {kOffice, {0, "PK\3\4"sv}, {30, "mimetypeapplication/vnd.oasis"sv}},
     {kOffice, {0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv}},
     {kZip, {0, "PK\3\4"sv}},
-    {kZip, {0, "PK\5\6"sv}},  // without files
+    {kZip, {0, "PK\5\6"sv}},  // an archive without files
     {kZip, {0, "PK\7\x08"sv}},
     {{"a 7z archive", "7z x -so FILE"}, {0, "7z\xBC\xAF\x27\x1C"sv}},
     {kTar, {257, "ustar"sv}},
@@ -77,7 +77,8 @@ constexpr Row kRows[] = {
     {{"a PDF document", "java -jar tabula.jar -p all FILE"}, {0, "%PDF-"sv}},
 };
 
-// What cleave writes beside pieces, or for other machines. `cleave count data.csv*` finds the index too.
+// Files that cleave writes next to pieces, or for other machines. The pattern in `cleave count
+// data.csv*` matches the index too.
 struct OwnFile {
     std::string_view begin;
     std::string_view name;
@@ -85,20 +86,20 @@ struct OwnFile {
 constexpr OwnFile kOwnFiles[] = {
     {"\x89"
      "CLV\r\n\x1A\n"sv,
-     "an index of cleave"},
-    {R"({"cleave":)"sv, "a manifest or a report of cleave"},
-    {R"({"cleave_range":)"sv, "a summary of cleave scan"},
-    {R"({"cleave_plan":)"sv, "a plan of cleave plan"},
+     "an index made by cleave"},
+    {R"({"cleave":)"sv, "a manifest or a report made by cleave"},
+    {R"({"cleave_range":)"sv, "a range summary, the output of cleave scan"},
+    {R"({"cleave_plan":)"sv, "a plan, the output of cleave plan"},
 };
 
 struct Encoding {
     ForeignFormat format;
     std::string_view mark;
-    std::size_t unit;       // bytes a code unit
-    std::size_t character;  // which of them holds a character of ASCII; the others are NUL
+    std::size_t unit;       // bytes per code unit
+    std::size_t character;  // the byte of a unit that holds an ASCII character; the others are NUL
 };
 
-// UTF-32LE stands before UTF-16LE, whose mark it begins with.
+// UTF-32LE comes before UTF-16LE, because its byte order mark begins with the one for UTF-16LE.
 constexpr Encoding kEncodings[] = {
     {{"UTF-32LE text", "iconv -f UTF-32LE -t UTF-8 FILE", true}, "\xFF\xFE\0\0"sv, 4, 0},
     {{"UTF-32BE text", "iconv -f UTF-32BE -t UTF-8 FILE", true}, "\0\0\xFE\xFF"sv, 4, 3},
@@ -106,12 +107,12 @@ constexpr Encoding kEncodings[] = {
     {{"UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE", true}, "\xFE\xFF"sv, 2, 1},
 };
 
-constexpr std::size_t kControlReach = 4096;  // a signature counts only with a control byte in the first bytes
-constexpr std::size_t kLeastWideSize = 64;   // fewer bytes do not show an encoding
+constexpr std::size_t kControlReach = 4096;  // a signature counts only if there is a control byte within this distance
+constexpr std::size_t kLeastWideSize = 64;   // an encoding cannot be recognised from fewer bytes
 
 bool has_control(std::string_view text) {
     bool has_one = false;
-    for (const char c : text.substr(0, kControlReach)) {  // without an early end: vectors do it
+    for (const char c : text.substr(0, kControlReach)) {  // no early exit, so that compilers vectorise the loop
         has_one |= static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n';
     }
     return has_one;
@@ -121,8 +122,8 @@ bool has(std::string_view text, const Signature& signature) {
     return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
 }
 
-// A number in a tar header: octal digits after blanks, ended by a blank or a NUL. Nothing if the field holds anything
-// else.
+// A number in a tar header: octal digits after blanks, followed by a blank or a NUL. Returns nothing if the field
+// contains anything else.
 std::optional<unsigned> octal(std::string_view field) {
     field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
     const std::string_view digits = field.substr(0, field.find_first_not_of("01234567"));
@@ -133,8 +134,8 @@ std::optional<unsigned> octal(std::string_view field) {
     return number;
 }
 
-// The oldest tar archives have no signature. Every tar header holds the sum of its own bytes, in which the bytes of the
-// sum count as blanks (POSIX.1-1988, 10.1.1).
+// The oldest tar archives have no signature. But every tar header contains the sum of its own bytes, with the bytes of
+// the sum itself counted as blanks (POSIX.1-1988, 10.1.1).
 bool is_tar(std::string_view text) {
     constexpr std::size_t kHeadSize = 512;
     constexpr std::size_t kSumOffset = 148;
@@ -147,15 +148,15 @@ bool is_tar(std::string_view text) {
     return octal(text.substr(kSumOffset, kSumSize)) == sum;
 }
 
-// How many NULs stand at each offset modulo 4.
+// How many NULs there are at offsets 0, 1, 2 and 3 modulo 4.
 struct NulCounts {
     explicit NulCounts(std::string_view text) : rows(text.size() / 4) {
         for (std::size_t i = 0; i < rows * 4; ++i)
             if (text[i] == '\0') ++nuls[i % 4];
     }
 
-    // Whether at least 90 % of the bytes that are NUL in ASCII text of this encoding are NUL, and less than 5 % of the
-    // others.
+    // Whether the text fits the encoding: of the bytes that would be NUL if the text were ASCII in this encoding, at
+    // least 90 % are NUL, and of the other bytes less than 5 %.
     bool fit(const Encoding& encoding) const {
         for (std::size_t i = 0; i < encoding.unit; ++i) {
             std::size_t count = 0;

@@ -1,5 +1,5 @@
-// Finds fields: the kernel finds those of the next bytes, up to a step at which readers may differ; that step is taken
-// by the state machine, a byte at a time, which either finds the fault or reads on as the dialect says.
+// Finds fields. The kernel finds the fields of the next bytes, up to a step on which readers may disagree. The state
+// machine takes that step one byte at a time, and either finds the fault or reads on as the dialect says.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -17,13 +17,13 @@
 namespace cleave {
 namespace {
 
-// Kernels write positions in batches, past the last one.
+// Kernels write positions in batches, and so may write past the last one.
 constexpr std::size_t kSlack = 64;
 
 const char* const kStrayQuote = "a quote inside an unquoted field";
 const char* const kTextAfterQuote = "text after a closing quote";
 const char* const kLastEscape = "an escape with no byte after it";
-const char* const kLoneReturn = "a CR outside quotes that is not followed by an LF";
+const char* const kLoneReturn = "a CR outside quotes that no LF follows";
 const char* const kLoneFeed = "an LF outside quotes, where CR ends records";
 
 }  // namespace
@@ -50,7 +50,8 @@ struct FieldReader::State {
     [[noreturn]] void refuse_open_quote() const;
     bool has_returns() const { return dialect.terminator == Terminator::kLf; }
 
-    // The state of the machine here. `after_cr` says, unless any line end is a terminator, that a CR is pending.
+    // The state of the machine at this point. Unless every kind of line break is a terminator, `after_cr` only says
+    // that a CR is pending.
     cleave::State machine_state() const {
         Carry carry = position.carry;
         if (dialect.terminator != Terminator::kAny) carry.after_cr = 0;
@@ -66,10 +67,10 @@ struct FieldReader::State {
 
     std::size_t capacity = 0;
     std::shared_ptr<MemoryManager> memory;
-    Memory ends;  // of std::uint32_t
-    Memory rows;  // of FieldRow
+    Memory ends;  // holds std::uint32_t
+    Memory rows;  // holds FieldRow
 
-    // Of the current read().
+    // State of the current read().
     std::span<const std::uint8_t> bytes;
     Place place;
     Position position{};
@@ -107,7 +108,7 @@ RecordBlock FieldReader::State::read(std::span<const std::uint8_t> all, Place at
     return {bytes.first(size), place, {list.ends, list.end_count}, {list.rows, list.row_count}};
 }
 
-// Takes the next bytes by the state machine.
+// Runs the state machine over the next bytes.
 void FieldReader::State::step_exactly(std::size_t size) {
     const bool is_judged = reading == Reading::kUnambiguous;
     const bool after_return = dialect.terminator != Terminator::kAny && position.carry.after_cr != 0;
@@ -126,13 +127,13 @@ void FieldReader::State::step_exactly(std::size_t size) {
         state = transition.next;
     }
     position.carry = carry_of(state);
-    // A CR in the last byte is judged by the next byte.
+    // Whether a CR in the last byte is a fault depends on the next byte.
     if (has_returns() && bytes[position.offset - 1] == '\r' && !is_quoted(state) && state != cleave::State::kEscape) {
         position.carry.after_cr = 1;
     }
 }
 
-// Throws InputError if readers may differ at this byte.
+// Throws InputError if readers may disagree on this byte.
 void FieldReader::State::judge(cleave::State state, std::size_t at) const {
     if (is_quoted(state) || state == cleave::State::kEscape) return;
     const std::uint8_t byte = bytes[at];
@@ -145,7 +146,7 @@ void FieldReader::State::judge(cleave::State state, std::size_t at) const {
     if (!ends_field && byte != dialect.quote) refuse(kTextAfterQuote, at);
 }
 
-// Adds the row after the last record; leaves out a record in progress unless it ends here.
+// Adds the row after the last record. A record in progress is left out, unless it ends here.
 void FieldReader::State::finish(bool at_end) {
     const cleave::State state = machine_state();
     const auto size = static_cast<std::uint32_t>(bytes.size());
@@ -167,7 +168,7 @@ bool FieldReader::State::is_blank(std::size_t row) const {
     return content_end(bytes, list.rows[row].begin, list.ends[list.rows[row].first], dialect) == list.rows[row].begin;
 }
 
-// Of the records before the last row.
+// Checks the numbers of fields in the records before the last row.
 void FieldReader::State::check_counts() const {
     const std::size_t records = list.row_count - 1;
     std::uint32_t difference = 0;
@@ -183,7 +184,7 @@ void FieldReader::State::check_counts() const {
     }
 }
 
-// Of the faults in the bytes the first one counts, so that it is the same however the bytes are cut into runs.
+// Reports the first fault in the bytes, so that the result is the same however the bytes are divided into runs.
 void FieldReader::State::refuse(const char* what, std::size_t at) const {
     if (fields > 0) check_counts();
     std::size_t row = list.row_count - 1;
@@ -191,7 +192,7 @@ void FieldReader::State::refuse(const char* what, std::size_t at) const {
     throw InputError(what, Place{place.offset + at, place.record + row});
 }
 
-// Finds the quote that opened: in the last record.
+// Finds the quote that opened the section, which is in the last record.
 void FieldReader::State::refuse_open_quote() const {
     if (fields > 0) check_counts();
     cleave::State state = cleave::State::kRecordStart;
@@ -218,7 +219,7 @@ RecordBlock FieldReader::read(std::span<const std::uint8_t> bytes, Place place, 
 
 namespace {
 
-// Whether the last byte of these, which begin with a record, is a closing quote.
+// Whether the last of these bytes is a closing quote. The bytes must begin with a record.
 bool is_after_quote(std::span<const std::uint8_t> bytes, const Dialect& dialect) {
     const StateMachine machine(dialect);
     State state = State::kRecordStart;
@@ -236,7 +237,7 @@ std::uint32_t content_end(std::span<const std::uint8_t> bytes, std::uint32_t beg
     std::uint32_t escapes = 0;
     while (escapes < end - 1 - begin && bytes[end - 2 - escapes] == dialect.escape) ++escapes;
     if (escapes == 0) return end - 1;
-    // By the field-start rule an escape right behind a closing quote is plain data.
+    // In field-start mode an escape right after a closing quote is plain data.
     const std::uint32_t first = end - 1 - escapes;
     const bool is_behind_quote = first > begin && bytes[first - 1] == dialect.quote;
     if (dialect.quoting == Quoting::kFieldStart && is_behind_quote &&

@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-// The first difference of two objects, as "input.size". `there` may have any members.
+// The first member in which two objects differ, such as "input.size". `there` may have any members.
 std::string differing_member(std::string key, const Json& there, const Json& wanted) {
     for (const auto& [member, value] : *wanted.object()) {
         const Json* other = there.find(member);
@@ -24,7 +24,7 @@ std::string differing_member(std::string key, const Json& there, const Json& wan
     return key;
 }
 
-// Compares two elements of 'pieces', but not their results. `there` may be any value.
+// Compares two elements of 'pieces', ignoring their results. `there` may be any value.
 bool is_same_plan(Json there, Json wanted) {
     for (Json* piece : {&there, &wanted}) {
         if (piece->object() == nullptr) continue;
@@ -53,7 +53,7 @@ std::optional<std::string> manifest_difference(std::string_view there, std::stri
     if (there == wanted) return std::nullopt;
     const std::optional<Json> a = parse_json(there);
     const std::optional<Json> b = parse_json(wanted);
-    if (!a || a->find("cleave") == nullptr) return "it is not a manifest of cleave";
+    if (!a || a->find("cleave") == nullptr) return "not a manifest made by cleave";
     for (const auto& [key, value] : *b->object()) {
         const Json* other = a->find(key);
         if (other == nullptr) return "it has no '" + key + "'";

@@ -19,7 +19,7 @@
 namespace cleave {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw InputError("it is no manifest of cleave split: " + why); }
+[[noreturn]] void refuse(const std::string& why) { throw InputError("not a manifest made by cleave split: " + why); }
 
 const Json& member(const Json& object, const char* name) {
     const Json* value = object.find(name);
@@ -34,11 +34,11 @@ Json member_or_null(const Json& object, const char* name) {
 
 HeaderMode mode_of(const Json& header) {
     const auto mode = header_mode_named(member(header, "mode"));
-    if (!mode) refuse("its header mode is not known");
+    if (!mode) refuse("its header mode is unknown");
     return *mode;
 }
 
-// Nothing if it is not known.
+// Returns nothing if the dialect is not known.
 std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
     const Json* const json = manifest.find("dialect");
     std::optional<Dialect> dialect = json == nullptr ? std::nullopt : dialect_of_json(*json);
@@ -50,8 +50,8 @@ std::optional<Dialect> dialect_of(const Json& manifest, const PieceList& list) {
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Pieces by value take their records from all over the input. Where the manifest does not say where pieces start, they
-// are taken as they come.
+// The records of a piece by value come from all over the input. If the manifest does not say where pieces start, their
+// order is not checked.
 void require_order(const Json::Array& pieces) {
     std::optional<std::uint64_t> end;
     for (const Json& piece : pieces) {
@@ -61,8 +61,8 @@ void require_order(const Json::Array& pieces) {
         if (*length == 0) continue;
         if (end && *end != *start) {
             throw std::invalid_argument(
-                "join: the pieces of the manifest do not follow each other in the input, which cannot be made of them; "
-                "without --manifest they are joined as they come");
+                "join: the pieces in the manifest are not consecutive, so they do not make up the input; without "
+                "--manifest they are joined in the order given");
         }
         end = *start + *length;
     }
@@ -71,33 +71,33 @@ void require_order(const Json::Array& pieces) {
 void require_columns(const Json& manifest) {
     const Json* const dropped = manifest.find("dropped_columns");
     if (dropped == nullptr) return;
-    if (dropped->string() == nullptr) refuse("its 'dropped_columns' are no text");
+    if (dropped->string() == nullptr) refuse("its 'dropped_columns' is not text");
     throw std::invalid_argument(
-        "join: the pieces of the manifest are without the column " + *dropped->string() +
-        ", so the input cannot be made of them; without --manifest they are joined as they come");
+        "join: the pieces in the manifest lack the column " + *dropped->string() +
+        ", so they do not make up the input; without --manifest they are joined in the order given");
 }
 
-// 1 or 2.
+// Returns 1 or 2.
 std::uint64_t version_of(const Json& manifest) {
     const auto version = member(manifest, "cleave").natural();
-    if (!version) refuse("its 'cleave' is no version");
+    if (!version) refuse("its 'cleave' is not a version");
     if (*version < 1 || *version > 2) refuse("it is of version " + std::to_string(*version));
     return *version;
 }
 
-// The place of a piece that the manifest alone names.
+// Sets the place of a piece that is named only in the manifest.
 void place(ListedPiece& piece, std::uint64_t version, const std::string& folder) {
     const auto beneath = path_beneath("", piece.path);
     if (!beneath && version == 1) {
         throw std::invalid_argument("join: the piece '" + piece.path +
-                                    "' lies outside the current folder; name the pieces after the manifest");
+                                    "' is outside the current folder; list the pieces after the manifest");
     }
     piece.beneath = *beneath;
     piece.path = folder + *beneath;
-    if (piece.path == "-") piece.path = "./-";  // it is not standard input
+    if (piece.path == "-") piece.path = "./-";  // a file, not standard input
 }
 
-// Replaces the names of the manifest by the paths.
+// Replaces the names from the manifest with the paths.
 void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string>& paths) {
     std::map<std::string_view, const std::string*> by_name;
     for (const std::string& path : paths) {
@@ -108,13 +108,13 @@ void find_pieces(std::vector<ListedPiece>& pieces, const std::vector<std::string
     for (ListedPiece& piece : pieces) {
         const auto found = by_name.find(last_component(piece.path));
         if (found == by_name.end()) {
-            throw std::invalid_argument("join: the piece '" + piece.path + "' of the manifest is missing");
+            throw std::invalid_argument("join: the piece '" + piece.path + "' in the manifest is missing");
         }
         piece.path = *found->second;
         by_name.erase(found);
     }
     if (by_name.empty()) return;
-    throw std::invalid_argument("join: '" + *by_name.begin()->second + "' is no piece of the manifest");
+    throw std::invalid_argument("join: '" + *by_name.begin()->second + "' is not a piece in the manifest");
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     const Fd file(::open(manifest.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) throw_errno(manifest);
     const auto json = parse_json(read_to_end(file.get(), std::string::npos, manifest));
-    if (!json) refuse("it is no JSON");
+    if (!json) refuse("it is not JSON");
     const std::uint64_t version = version_of(*json);
     PieceList list;
     if (version == 2 && !leads_to_stream(manifest)) list.folder = folder_of(manifest);
@@ -131,19 +131,18 @@ PieceList read_piece_list(const std::string& manifest, const std::vector<std::st
     list.header = mode_of(header);
     if (const Json* length = header.find("length")) {
         list.header_size = length->natural();
-        if (!list.header_size) refuse("the length of its header is no number");
+        if (!list.header_size) refuse("its header length is not a number");
     }
     list.dialect = dialect_of(*json, list);
     require_columns(*json);
     const Json::Array* pieces = member(*json, "pieces").array();
-    if (pieces == nullptr) refuse("its 'pieces' are no list");
+    if (pieces == nullptr) refuse("its 'pieces' is not a list");
     require_order(*pieces);
     for (const Json& piece : *pieces) {
         const std::string* name = member(piece, "name").string();
-        if (name == nullptr) refuse("the name of a piece is no text");
+        if (name == nullptr) refuse("the name of a piece is not text");
         const Json& size = member(piece, "size");
-        if (version == 2 && !path_beneath("", *name))
-            refuse("the piece '" + *name + "' does not lie beneath its folder");
+        if (version == 2 && !path_beneath("", *name)) refuse("the piece '" + *name + "' is not within its folder");
         if (version == 2 && !size.natural()) refuse("the piece '" + *name + "' has no size");
         list.pieces.push_back({*name, "", size, member_or_null(piece, "crc32c")});
     }
@@ -165,11 +164,11 @@ Fd PieceOpener::open_beneath(const ListedPiece& piece) const {
             error.code() == std::errc::too_many_symbolic_link_levels || error.code() == std::errc::cross_device_link;
         if (is_elsewhere) {
             throw std::invalid_argument("join: a symbolic link leads to the piece '" + piece.path +
-                                        "'; name the pieces after the manifest");
+                                        "'; list the pieces after the manifest");
         }
         if (error.code() != std::errc::invalid_argument) throw;
         throw std::invalid_argument("join: the piece '" + piece.path +
-                                    "' is no regular file; name the pieces after the manifest");
+                                    "' is not a regular file; list the pieces after the manifest");
     }
 }
 

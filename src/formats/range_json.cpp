@@ -1,5 +1,5 @@
-// Summaries of ranges and plans of them as JSON: doc/ranges.md. Offsets in a summary count from the start of its range,
-// so that it stays short.
+// Range summaries, and the plans computed from them, as JSON; see doc/guide/ranges.md. To keep a summary short, its
+// offsets count from the start of its range.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -13,20 +13,20 @@ namespace cleave {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
-constexpr std::string_view kLetters = "rfuqpekc012FRUC";  // by RangeState
+constexpr std::string_view kLetters = "rfuqpekc012FRUC";  // indexed by RangeState
 static_assert(kLetters.size() == kRangeStateCount);
 constexpr char kDiffer = '!';
 
 char letter_of(RangeState state) { return kLetters[static_cast<std::size_t>(state)]; }
 
-// From the start of the range; -1 for an offset before it, null for none.
+// The offset, counted from the start of the range; -1 for an offset before the range, null for no offset.
 Json offset_json(std::uint64_t offset, std::uint64_t begin) {
     if (offset == kNoOffset) return nullptr;
     if (offset == kBeforeRange) return -1;
     return offset - begin;
 }
 
-// Without the nulls at its end.
+// Drops the nulls at the end.
 Json trimmed(Json::Array values) {
     while (values.back() == Json()) values.pop_back();
     return values;
@@ -49,7 +49,7 @@ Json row_json(const RulesRow& row, std::uint64_t begin) {
     return trimmed(std::move(values));
 }
 
-// Adds the key to the member with that value, so that each value is written once.
+// Adds the key to the member that already has this value, if there is one, so that each value is written only once.
 void add_keyed(Json::Object& members, const std::string& key, Json value, const char* separator) {
     const auto same = std::ranges::find(members, value, &Json::Object::value_type::second);
     if (same == members.end()) {
@@ -71,18 +71,18 @@ Json place_json(const std::optional<Place>& place) {
     return Json::Array{place->offset, place->record};
 }
 
-// Reads JSON. Each function throws InputError for a value that cannot be.
+// Reads JSON. Each function throws InputError if it finds an impossible value.
 class Reader {
 public:
     Reader(std::string_view text, const char* what, const char* key) : what_(what) {
         auto json = parse_json(text);
         if (!json || json->find(key) == nullptr) fail(std::string("it has no '") + key + "'");
         json_ = std::move(*json);
-        if (natural(member(key)) != kVersion) fail("it is of another version of the format");
+        if (natural(member(key)) != kVersion) fail("it has another version of the format");
     }
 
     [[noreturn]] void fail(const std::string& why) const {
-        throw InputError(std::string("it is no ") + what_ + " of cleave: " + why);
+        throw InputError(std::string("not a ") + what_ + ": " + why);
     }
 
     const Json& member(std::string_view key) const { return member(json_, key); }
@@ -112,7 +112,7 @@ public:
 
     RangeState state(char letter) const {
         const std::size_t at = kLetters.find(letter);
-        if (at == std::string_view::npos) fail("a state is not known");
+        if (at == std::string_view::npos) fail("a state is unknown");
         return static_cast<RangeState>(at);
     }
     char letter(const Json& json) const {
@@ -124,13 +124,13 @@ public:
     InputVersion input() const {
         const Json& json = member("input");
         const std::string* name = member(json, "version").string();
-        if (name == nullptr || name->empty()) fail("its version is no text");
+        if (name == nullptr || name->empty()) fail("its version is not text");
         return {natural(member(json, "size"), kMostSize), *name};
     }
 
     Dialect dialect() const {
         const auto dialect = dialect_of_json(member("dialect"));
-        if (!dialect) fail("its dialect is not known");
+        if (!dialect) fail("its dialect is unknown");
         return *dialect;
     }
 
@@ -148,7 +148,7 @@ private:
     Json json_;
 };
 
-// Reads the rows of a summary, whose range is known.
+// Reads the rows of a summary whose range is known.
 class RowReader {
 public:
     RowReader(const Reader& reader, RangeSummary& summary) : reader_(reader), summary_(summary) {}
@@ -192,7 +192,7 @@ private:
     }
 
     std::uint64_t size() const { return summary_.end - summary_.begin; }
-    // Whether the first record that is no preamble starts in the range or after it.
+    // Whether the first record after the preamble starts within or after the range.
     bool starts_data() const { return summary_.begin <= summary_.dialect.preamble; }
 
     std::uint64_t offset(const Json& json, bool may_be_before) const {
@@ -302,7 +302,7 @@ std::string range_text(const RangeSummary& summary, const InputVersion& input) {
 }
 
 SummarisedRange parse_range_text(std::string_view text) {
-    const Reader reader(text, "summary of a range", "cleave_range");
+    const Reader reader(text, "range summary (the output of cleave scan)", "cleave_range");
     SummarisedRange result;
     RangeSummary& summary = result.summary;
     result.input = reader.input();
@@ -329,14 +329,14 @@ std::string plan_text(const RangePlan& plan) {
     json["open_quote"] = place_json(plan.findings.open_quote);
     json["divergence"] = place_json(plan.findings.divergence);
     std::string text = json.text();
-    text.pop_back();  // the brace
+    text.pop_back();  // drops the brace
     text += ",\"cuts\":[";
     for (const RangeCut& cut : plan.cuts) text += (&cut == plan.cuts.data() ? "" : ",") + cut_json(cut).text();
     return text + "]}";
 }
 
 RangePlan parse_plan_text(std::string_view text) {
-    const Reader reader(text, "plan of ranges", "cleave_plan");
+    const Reader reader(text, "plan (the output of cleave plan)", "cleave_plan");
     RangePlan plan;
     plan.input = reader.input();
     plan.dialect = reader.dialect();
@@ -345,7 +345,7 @@ RangePlan parse_plan_text(std::string_view text) {
     findings.records = reader.natural(reader.member("records"), findings.size);
     const Json& header = reader.member("header");
     const auto mode = header_mode_named(reader.member(header, "mode"));
-    if (!mode) reader.fail("its header mode is not known");
+    if (!mode) reader.fail("its header mode is unknown");
     plan.header = *mode;
     plan.header_size = reader.natural(reader.member(header, "length"), findings.size);
     findings.header_records = reader.natural(reader.member(header, "records"), findings.records);

@@ -1,12 +1,13 @@
-// Opens the index of an input and judges whether it may be believed. The first fault that is found is the reason:
+// Opens the index of an input and decides whether to trust it. If there are several faults, the error reports the first
+// one in this list:
 //
-//   a link, a directory, a device; others may write it; damaged, of another version; of another dialect;
-//   the file's size or time of the last write differs;
-//   the file's time of the last status change or its inode differs
+//   it is not a regular file; other users may write to it; it is damaged or has a different version; it is for a
+//       different dialect;
+//   the size or the mtime of the input file differs;
+//   the ctime or the inode of the input file differs
 //
-// The last check is the one that cannot be forged: an archive or `touch` sets the time of the last write, but nobody
-// sets the time of the last status change. An index that fails only this check can be good, and a comparison with the
-// file tells (IndexMatch::kSameTime).
+// The last check cannot be fooled: archivers and `touch` set mtime, but no program can set ctime. An index that fails
+// only this check may still be good, and comparing it with the file shows whether it is (IndexMatch::kSameTime).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ struct IndexFile::Impl {
 
 namespace {
 
-// The owner of the file may write an index for others who can read the file. So may root.
+// The owner of the file and root may write an index that everyone who can read the file will use.
 bool is_trusted(const struct stat& status, const FileIdentity& file) {
     const bool is_owned = status.st_uid == file.owner || status.st_uid == ::geteuid() || status.st_uid == 0;
     return is_owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -45,7 +46,7 @@ Fd open_index(const std::string& path) {
 Mapping map_index(const Fd& fd, const std::string& path, const FileIdentity& file) {
     const struct stat status = stat_of(fd.get(), path);
     if (!S_ISREG(status.st_mode)) throw IndexError("it is not a regular file");
-    if (!is_trusted(status, file)) throw IndexError("others may write to it");
+    if (!is_trusted(status, file)) throw IndexError("other users may write to it");
     if (status.st_size == 0) return Mapping::of_nothing();
     auto mapping = Mapping::of(fd.get(), 0, static_cast<std::uint64_t>(status.st_size));
     if (!mapping) throw IndexError("it cannot be mapped");
@@ -59,7 +60,8 @@ void judge(const IndexHead& head, const Input& input, const Dialect& dialect, In
         throw IndexError("the file has changed since");
     }
     if (match == IndexMatch::kSameFile && (head.ctime_ns != file.ctime_ns || head.inode != file.inode)) {
-        throw IndexError("the file was copied, moved or touched since; cleave index --verify can renew it");
+        throw IndexError(
+            "the file has been copied or moved since (its inode or ctime differs); cleave index --verify can renew it");
     }
 }
 
@@ -75,7 +77,7 @@ std::shared_ptr<const IndexFile> IndexFile::open(const Input& input, const Diale
     const Fd fd = open_index(path);
     if (!fd.is_open()) return nullptr;
     Mapping mapping = map_index(fd, path, input.identity());
-    const IndexView view(mapping.bytes());  // a view of the mapping, wherever its owner is
+    const IndexView view(mapping.bytes());  // remains valid when the mapping is moved
     auto file = std::make_shared<const IndexFile>(std::make_unique<Impl>(Impl{std::move(mapping), view}));
     file->throw_if_lost();
     judge(view.head(), input, dialect, match);

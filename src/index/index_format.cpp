@@ -1,11 +1,11 @@
-// The bytes of an index: doc/index.md. Offsets of members are named here and nowhere else.
+// The bytes of an index, as described in doc/guide/index.md. Only this file knows the offsets of the members.
 //
 //   128 bytes    head
 //   16 each      entries: offset, record
-//   16 bytes     end: size of all of it, zero, CRC32C of everything before
+//   16 bytes     end: size of the whole index, zero, CRC32C of everything before it
 //
-// Everything is little-endian. The CRC finds every damaged byte, and the size every missing one.
-#define XXH_INLINE_ALL  // the code of the hash, not a library
+// All numbers are little-endian. The CRC reveals damaged bytes, and the size reveals missing ones.
+#define XXH_INLINE_ALL  // compiles the hash in; no library is linked
 #include <xxhash.h>
 
 #include <algorithm>
@@ -20,16 +20,16 @@
 namespace cleave {
 namespace {
 
-// A byte that is no text, the name, and the line breaks that transfers as text change.
+// A byte that no text contains, the name, and line breaks that a transfer in text mode would change.
 constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'C', 'L', 'V', '\r', '\n', 0x1A, '\n'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeadSize = 128;
 constexpr std::size_t kEntrySize = 16;
 constexpr std::size_t kEndSize = 16;
 
-// Where the members of the head are.
+// Offsets of the members in the head.
 constexpr std::size_t kAtMagic = 0;
-constexpr std::size_t kAtVersion = 8;  // four bytes; so is kAtHeadSize
+constexpr std::size_t kAtVersion = 8;  // four bytes, as is kAtHeadSize
 constexpr std::size_t kAtHeadSize = 12;
 constexpr std::size_t kAtDialect = 16;
 constexpr std::size_t kAtSize = 24;
@@ -42,10 +42,10 @@ constexpr std::size_t kAtRecords = 72;
 constexpr std::size_t kAtStep = 80;
 constexpr std::size_t kAtDivergenceOffset = 88;
 constexpr std::size_t kAtDivergenceRecord = 96;
-constexpr std::size_t kAtEntryCount = 112;  // the 8 bytes before it held a hash once; they are not read
+constexpr std::size_t kAtEntryCount = 112;  // the 8 bytes before it once held a hash; they are not read
 constexpr std::size_t kAtReserved = 120;
 
-// In place of an offset and a record, if the quote rules do not part.
+// Takes the place of the offset and the record if the quote modes do not diverge.
 constexpr std::uint64_t kNowhere = UINT64_MAX;
 
 template <class Number>
@@ -64,7 +64,7 @@ void store(std::span<std::uint8_t> bytes, std::size_t at, Number number) {
 
 std::uint64_t count_of_entries(const IndexHead& head) { return head.size / head.step + (head.size % head.step != 0); }
 
-// Whether a file can have this head.
+// Whether there can be a file with such a head.
 bool is_sound(const IndexHead& head) {
     if (head.step == 0 || head.step > kMaxBlockSize) return false;
     if (head.records > head.size || head.header_records > head.records || head.header_size > head.size) return false;
@@ -73,7 +73,7 @@ bool is_sound(const IndexHead& head) {
     return !divergence || (divergence->offset < head.size && divergence->record < head.records);
 }
 
-// Whether the entry can be the one of this number, after the entry `before`.
+// Whether the entry can have this number and follow the entry `before`.
 bool is_sound(const IndexHead& head, std::uint64_t number, Boundary entry, Boundary before) {
     if (entry.offset < number * head.step || entry.offset > head.size || entry.record > head.records) return false;
     if ((entry.offset == head.size) != (entry.record == head.records)) return false;
@@ -81,7 +81,7 @@ bool is_sound(const IndexHead& head, std::uint64_t number, Boundary entry, Bound
     return entry.offset == before.offset
                ? entry.record == before.record
                : entry.offset > before.offset && entry.record > before.record &&
-                     before.offset < number * head.step;  // or it would be the first boundary of this entry, too
+                     before.offset < number * head.step;  // otherwise `before` would be the same as this entry
 }
 
 std::uint32_t crc_of(std::span<const std::uint8_t> bytes) {
@@ -90,7 +90,7 @@ std::uint32_t crc_of(std::span<const std::uint8_t> bytes) {
     return crc.value();
 }
 
-[[noreturn]] void throw_damaged() { throw IndexError("it is damaged or not complete"); }
+[[noreturn]] void throw_damaged() { throw IndexError("it is damaged or incomplete"); }
 
 IndexHead load_head(std::span<const std::uint8_t> bytes) {
     IndexHead head;
@@ -151,9 +151,9 @@ bool IndexView::begins_as_index(std::span<const std::uint8_t> bytes) noexcept {
 }
 
 IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
-    if (!begins_as_index(bytes)) throw IndexError("it is no index of cleave");
-    // The version comes first: another one may have another layout. If a damaged byte makes it another one, it is
-    // refused too.
+    if (!begins_as_index(bytes)) throw IndexError("not an index made by cleave");
+    // Check the version before the layout, because other versions may have a different layout. If a damaged byte makes
+    // the index look like a different version, it is rejected all the same.
     if (bytes.size() < kHeadSize + kEndSize) throw_damaged();
     const auto version = load<std::uint32_t>(bytes, kAtVersion);
     if (version != kVersion) throw IndexError("it is of version " + std::to_string(version) + " of the format");
@@ -161,7 +161,7 @@ IndexView::IndexView(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
     if (load_64(bytes, end) != bytes.size() || load<std::uint32_t>(bytes, end + 8) != 0) throw_damaged();
     if (load<std::uint32_t>(bytes, end + 12) != crc_of(bytes.first(end + 12))) throw_damaged();
 
-    // A file with the right CRC may still be nonsense that somebody has made.
+    // A file with the right CRC may still have been forged.
     head_ = load_head(bytes);
     if (load<std::uint32_t>(bytes, kAtHeadSize) != kHeadSize || load_64(bytes, kAtReserved) != 0) throw_damaged();
     if (!is_sound(head_) || load_64(bytes, kAtEntryCount) != count_of_entries(head_)) throw_damaged();
@@ -182,7 +182,7 @@ Boundary IndexView::entry(std::size_t number) const noexcept {
 
 std::uint64_t dialect_digest(const Dialect& dialect) {
     checked(dialect);
-    // Members that mean nothing are 0. doc/index.md lists the bytes.
+    // Members that have no meaning in this dialect are 0. doc/guide/index.md lists the bytes.
     std::array<std::uint8_t, 16> bytes{};
     bytes[0] = dialect.delimiter;
     bytes[1] = dialect.quote ? 1 : 0;

@@ -20,7 +20,7 @@ constexpr char kCorruptGzip[] = "corrupt gzip data";
 class GzipDecoder : public Decoder {
 public:
     GzipDecoder() {
-        constexpr int kGzipWindow = MAX_WBITS + 16;  // as zlib.h says "gzip, and nothing else"
+        constexpr int kGzipWindow = MAX_WBITS + 16;  // zlib.h: decode gzip only
         if (::inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
     }
     GzipDecoder(const GzipDecoder&) = delete;
@@ -51,7 +51,7 @@ public:
     void pass_over_parts() override { is_first_ = false; }
 
 private:
-    // False if no member begins here. Zeros after the last member may fill up a block of a tape.
+    // Returns false if no member begins here. Zeros may follow the last member, to fill up a tape block.
     bool begin_member(std::span<const std::uint8_t>& from) {
         if (from.empty()) return false;
         if (!is_first_ && from.front() == 0) {
@@ -67,7 +67,7 @@ private:
 
     z_stream stream_{};
     bool is_first_ = true;
-    bool is_between_ = true;  // members
+    bool is_between_ = true;  // between members
     bool is_padded_ = false;
 };
 
@@ -101,13 +101,13 @@ private:
     static const char* describe(ZSTD_ErrorCode code) {
         switch (code) {
             case ZSTD_error_memory_allocation: throw std::bad_alloc();
-            case ZSTD_error_frameParameter_windowTooLarge: return "zstd data that needs a window of more than 128 MiB";
+            case ZSTD_error_frameParameter_windowTooLarge: return "zstd data with a window of more than 128 MiB";
             default: return "corrupt zstd data";
         }
     }
 
     std::unique_ptr<ZSTD_DCtx, FreeDecompressor> context_;
-    bool is_between_ = false;  // frames
+    bool is_between_ = false;  // between frames
 };
 
 }  // namespace

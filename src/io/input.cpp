@@ -25,11 +25,11 @@
 namespace cleave {
 namespace {
 
-// The capacity of a pipe, by default the most that needs no privileges: reader and writer then seldom wait for each
-// other.
+// The capacity of a pipe: by default the largest that needs no privileges, so that reader and writer seldom wait for
+// each other.
 constexpr int kPipeSize = 1 << 20;
 
-// False for files in /proc, which report size 0: their permissions are not those of the content.
+// False for files in /proc (which report size 0), whose permissions say nothing about the content.
 bool has_permissions(const Source& source) {
     struct statfs system;
     return S_ISREG(source.status.st_mode) && (source.status.st_size > 0 || ::fstatfs(source.file.get(), &system) != 0 ||
@@ -40,14 +40,14 @@ bool has_size(const Source& source) {
     return S_ISREG(source.status.st_mode) && std::cmp_greater(source.status.st_size, source.offset);
 }
 
-// Whether a file that reports size 0 has no bytes. Those in /proc have some.
+// Whether a file that reports size 0 really is empty. Files in /proc are not.
 bool is_empty_file(const Source& source) {
     std::uint8_t byte = 0;
     return S_ISREG(source.status.st_mode) && source.status.st_size == 0 &&
            ::pread(source.file.get(), &byte, 1, static_cast<off_t>(source.offset)) == 0;
 }
 
-// Whether the blob begins as compressed data do.
+// Whether the blob begins like compressed data.
 bool is_compressed(const Blob& blob) {
     std::vector<std::uint8_t> buffer;
     const auto head = blob.lend(0, static_cast<std::size_t>(std::min<std::uint64_t>(blob.size(), kMagicSize)), buffer);
@@ -56,32 +56,32 @@ bool is_compressed(const Blob& blob) {
 
 }  // namespace
 
-// Either a blob or a stream.
+// Holds either a blob or a stream.
 struct Input::Impl {
     std::string path;
     const Cancellation* cancellation;
     Access access;
     Source source;
-    FileIdentity identity;  // of the opened file, also after spool()
+    FileIdentity identity;  // of the file as opened, even after spool()
     std::unique_ptr<FileBlob> blob;
     std::unique_ptr<FileStream> stream;
     std::uint64_t left_out = 0;                    // bytes at the end of a snapshot
-    std::uint64_t consumed = 0;                    // by a stream that was spooled
-    Compression compression = Compression::kNone;  // of a stream that was spooled
-    std::vector<std::uint8_t> peeked;              // of a blob
+    std::uint64_t consumed = 0;                    // by a stream that has been spooled
+    Compression compression = Compression::kNone;  // of a stream that has been spooled
+    std::vector<std::uint8_t> peeked;              // from a blob
     std::atomic<bool> is_claimed = false;
 
     bool has_lost() const noexcept { return blob && blob->has_lost(); }
 
-    // Throws SnapshotError unless the stream is the end of a regular file.
+    // Throws SnapshotError unless the stream is at the end of a regular file.
     void require_end_of_file() const {
         if (!S_ISREG(source.status.st_mode)) throw SnapshotError("it is not a file");
         stream->find_compression();
         if (stream->compression() != Compression::kNone) throw SnapshotError("it is compressed");
         if (has_size(source)) throw SnapshotError("it cannot be mapped");
-        // A file with bytes has grown since it was opened, or does not report its size.
+        // If there are bytes, the file has either grown since it was opened or does not report its size.
         if (stream->has_bytes() && stat_of(source.file.get(), source.name).st_size == source.status.st_size) {
-            throw SnapshotError("its size is not known");
+            throw SnapshotError("its size is unknown");
         }
     }
 };
@@ -92,7 +92,7 @@ Input& Input::operator=(Input&&) noexcept = default;
 Input::~Input() = default;
 
 Input Input::open(const std::string& path, const Cancellation* cancellation, Access access) {
-    if (path.find('\0') != std::string::npos) throw std::invalid_argument("a NUL byte in the path of the input");
+    if (path.find('\0') != std::string::npos) throw std::invalid_argument("the path of the input contains a NUL byte");
     const int descriptor =
         path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) throw_errno(path == "-" ? "stdin" : path);
@@ -113,20 +113,20 @@ Input Input::of_descriptor(int descriptor, const std::string& path, const Cancel
     } else if (offset < 0 && errno != ESPIPE) {  // a pipe has no offset
         throw_errno(source.name);
     }
-    FileVersion version(source.file.get(), source.name);  // changes from here on are noticed
+    FileVersion version(source.file.get(), source.name);  // changes are noticed from here on
     source.status = version.status();
     if (S_ISDIR(source.status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), source.name);
     if (has_size(source)) impl->blob = make_file_blob(source, access);
     if (is_empty_file(source)) impl->blob = make_empty_blob(source, access);
-    // Compressed data are read in order.
+    // Compressed data are read in order, as a stream.
     if (impl->blob && is_compressed(*impl->blob)) impl->blob.reset();
     if (!impl->blob) impl->stream = std::make_unique<FileStream>(source, cancellation);
-    // If that fails, the pipe keeps its capacity.
+    // If this fails, the pipe keeps its capacity.
     if (S_ISFIFO(source.status.st_mode)) std::ignore = ::fcntl(source.file.get(), F_SETPIPE_SZ, kPipeSize);
     impl->identity = identity_of(source.status);
     if (!has_permissions(source)) impl->identity.permissions = FileIdentity().permissions;
     if (!S_ISREG(source.status.st_mode)) impl->identity.mtime_ns = 0;
-    // The size and the times of a file that reports size 0 and has bytes may mean nothing.
+    // If a file reports size 0 but has bytes, its size and times may be meaningless.
     if (S_ISREG(source.status.st_mode) && (source.status.st_size > 0 || impl->blob))
         source.version = std::move(version);
     return Input(std::move(impl));
@@ -204,7 +204,7 @@ std::uint64_t Input::consumed() const { return is_stream() ? impl_->stream->cons
 void Input::leave_out(std::uint64_t size) {
     Impl& impl = opened();
     if (!impl.source.is_snapshot || size > impl.blob->size()) {
-        throw std::invalid_argument("leave_out() of an input that is no snapshot, or of more bytes than it has");
+        throw std::invalid_argument("leave_out() of an input that is not a snapshot, or of more bytes than it has");
     }
     impl.blob->leave_out(size);
     impl.left_out += size;
@@ -213,7 +213,8 @@ void Input::leave_out(std::uint64_t size) {
 std::span<const std::uint8_t> Input::peek(std::size_t size) {
     if (is_stream()) return impl_->stream->peek(size);
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(size, impl_->blob->size()));
-    // A copy: what is recognised in these bytes is used with them again, and a mapping may change in between.
+    // Returns a copy, because what is inferred from these bytes is later used with them, and a mapping may change in
+    // between.
     if (impl_->peeked.size() < there) impl_->peeked.resize(there);
     const std::span<std::uint8_t> bytes = std::span(impl_->peeked).first(there);
     impl_->blob->read(0, bytes);
@@ -234,7 +235,7 @@ void Input::spool(Meter* meter) {
     throw_if_changed();
     impl.consumed = impl.stream->consumed();
     impl.compression = impl.stream->compression();
-    // From here on the copy counts.
+    // From here on the copy is the source.
     Source& source = impl.source;
     source.version.reset();
     source.file = std::move(temporary);

@@ -22,16 +22,17 @@
 namespace cleave {
 namespace {
 
-// To list a directory of 200,000 files took 0.15 s (tmpfs, Zen 3, 2026-11): too long before each of many runs.
+// Listing a directory of 200,000 files took 0.15 s (tmpfs, Zen 3, 2026-11), which is too long before each of many runs.
 constexpr unsigned kMaxEntries = 16'384;
 
-// What a marker holds: the process in a field of fixed width, so that it can be overwritten, then notes of three fields
-// (inode, hidden name, name), kSuccess and kFailure. Of the last two the later one counts. Every field ends with a NUL.
+// A marker holds the process number, in a field of fixed width so that it can be overwritten, followed by notes:
+// triples of fields (inode, hidden name, name), kSuccess and kFailure. The later of the last two counts. Every field
+// ends with a NUL.
 constexpr std::size_t kProcessWidth = 20;
 constexpr std::string_view kSuccess = "success";
 constexpr std::string_view kFailure = "failure";
 
-// A FIFO that somebody has put there must not make the open wait.
+// O_NONBLOCK, because a FIFO that someone has put there must not make open() wait.
 constexpr int kOpening = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 constexpr std::string_view kPrefix = ".cleave-";
@@ -55,12 +56,12 @@ struct Note {
 };
 
 struct Notes {
-    std::map<std::string, Note> by_hidden_name;  // the last of each
+    std::map<std::string, Note> by_hidden_name;  // the last note for each
     bool success = false;
 };
 
-// Whether a note is safe to follow: it names a hidden file of the marker's run, and a name in the same folder. So the
-// text of a marker cannot get other files removed.
+// Whether a note is safe to follow: it names a hidden file of the marker's run and a name in the same folder. So the
+// text of a marker cannot cause other files to be removed.
 bool is_sound(std::string_view marker, std::string_view hidden_name, std::string_view name) {
     const std::string folder = std::string(1, '/').append(folder_of(hidden_name));
     return folder_of(hidden_name) == folder_of(name) && !name.starts_with('/') &&
@@ -90,14 +91,14 @@ Notes parse_notes(std::string_view text, std::string_view marker) {
     return notes;
 }
 
-// The inode of that name, or 0.
+// The inode of the file called `name`, or 0.
 ino_t inode_of(const Directory& directory, const std::string& name) {
     struct stat status;
     return ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : 0;
 }
 
-// Removes the files that a killed run left hidden, or puts those back that it had replaced. What cannot be done is left
-// as it is.
+// Removes the files that a killed run left hidden, and puts back the ones that it had replaced. Anything that fails is
+// left as it is.
 void clear(const Directory& directory, const Notes& notes) {
     const int at = directory.descriptor();
     for (const auto& [hidden_name, note] : notes.by_hidden_name) {
@@ -107,14 +108,14 @@ void clear(const Directory& directory, const Notes& notes) {
             ::unlinkat(at, hidden_name.c_str(), 0);
             continue;
         }
-        // The replaced file. It gets its name back if the killed run's file has the name, or none.
+        // This is the replaced file. It gets its name back if the killed run's file, or no file, has the name.
         const ino_t named = inode_of(directory, note.name);
         if (named == note.inode || named == 0) ::renameat(at, hidden_name.c_str(), at, note.name.c_str());
     }
 }
 
-// Does the clean-up that a killed run of this directory left to do. With `sync`, waits until it is on stable storage:
-// the notes are the only way to a replaced file, and must not be lost before it has its name again. False if the system
+// Cleans up after a killed run in this directory. With `sync`, waits until the result is on stable storage: only the
+// notes lead to a replaced file, and they must not be lost before it has its name again. Returns false if the system
 // cannot do that.
 bool clear(const Directory& directory, const std::string& marker, int descriptor, const struct stat& status,
            bool sync) {
@@ -124,13 +125,13 @@ bool clear(const Directory& directory, const std::string& marker, int descriptor
     return !sync || ::syncfs(descriptor) == 0;
 }
 
-// Why a file that was found under the name of a marker is none of this user's; null if it may be one. A link or a
-// second name would let whoever has planted it choose which file is written to.
+// Why a file found under a marker's name cannot be this user's marker; null if it can. A link or a second name would
+// let someone who planted it choose which file is written to.
 const char* foreign_trait(const struct stat& status) {
     if (S_ISLNK(status.st_mode)) return "it is a symbolic link";
     if (!S_ISREG(status.st_mode)) return "it is not a regular file";
     if (status.st_uid != ::geteuid()) return "it belongs to another user";
-    return status.st_nlink > 1 ? "it has other names, too" : nullptr;
+    return status.st_nlink > 1 ? "it has other hard links" : nullptr;
 }
 
 std::span<const std::uint8_t> as_bytes(std::string_view text) {
@@ -155,8 +156,8 @@ std::unique_ptr<RunMarker> RunMarker::take(const Directory& directory, std::uint
 RunMarker::RunMarker(Key /*key*/, const Directory& directory, std::string name, bool sync)
     : directory_(&directory), name_(std::move(name)), syncs_(sync), next_number_(random_seed()) {}
 
-// False if the run that had the marker has just ended. A marker that is made here is removed by the destructor. Nobody
-// else may write notes into it.
+// Returns false if the run that had the marker has just ended. The destructor removes a marker that is created here.
+// Nobody else may write notes into it.
 bool RunMarker::open() {
     const int at = directory_->descriptor();
     fd_ = Fd(::openat(at, name_.c_str(), kOpening | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
@@ -175,10 +176,10 @@ bool RunMarker::open() {
 void RunMarker::require_own(const struct stat& status) const {
     const char* const trait = foreign_trait(status);
     if (trait == nullptr) return;
-    throw OutputError(directory_->path_of(name_), std::string("is not a marker of yours: ") + trait);
+    throw OutputError(directory_->path_of(name_), std::string("is not your marker: ") + trait);
 }
 
-// False if the run that had the marker has just ended.
+// Returns false if the run that had the marker has just ended.
 bool RunMarker::start(bool locked) {
     const struct stat status = stat_of(fd_.get(), directory_->path());
     if (status.st_nlink == 0) {
@@ -188,7 +189,7 @@ bool RunMarker::start(bool locked) {
     if (stays_) require_own(status);
     was_left_ = locked && status.st_size > 0;
     if (was_left_ && !clear(*directory_, name_, fd_.get(), status, syncs_)) throw_errno(directory_->path());
-    // A marker that was left never becomes empty: an empty one does not count as left.
+    // A marker that was left is never emptied, because an empty one does not count as left.
     std::string process = std::to_string(::getpid());
     process.resize(kProcessWidth, '\0');
     write_all(fd_.get(), as_bytes(process), directory_->path());
@@ -224,7 +225,7 @@ void RunMarker::note_success() {
 
 void RunMarker::note_failure() noexcept {
     if (!has_success_) return;
-    // With its NUL. A write this small is whole or fails.
+    // Includes the NUL. A write this small is either complete or fails.
     [[maybe_unused]] const ssize_t size = ::write(fd_.get(), kFailure.data(), kFailure.size() + 1);
     if (syncs_) ::fsync(fd_.get());
 }
@@ -243,7 +244,7 @@ void clear_leftovers(const Directory& directory, bool sync) {
         const Fd fd(::openat(directory.descriptor(), name.c_str(), kOpening));
         struct stat status;
         if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || foreign_trait(status) != nullptr) continue;
-        if (status.st_size == 0) continue;  // may be about to be locked by its run
+        if (status.st_size == 0) continue;  // its run may be about to lock it
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (::fstat(fd.get(), &status) != 0 || status.st_nlink == 0) continue;
         if (clear(directory, name, fd.get(), status, sync)) ::unlinkat(directory.descriptor(), name.c_str(), 0);

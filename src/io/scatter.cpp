@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t kLeastBuffer = std::size_t{4} << 10;
 constexpr std::size_t kMostBuffer = std::size_t{256} << 10;
 
-// Bytes that are lent at a time.
+// How many bytes are lent at once.
 constexpr std::uint64_t kLentSize = std::uint64_t{256} << 10;
 
-// A part of at least as many bytes is written without a buffer.
+// A part of at least this many bytes bypasses the buffer.
 constexpr std::uint64_t kLarge = std::uint64_t{64} << 10;
 
 std::size_t buffer_size_for(std::size_t places, std::size_t memory) {
@@ -65,7 +65,7 @@ void Scatterer::finish() {
 void Scatterer::lend() {
     if (cancellation_ != nullptr) cancellation_->throw_if_requested();
     blob_.throw_if_lost();
-    if (rest_.size == 0) throw std::logic_error("scatter: more bytes are taken than the range has");
+    if (rest_.size == 0) throw std::logic_error("scatter: more bytes taken than the range has");
     const std::uint64_t size = std::min(rest_.size, kLentSize);
     read_ += size;
     ahead_.wait_for(read_);

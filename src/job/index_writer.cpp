@@ -1,12 +1,12 @@
-// Makes the index of a file and writes it beside the file.
+// Creates the index of a file and writes it next to the file.
 //
 //   wait until the clock has passed the time of the file's last change
-//   scan the file; while a MiB is in the cache, walk to its first record start (scan/first_starts.h)
-//   write the bytes to a file without a name; sync it; give it the name, in exchange for an older index
+//   scan the file; while each MiB is in the cache, walk to its first record start (scan/first_starts.h)
+//   write the bytes to a file without a name; sync it; give it the name, in exchange for any older index
 //
-// The wait is for edits that come right after the scan. A file's times move in ticks of some milliseconds. Within the
-// tick of the last change a further change leaves the times as they are, and an index of the bytes before it would look
-// good. After that tick every change sets another time.
+// The wait protects against edits right after the scan. A file's times advance in ticks of some milliseconds. A second
+// change within the same tick leaves the times as they are, so an index created in between would look valid. Once that
+// tick is over, every change sets a different time.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@
 namespace cleave {
 namespace {
 
-// The time that a file would get if it was changed now, in nanoseconds since 1970.
+// The time that a file would get if it were changed now, in nanoseconds since 1970.
 std::int64_t file_time() {
     constexpr std::int64_t kNsPerSecond = 1'000'000'000;
     timespec now{};
@@ -40,7 +40,7 @@ std::int64_t file_time() {
     return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-// A time in the future is not waited for: the clock of a server differs, or somebody has set the time.
+// Does not wait for a time in the future: a server's clock may differ, or someone may have set the time.
 void wait_for_next_tick(const Input& input) {
     constexpr int kMostWaits = 50;
     for (int i = 0; i < kMostWaits && file_time() <= input.identity().ctime_ns; ++i) {
@@ -49,7 +49,7 @@ void wait_for_next_tick(const Input& input) {
     }
 }
 
-// Whether an index has the name, so that it may be replaced. Throws OutputError if anything else has it.
+// Whether there is an index at `path`, which may be replaced. Throws OutputError if there is anything else.
 bool is_index_there(const std::string& path) {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.is_open() && errno == ENOENT) return false;
@@ -59,17 +59,17 @@ bool is_index_there(const std::string& path) {
         const std::size_t size = read_at(fd.get(), 0, bytes, path);
         if (IndexView::begins_as_index(std::span(bytes).first(size))) return true;
     }
-    throw OutputError(path, "exists, and is no index of cleave");
+    throw OutputError(path, "exists and is not an index made by cleave");
 }
 
-// The template that makes this path.
+// The template that yields exactly this path.
 std::string literal(const std::string& path) {
     std::string text;
     for (const char c : path) text.append(c == '{' || c == '}' ? 2 : 1, c);
     return text;
 }
 
-// As those of the file, but nobody else may write: such an index is not believed.
+// Gives the index the permissions of the file, but lets no other user write to it: such an index would not be trusted.
 void set_permissions(const TemporaryFile& file) {
     constexpr mode_t kMost = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
     const mode_t mode = stat_of(file.descriptor(), file.path()).st_mode & kMost;
@@ -91,7 +91,8 @@ void write_index(const Input& input, const IndexContents& contents) {
     TemporaryFile file = store.create(path);
     set_permissions(file);
     write_all(file.descriptor(), bytes, path, input.cancellation());
-    file.sync();  // first: after a loss of power, what has the name would be no index, and could not be replaced
+    // Sync first: after a power failure, the named file might otherwise not be an index, and could not be replaced.
+    file.sync();
     store.publish(whole, std::move(file), false);
     store.seal("", "");
     store.commit();
@@ -134,7 +135,7 @@ IndexContents make_index(Input& input, const Dialect& dialect, const Execution& 
 
 void write_index(Input& input, const Dialect& dialect, const Execution& execution,
                  const std::function<void(const Findings&)>& found) {
-    is_index_there(index_path(input.path()));  // rather than after the scan
+    is_index_there(index_path(input.path()));  // now rather than after the scan
     write_index(input, make_index(input, dialect, execution, found));
 }
 

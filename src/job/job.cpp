@@ -2,11 +2,11 @@
 //
 //     settle the dialect, and spool a stream that is needed as a whole
 //     compile the rules
-//     find out what the pieces consist of (see job/piece_bytes.h): plans them, unless they are cut as they come
-//     make the output: what becomes of a piece, a file, the input of a command, or nothing in a dry run
+//     find out what the pieces consist of (see job/piece_bytes.h), and plan them unless they are cut on arrival
+//     create the output: a piece goes to a file, to a command or, in a dry run, nowhere
 //     write the pieces
 //     check that the input has not changed
-//     seal (all that can still fail), conclude, commit (nothing can fail)
+//     seal (everything that can still fail), conclude, commit (cannot fail)
 #include "cleave/job.h"
 
 #include <memory>
@@ -35,7 +35,7 @@ public:
         try {
             return run_to_end();
         } catch (const InputError&) {
-            // Under rules a bad record may have put values of earlier records into columns that no rule changes.
+            // With rules, values of records before the bad one may have ended up in columns that no rule changes.
             if (rewriting_ && output_) output_->keep_nothing();
             throw;
         }
@@ -59,7 +59,7 @@ private:
         output_->seal();
         observer_.concluded(report_);
         output_->commit();
-        return std::move(report_);  // a copy could fail, and the pieces stay
+        return std::move(report_);  // a copy could fail, although the pieces stay
     }
 
     const Dialect& dialect() const { return report_.sniffed.dialect; }
@@ -72,8 +72,8 @@ private:
                          is_compressed ? "compressed" : "not a regular file");
     }
 
-    // Whether a stream that is needed as a whole goes to a file only as rules have changed it, and as it is written.
-    // Not if the file would have columns that are in no piece and in no name.
+    // Whether a stream that is needed as a whole is spooled only after the rules have changed it, while it is being
+    // written. False if the file would have columns that are in no piece and in no name.
     bool spools_changed() const {
         return policy_.by && has_rules() && !(policy_.by->buckets && policy_.by->drops_columns);
     }
@@ -82,14 +82,14 @@ private:
         if (!input_.is_stream() || !needs_whole_input(policy_) || spools_changed()) return;
         const auto head = input_.peek(kSniffSize);
         if (has_rules() && !job_.stage.may_spool && !head.empty()) throw SpoolError();
-        refuse_foreign(head);  // rather than after the copy
+        refuse_foreign(head);  // now rather than after the copy
         input_.spool(job_.execution.meter);
         if (job_.execution.meter != nullptr) job_.execution.meter->reset();
         observer_.spooled(input_.blob().size());
     }
 
-    // Rules that change nothing are no exception: a record with other columns is refused, and so are bytes that readers
-    // may read differently.
+    // Rules that change nothing are compiled too: they still refuse a record with different columns, and bytes that
+    // readers may interpret differently.
     void compile_stage() {
         if (!has_rules()) return;
         rewriting_ = std::make_unique<Rewriting>(input_, dialect(), policy_, job_.stage, job_.execution);
@@ -115,7 +115,7 @@ void check(const Job& job) {
         throw std::invalid_argument("job: resume and clone need two passes");
     }
     if (job.policy.by && (job.passes == Passes::kOne || job.output.clone != CloneMode::kNever)) {
-        throw std::invalid_argument("job: pieces by value need two passes, and share no blocks");
+        throw std::invalid_argument("job: pieces by value need two passes and cannot share blocks");
     }
 }
 

@@ -26,7 +26,8 @@ JobOutput::JobOutput(const JobContext& context, const PieceBytes& bytes)
       names_in_manifest_(names_in(options_.manifest, namer_)),
       paths_(namer_.folder()) {
     context.reports.set_names(names_in_manifest_);
-    if (context.rewriting != nullptr && destination_of(options_).leaves_files)
+    const bool may_be_mixed_up = context.rewriting != nullptr || options_.replace;
+    if (may_be_mixed_up && destination_of(options_).leaves_files)
         context.reports.set_older(OlderPieces(namer_, options_.manifest, context.input.path()));
     target_ = make_target();
     paths_ = bytes.names(namer_);
@@ -62,7 +63,7 @@ InputFacts JobOutput::facts() const {
     InputFacts facts = facts_of(context_.input, context_.dialect, policy.header);
     facts.size = context_.report.findings.size;
     facts.header_size = context_.report.header_size;
-    if (context_.rewriting != nullptr) facts.dialect.preamble = 0;  // it is in no piece
+    if (context_.rewriting != nullptr) facts.dialect.preamble = 0;  // no piece has the preamble
     facts.piece_compression = options_.compression;
     facts.are_names_beneath = names_in_manifest_.are_beneath();
     if (policy.by && policy.by->drops_columns) facts.dropped_columns = policy.by->columns.text;

@@ -17,13 +17,13 @@
 namespace cleave {
 namespace {
 
-// A smaller share of the records is not worth a thread.
+// A share of the records smaller than this is not worth a thread.
 constexpr std::uint64_t kLeastShare = std::uint64_t{16} << 20;
 
-// More than completing pieces that are open, and a manifest, take at once.
+// More descriptors than are needed at any moment to complete open pieces and a manifest.
 constexpr std::size_t kDescriptorsOfPieces = 8;
 
-// A stage that leaves the columns out. `first` is the record that says what columns there are.
+// A stage that leaves the columns out. `first` is the record that defines the columns.
 Stage stage_without(const std::vector<KeyColumn>& columns, const ByValue& by, const Dialect& dialect,
                     std::span<const std::uint8_t> first, bool has_header) {
     StageOptions options;
@@ -33,21 +33,22 @@ Stage stage_without(const std::vector<KeyColumn>& columns, const ByValue& by, co
         select.text += (select.text.empty() ? "!#" : ",!#") + std::to_string(column.number + 1);
     }
     options.max_record = kMaxRecordLimit;
-    // The columns are those that were found, and left out where the dialect says that they are.
+    // The columns have already been found, and they are dropped according to the dialect, so nothing here is a guess.
     options.is_delimiter_given = options.is_header_given = options.is_escape_given = true;
     try {
         return {options, dialect, first, has_header};
     } catch (const RuleError&) {
-        throw RuleError("a record has no other column; use --hive with --keep-by, or leave out --drop-by",
+        throw RuleError("a record has no other column; use --keep-by with --hive, or leave out --drop-by",
                         by.columns.origin, by.columns.text, 0);
     }
 }
 
-// The records of an input by value, as a stage and then the loss of columns leave them: collects their keys, and puts
-// them into a file.
+// Collects the records of an input for pieces by value: reads their keys, and writes them to a file after the rules
+// have been applied and without dropped columns.
 class Collector {
 public:
-    // `dropping` is null where all columns stay. All must outlive it. `mark` goes with the first record.
+    // `dropping` is null if all columns stay. The arguments must outlive this object. `mark` is written with the first
+    // record.
     Collector(const JobContext& context, std::span<const KeyColumn> columns, const Stage* dropping,
               std::span<const std::uint8_t> mark, std::uint64_t origin, TemporaryBlob& file)
         : context_(context),
@@ -63,9 +64,9 @@ public:
         return [this] { return std::make_unique<Follower>(*this); };
     }
 
-    // When all records were passed on.
+    // Call this when all records have been passed on.
     PlanByValue::Written finish(std::uint64_t header_size) {
-        if (!mark_.empty()) {  // no record follows it
+        if (!mark_.empty()) {  // no record follows the mark
             const RecordKey key{{}, hash_of_key({}, seed_)};
             const std::uint64_t start = 0;
             take({}, {&start, 1}, {&key, 1});
@@ -76,7 +77,7 @@ public:
     std::uint64_t size() const { return size_; }
 
 private:
-    // Reads keys, and leaves columns out; where the records have no keys yet, by reading them once more.
+    // Reads keys, and drops columns. Parses the records a second time if they have no keys yet.
     class Follower final : public RecordLane::Follower {
     public:
         explicit Follower(Collector& collector)
@@ -142,8 +143,8 @@ private:
         if (shares_.size_of_share() >= share_size()) shares_.part();
     }
 
-    // So that there are about as many shares as threads: of a stream, each is as large as all before it would be, cut
-    // into that many.
+    // The aim is about as many shares as threads. For a stream, a share is as large as everything before it divided by
+    // the number of threads.
     std::uint64_t share_size() const {
         const std::uint64_t size = context_.input.is_stream() ? size_ : context_.input.blob().size();
         return std::max(kLeastShare, size / context_.job.execution.threads);
@@ -152,7 +153,7 @@ private:
     const JobContext& context_;
     const std::span<const KeyColumn> columns_;
     const Stage* const dropping_;
-    std::vector<std::uint8_t> mark_;  // until it was taken
+    std::vector<std::uint8_t> mark_;  // empty once taken
     TemporaryBlob& file_;
     const std::shared_ptr<MemoryManager> memory_;
     const std::uint64_t seed_;
@@ -172,7 +173,7 @@ RecordsByValue::RecordsByValue(const JobContext& context) : PieceBytes(context) 
     report.header_size = plan_->header_size();
     context.reports.set_values([this](std::uint64_t number) { return values_of(number); });
     pieces_ = plan_->take_pieces();
-    if (!is_of_input()) {  // as the manifest says it in the end
+    if (!is_of_input()) {  // the size is the one that the manifest will give
         report.findings.size = report.header_size;
         for (const Piece& piece : pieces_) report.findings.size += piece.length;
     }
@@ -190,7 +191,7 @@ void RecordsByValue::plan_input() {
     }
 }
 
-// In one pass over the input.
+// Plans in one pass over the input.
 void RecordsByValue::plan_staged() {
     Rewriting& rewriting = *context_.rewriting;
     const ByValue& by = *context_.policy.by;
@@ -199,7 +200,7 @@ void RecordsByValue::plan_staged() {
     std::vector<std::uint8_t> header;
     if (has_header) header.assign(rewriting.prefix().begin(), rewriting.prefix().end());
     Dialect written = context_.dialect;
-    written.preamble = 0;  // it is not written
+    written.preamble = 0;  // the preamble is not written
     std::optional<Stage> dropping;
     if (by.drops_columns && !columns.empty()) {
         const std::vector<std::uint8_t> first = rewriting.guiding_record();
@@ -314,14 +315,14 @@ std::uint64_t RecordsByValue::write_piece(std::size_t i, PieceOutput& output) {
     return piece.length;
 }
 
-// Whether pieces may be written as their records come. They are all open at once and complete at the end, so a later
-// run finds all of them or none: not what --resume is for.
+// Whether pieces may be written in the order of the records. All of them are then open at once and complete only at the
+// end, so a later run would find all of them or none, which would defeat --resume.
 bool RecordsByValue::can_scatter(const PieceTarget& target) const {
     return !pieces_.empty() && !context_.job.output.resume && target.takes_any_order() && plan_->can_scatter() &&
            pieces_.size() <= descriptor_limit() / 4;
 }
 
-// False if there are too few descriptors. Nothing is written then.
+// Returns false if there are too few descriptors; in that case nothing has been written.
 bool RecordsByValue::write_scattered(PieceTarget& target, const NameList& paths) {
     std::vector<std::unique_ptr<PieceOutput>> outputs;
     outputs.reserve(pieces_.size());
@@ -340,7 +341,7 @@ bool RecordsByValue::write_scattered(PieceTarget& target, const NameList& paths)
     return true;
 }
 
-// Writes all pieces as their records come. The pieces have these outputs.
+// Writes all pieces to these outputs in the order of the records.
 void RecordsByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outputs) const {
     std::vector<std::uint8_t> buffer;
     const auto header = blob().lend(0, static_cast<std::size_t>(plan_->header_size()), buffer);
@@ -356,11 +357,11 @@ void RecordsByValue::scatter(std::span<const std::unique_ptr<PieceOutput>> outpu
     throw_if_lost();
 }
 
-// Brings the parts of neighbouring pieces together, if the pieces are larger than half of `memory` bytes: see
-// plan/regroup.cpp. After the last look at what parts are in the input.
+// Brings the parts of neighbouring pieces together if the pieces are larger than half of `memory` bytes: see
+// plan/regroup.cpp. Call this when the positions of parts in the input are no longer needed.
 void RecordsByValue::regroup(std::uint64_t memory) {
     constexpr std::uint64_t kLargestWindow = std::uint64_t{256} << 20;
-    // Each window costs a look at each piece. With smaller ones, where hardly any memory is free, there is no end.
+    // Each piece is examined once per window. Where hardly any memory is free, smaller windows would take forever.
     constexpr std::uint64_t kSmallestWindow = std::uint64_t{64} << 20;
     std::uint64_t size = 0;
     for (const Piece& piece : pieces_) size += piece.length;

@@ -9,12 +9,13 @@
 namespace cleave {
 namespace {
 
-// A page has 32 MiB, as batches have 256 KiB on the CPU. That is enough for copies at the rate of the link, and little
-// enough for several pages in the memory of a small device. It is cut between its batches where it does not fit.
+// With 256 KiB batches on the CPU, a page has 32 MiB. That is large enough to be copied at the full rate of the link,
+// and small enough for several pages to fit into the memory of a small device. A page that does not fit is cut between
+// its batches.
 constexpr std::size_t kBatchesOfCpu = 8;
 constexpr std::size_t kBatchesOfPage = 16;
 
-// The first pages wait for code to be loaded and memory to be pinned; these are timed.
+// The first pages wait for code to be loaded and memory to be pinned; the ones after them are timed.
 constexpr std::uint64_t kWarmPages = 4;
 constexpr std::uint64_t kTimedPages = 12;
 
@@ -31,7 +32,7 @@ bool ends_record(const Dialect& dialect, std::uint8_t byte) {
     return byte == static_cast<std::uint8_t>(dialect.terminator == Terminator::kCr ? '\r' : '\n');
 }
 
-// A page that the device leaves to the CPU.
+// Wraps a page that the device leaves to the CPU.
 RewrittenPage left_to_cpu(const RecordPage& page) {
     RewrittenPage records;
     records.page = page;
@@ -64,7 +65,7 @@ DeviceLane::DeviceLane(const Stage& stage, const Kernel& kernel, DeviceChoice& c
            : choice_.has_choice() ? Use::kUndecided
                                   : Use::kTaken),
       worker_(stage, kernel, memory_) {
-    if (!program_) choice_.remark("stage: the CPU, because no device reads a dialect with escapes");
+    if (!program_) choice_.remark("stage: the CPU, because devices cannot read a dialect with escapes");
 }
 
 DeviceLane::Use DeviceLane::use() const {
@@ -120,7 +121,7 @@ bool DeviceLane::run(PageSource& pages, const Emit& emit) {
     return is_done;
 }
 
-// The next page, which is in flight from now on. Nothing after a failure of the source.
+// Returns the next page, which is in flight from now on, or nothing after a failure of the source.
 std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
     if (failure_) return std::nullopt;
     try {
@@ -133,7 +134,7 @@ std::optional<RecordPage> DeviceLane::next_page(PagesAhead& pages) {
     }
 }
 
-// False if the device was slower than the CPU, and some pages are left.
+// Returns false if the device was slower than the CPU and some pages are left.
 bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& emit) {
     if (!function_) function_ = make_function(program_, choice_.seconds_per_byte());
     bool is_slower = false;
@@ -153,7 +154,8 @@ bool DeviceLane::stream(PagesAhead& pages, DeviceContext& context, const Emit& e
     return !is_slower;
 }
 
-// Counts the page, which is about to be moved. True once, when enough pages were timed.
+// Counts the page, which is about to be transferred. As soon as enough pages have been timed, returns, once, whether
+// the device is slower than the CPU; otherwise returns false.
 bool DeviceLane::seems_slower(const RecordPage& page) {
     if (!choice_.has_choice() || trial_.pages > kWarmPages + kTimedPages) return false;
     const auto now = std::chrono::steady_clock::now();
@@ -167,7 +169,7 @@ bool DeviceLane::seems_slower(const RecordPage& page) {
     return false;
 }
 
-// The first page in flight, or a part at its front, was passed on.
+// Call this when the first page in flight, or the front part of it, has been passed on.
 void DeviceLane::note_emitted(std::uint64_t size, std::uint64_t records) {
     RecordPage& page = in_flight_.front();
     page.bytes = page.bytes.subspan(size);

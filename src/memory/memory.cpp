@@ -34,7 +34,8 @@ ManagerBase* make_huge(std::string_view config) {
     throw name_error("huge", "'" + std::string(config) + "' is not transparent or explicit");
 }
 
-// "64M": a number of bytes, with K, M or G for powers of 1024. 0 if the text has a fault.
+// Parses "64M": a number of bytes, optionally with K, M or G for powers of 1024. Returns 0 if the text is malformed or
+// the size too large.
 std::uint64_t parse_size(std::string_view text) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -75,7 +76,7 @@ ManagerBase* make_named(std::string_view name, std::string_view config) {
                                  ", or the path of a library");
 }
 
-// Adds the default manager, and starts both.
+// Completes the manager with the default one and initializes both.
 Owned completed(Owned chosen) {
     const std::string name = printable(chosen->name);
     std::vector<const cleave_memory_manager*> managers;
@@ -87,7 +88,7 @@ Owned completed(Owned chosen) {
     std::ignore = chosen.release();
     std::ignore = standard.release();
     if (const int error = all->initialize(all->state, -1); error != 0) {
-        throw MemoryManagerError("memory manager " + name + ": cannot be initialized: " + std::strerror(error));
+        throw MemoryManagerError("memory manager " + name + ": cannot be initialised: " + std::strerror(error));
     }
     return all;
 }
@@ -96,7 +97,7 @@ std::string text_of(const std::string& manager, int error, std::size_t size) {
     const std::string name = "memory manager " + manager;
     const std::string bytes = std::to_string(size) + " bytes";
     if (error == ENOMEM) return "out of memory: " + name + " has no " + bytes;
-    if (error == EPROTO) return name + ": a request for " + bytes + " gave memory that is too small or misaligned";
+    if (error == EPROTO) return name + ": a request for " + bytes + " returned memory that is too small or misaligned";
     if (error == ENOTSUP) return name + ": has no memory of this kind";
     return name + ": a request for " + bytes + ": " + std::strerror(error);
 }

@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-// An early dlclose() would take away code that the exit of a thread still calls, so the library stays loaded.
+// Exiting threads may still call the library's code, so it is never closed.
 void* load(const std::string& path) {
     const std::string prefix = "memory manager " + path + ": ";
     try {
@@ -44,7 +44,7 @@ const cleave_memory_manager* open_plugin(const std::string& path, const std::str
         const std::string why = message.front() != 0 ? printable(message.data()) : std::strerror(error);
         throw MemoryManagerError("memory manager " + path + ": cannot start: " + why);
     }
-    if (manager == nullptr) throw MemoryManagerError("memory manager " + path + ": gave no manager");
+    if (manager == nullptr) throw MemoryManagerError("memory manager " + path + ": returned no manager");
     check_version(*manager, path);
     return manager;
 }
@@ -53,7 +53,7 @@ void check_version(const cleave_memory_manager& manager, const std::string& orig
     const std::string prefix = "memory manager " + origin + ": ";
     if (manager.interface_version != CLEAVE_MEMORY_MANAGER_VERSION) {
         throw MemoryManagerError(prefix + "is for version " + std::to_string(manager.interface_version) +
-                                 " of the interface; this is version " + std::to_string(CLEAVE_MEMORY_MANAGER_VERSION));
+                                 " of the interface, not " + std::to_string(CLEAVE_MEMORY_MANAGER_VERSION));
     }
     if (manager.struct_size < sizeof(cleave_memory_manager)) {
         throw MemoryManagerError(prefix + "its cleave_memory_manager has " + std::to_string(manager.struct_size) +
@@ -81,7 +81,7 @@ std::string printable(std::string_view text) {
     unsigned char previous = 0;
     for (const char character : text) {
         const auto byte = static_cast<unsigned char>(character);
-        // U+0080 to U+009F are control characters too. Without their second byte they are none.
+        // The UTF-8 forms of U+0080 to U+009F, C2 80 to C2 9F, are control characters too.
         const bool is_control = byte < ' ' || byte == 0x7F || (previous == 0xC2 && byte >= 0x80 && byte < 0xA0);
         if (is_control) {
             out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 0xF]};

@@ -64,7 +64,7 @@ const char* Core::reason_for_host() const {
     if (options.policy == DevicePolicy::kCpu) return "the policy is cpu";
     if (options.policy == DevicePolicy::kGpu) return nullptr;
     if (!options.device) return "there is no device";
-    if (!options.profile) return "the machine was not measured: see cleave machine --calibrate";
+    if (!options.profile) return "the machine has not been measured: run cleave info --calibrate";
     return nullptr;
 }
 

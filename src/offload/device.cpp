@@ -12,7 +12,7 @@ static_assert(static_cast<cleave_device_fault>(DeviceFault::kOutOfMemory) == CLE
 static_assert(static_cast<cleave_device_fault>(DeviceFault::kFailed) == CLEAVE_DEVICE_FAILED);
 static_assert(static_cast<cleave_device_fault>(DeviceFault::kLost) == CLEAVE_DEVICE_LOST);
 
-// A module may be wrong about both.
+// A module may set an unknown fault, or leave the text unterminated.
 DeviceStatus::DeviceStatus(const cleave_device_status& status) noexcept : status_(status) {
     if (status_.fault > CLEAVE_DEVICE_LOST) status_.fault = CLEAVE_DEVICE_FAILED;
     status_.text[sizeof status_.text - 1] = 0;
@@ -93,7 +93,7 @@ DeviceStatus Device::elapsed(void* from, void* to, double& seconds) noexcept {
 
 std::string check_device(const cleave_device& face) {
     if (face.interface_version != CLEAVE_DEVICE_VERSION) {
-        return "it is for version " + std::to_string(face.interface_version) + " of the interface; this is version " +
+        return "it is for version " + std::to_string(face.interface_version) + " of the interface, not " +
                std::to_string(CLEAVE_DEVICE_VERSION);
     }
     if (face.struct_size < sizeof face) {

@@ -23,8 +23,8 @@ using Missing = DeviceUnavailable::Missing;
 
 constexpr const char* kModuleName = "cleave_cuda.so";
 
-// The loader's name of the library that holds this code. Empty if the program itself does, which comes first: its first
-// argument, which may be its name, says nothing of where it is.
+// The loader's name for the library that contains this code. Empty if the program itself contains it: the loader lists
+// the program first, and its name, which may be its first argument, does not say where it is.
 std::string own_library() {
     struct Search {
         std::string name;
@@ -46,7 +46,7 @@ std::string own_library() {
     return search.name;
 }
 
-// The folder of the file that holds this code, with a slash at its end. Empty if it cannot be found out.
+// The folder of the file that contains this code, with a trailing slash. Empty if it cannot be determined.
 std::string own_folder() {
     std::string path = own_library();
     if (path.empty()) {
@@ -64,7 +64,7 @@ std::string own_folder() {
     throw DeviceUnavailable(Missing::kModule, "device: the module cannot be used: " + path + ": " + why);
 }
 
-// The module stays loaded: its code may run at the exit of a thread, after the last device is gone.
+// The module stays loaded, because an exiting thread may run its code after the last device is gone.
 void* load(const std::string& path) {
     try {
         return load_library(path);
@@ -87,7 +87,7 @@ std::shared_ptr<Device> open_library(const std::string& path, const std::string&
     const std::string why = message.front() != 0 ? ": " + printable(message.data()) : "";
     if (opening == CLEAVE_DEVICE_NO_DRIVER) throw DeviceUnavailable(Missing::kDriver, "device: no driver" + why);
     if (opening == CLEAVE_DEVICE_NO_CARD) throw DeviceUnavailable(Missing::kCard, "device: no such card" + why);
-    if (opening != CLEAVE_DEVICE_OPENED || device == nullptr) throw_unusable(path, "it gave no device" + why);
+    if (opening != CLEAVE_DEVICE_OPENED || device == nullptr) throw_unusable(path, "it returned no device" + why);
     if (const std::string wrong = check_device(*device); !wrong.empty()) throw_unusable(path, wrong);
     return std::make_shared<Device>(*device);
 }
@@ -113,14 +113,19 @@ std::shared_ptr<Device> open_module(const std::vector<std::string>& paths, const
         if (::access(path.c_str(), F_OK) == 0) return open_library(path, config);
         looked += (looked.empty() ? "" : ", ") + path;
     }
-    throw DeviceUnavailable(Missing::kModule, "device: no module; looked for " + looked);
+    throw DeviceUnavailable(
+        Missing::kModule,
+        "device: the GPU module cleave_cuda.so is not installed, see doc/guide/devices.md; looked for " + looked);
 }
 
 std::shared_ptr<Device> open_device(const std::string& name) {
     if (name.starts_with('/')) {
         const std::size_t colon = name.find(':');
         const std::string config = colon == std::string::npos ? "" : name.substr(colon + 1);
-        return open_module({name.substr(0, colon)}, config);
+        const std::string path = name.substr(0, colon);
+        if (::access(path.c_str(), F_OK) != 0)
+            throw DeviceUnavailable(Missing::kModule, "device: there is no module " + path);
+        return open_library(path, config);
     }
     if (name == "gpu") return open_module(module_paths(), "0");
     if (name.starts_with("gpu:") && is_number(std::string_view(name).substr(4))) {

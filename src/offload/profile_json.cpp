@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kVersion = 3;  // of the format, and of what is measured
+constexpr std::uint64_t kVersion = 3;  // of the format and of what is measured
 
 Json json_of(const Rate& rate) {
     Json json;
@@ -41,7 +41,7 @@ Json json_of(const MachineProfile& profile) {
     return json;
 }
 
-// Reads members, and notes whether all were there and sound.
+// Reads members, and records whether all of them were present and valid.
 class Reader {
 public:
     bool is_sound() const noexcept { return is_sound_; }
@@ -97,7 +97,7 @@ ReadProfile parse_profile(const std::string& text, const MachineIdentity& identi
     if (!json) return unusable("is damaged");
     const Json* const version = json->find("version");
     if (version == nullptr || !version->number()) return unusable("is damaged");
-    if (*version != Json(kVersion)) return unusable("is of another version");
+    if (*version != Json(kVersion)) return unusable("has another version");
     Reader reader;
     MachineProfile profile;
     profile.identity = {reader.text(*json, "cpu"), reader.text(*json, "device"), reader.text(*json, "driver")};
@@ -111,10 +111,10 @@ ReadProfile parse_profile(const std::string& text, const MachineIdentity& identi
     profile.host_copy = reader.rate(*json, "host_copy");
     profile.functions = reader.functions(*json);
     if (!reader.is_sound()) return unusable("is damaged");
-    if (profile.identity.cpu != identity.cpu) return unusable("is of another processor");
+    if (profile.identity.cpu != identity.cpu) return unusable("belongs to another processor");
     if (identity.device.empty()) return {std::move(profile), "", ""};
-    if (profile.identity.device != identity.device) return unusable("is of another device");
-    if (profile.identity.driver != identity.driver) return unusable("is of another driver");
+    if (profile.identity.device != identity.device) return unusable("belongs to another device");
+    if (profile.identity.driver != identity.driver) return unusable("belongs to another driver");
     return {std::move(profile), "", ""};
 }
 

@@ -9,24 +9,25 @@ namespace {
 
 void check(const ByValue& by, const Policy& policy) {
     if (policy.pieces || policy.together || policy.alignment != 0) {
-        throw std::invalid_argument("policy: by excludes pieces, together and an alignment");
+        throw std::invalid_argument("policy: by cannot be used with pieces, together or an alignment");
     }
     if (by.max_keys == 0 || by.max_keys > ByValue::kMostKeys) {
-        throw std::invalid_argument("policy: the number of values is at least 1, and at most " +
+        throw std::invalid_argument("policy: the number of values must be at least 1 and at most " +
                                     std::to_string(ByValue::kMostKeys));
     }
     if (!by.buckets) return;
     if (*by.buckets == 0 || *by.buckets > ByValue::kMostKeys) {
-        throw std::invalid_argument("policy: the number of buckets is at least 1, and at most " +
+        throw std::invalid_argument("policy: the number of buckets must be at least 1 and at most " +
                                     std::to_string(ByValue::kMostKeys));
     }
-    if (policy.records || policy.size) throw std::invalid_argument("policy: buckets have no limits");
+    if (policy.records || policy.size)
+        throw std::invalid_argument("policy: buckets cannot be used with records or size");
 }
 
 }  // namespace
 
 const Policy& checked_for_ranges(const Policy& policy) {
-    if (policy.by) throw std::invalid_argument("policy: pieces by value are no ranges");
+    if (policy.by) throw std::invalid_argument("plan: cannot plan pieces by value; use ValuePieces or run_job()");
     return checked(policy);
 }
 
@@ -36,10 +37,10 @@ const Policy& checked(const Policy& policy) {
         throw std::invalid_argument("policy: no limit is set");
     }
     if (policy.pieces && (policy.records || policy.size)) {
-        throw std::invalid_argument("policy: pieces and the other limits exclude each other");
+        throw std::invalid_argument("policy: pieces cannot be used with records or size");
     }
     if (policy.records == 0 || policy.size == 0 || policy.pieces == 0) {
-        throw std::invalid_argument("policy: a limit is at least 1");
+        throw std::invalid_argument("policy: a limit must be at least 1");
     }
     if (policy.alignment > kMaxGridStep) {
         throw std::invalid_argument("policy: the alignment is larger than " + std::to_string(kMaxGridStep));

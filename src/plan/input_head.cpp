@@ -12,18 +12,18 @@
 namespace cleave {
 namespace {
 
-// Most first records end within this many bytes. For a longer one the number is doubled until the record ends.
+// Most first records end within this many bytes. If one does not, the number is doubled until it does.
 constexpr std::size_t kFirstLook = 4096;
 
 bool is_line_break(std::uint8_t byte) { return byte == '\n' || byte == '\r'; }
 
 struct FirstRecord {
-    std::uint64_t begin;  // a byte order mark left out
+    std::uint64_t begin;  // after a byte order mark
     std::uint64_t end;
 };
 
-// The record that decides about the header, or the first one if all are empty. Nothing if it does not end in `bytes`,
-// which are the beginning of the input, or all of it.
+// Finds the first record that is not empty, or the first record if all are empty. Returns nothing if that record does
+// not end within `bytes`, which are the beginning of the input or, if `is_all` is set, the whole input.
 std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
                                         const HeaderFinder& finder, bool is_all) {
     Walker walker(dialect, kernel_by_name("scalar"), lead);
@@ -42,7 +42,7 @@ std::optional<FirstRecord> first_record(std::span<const std::uint8_t> bytes, con
     return FirstRecord{std::max(begin, lead.size), std::max<std::uint64_t>(bytes.size(), lead.size)};
 }
 
-// `bytes` hold the first record.
+// `bytes` must contain the whole first record.
 InputHead head_of(std::span<const std::uint8_t> bytes, const Dialect& dialect, const Lead& lead,
                   const FirstRecord& first, const HeaderFinder& finder, bool has_header) {
     InputHead head;
@@ -94,8 +94,9 @@ void refuse_marked_quote(const InputHead& head, const Dialect& dialect) {
     const std::size_t mark = bom_size(head.bytes);
     const bool is_marked = !head.has_header && mark > 0 && head.sample_place.offset == mark;
     if (!is_marked || head.sample.empty() || head.sample.front() != dialect.quote) return;
-    throw InputError("a quote behind a byte order mark, which readers take for plain data or for an opening quote",
-                     head.sample_place);
+    throw InputError(
+        "a quote after a byte order mark, which some readers take for plain data and some for an opening quote",
+        head.sample_place);
 }
 
 }  // namespace cleave

@@ -1,11 +1,12 @@
-// Folds the summaries of ranges in their order. The reader of the input is in one state only, so one row of each
-// summary says all: where the reader goes on, how many records start, and where the first and the last one start.
+// Folds the summaries of ranges in order. The reader of the input enters each range in only one state, so one row of
+// each summary is enough: the state in which the reader leaves the range, how many records start in it, and where the
+// first and the last of them start.
 //
-//   the n-th record start: in the last range with at most n record starts before it
-//   the first record start at an offset or after it: in the range of the offset, if its last record start is there or
-//       after it; else the first record start of the next range that has one
+//   the n-th record start: is in the last range with at most n record starts before it
+//   the first record start at or after an offset: is in the range that contains the offset, if the last record start of
+//       that range is at or after the offset; otherwise it is the first record start of the next range that has one
 //
-// A start that is the first or the last of its range is known. Any other one is to be found in that range alone.
+// The first and the last record start of a range are known. Any other has to be found by reading that range alone.
 #include "cleave/range_plan.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::string bytes_text(std::uint64_t begin, std::uint64_t end) {
     return "bytes " + std::to_string(begin) + "-" + std::to_string(end);
 }
 
-// Under this policy, how many pieces there are.
+// How many pieces there are under this policy.
 std::uint64_t count_pieces(const Policy& policy, std::uint64_t records, bool has_written_header) {
     if (policy.pieces) return *policy.pieces;
     if (records == 0) return has_written_header ? 1 : 0;
@@ -40,15 +41,15 @@ std::uint64_t count_pieces(const Policy& policy, std::uint64_t records, bool has
 void RangeFold::add(const RangeSummary& summary) {
     const std::string range = bytes_text(summary.begin, summary.end);
     if (summary.begin > summary.end || summary.end > size_)
-        throw RangesError(range + " are not in an input of " + std::to_string(size_) + " bytes");
+        throw RangesError(range + " are not within an input of " + std::to_string(size_) + " bytes");
     if (!dialect_) {
         dialect_ = summary.dialect;
         records_ = preamble_records();
     }
-    if (*dialect_ != summary.dialect) throw RangesError(range + " were read by another dialect than those before");
+    if (*dialect_ != summary.dialect) throw RangesError(range + " were read with another dialect than those before");
     if (summary.begin == summary.end) return;
     const auto overlap = [&](std::uint64_t begin, std::uint64_t end) {
-        throw RangesError(range + " overlap " + bytes_text(begin, end) + ", which were given before");
+        throw RangesError(range + " overlap " + bytes_text(begin, end) + ", which have already been given");
     };
     if (summary.begin < end_) overlap(0, end_);
     const auto after = waiting_.lower_bound(summary.begin);
@@ -73,7 +74,7 @@ void RangeFold::follow(const RangeSummary& summary) {
     const RulesRow rules = other_ == RangeState::kNone ? RulesRow() : summary.row(state_, other_);
     const bool has_rules = other_ == RangeState::kNone || rules.differ || rules.exit != RangeState::kNone;
     if (row.exit == RangeState::kNone || !has_rules)
-        throw RangesError(bytes_text(summary.begin, summary.end) + ": the summary is not whole");
+        throw RangesError(bytes_text(summary.begin, summary.end) + ": the summary is incomplete");
     if (row.records > 0) ranges_.push_back({summary.begin, summary.end, records_, row.first, row.last, state_});
     if (other_ != RangeState::kNone) {
         if (rules.parted != kBeforeRange) parted_ = rules.parted;
@@ -91,7 +92,7 @@ void RangeFold::follow(const RangeSummary& summary) {
 Findings RangeFold::findings() const {
     if (end_ != size_ || !waiting_.empty()) {
         const std::uint64_t next = waiting_.empty() ? size_ : waiting_.begin()->first;
-        throw RangesError(bytes_text(end_, next) + " are in no summary");
+        throw RangesError(bytes_text(end_, next) + " are missing from the summaries");
     }
     Findings findings;
     findings.size = size_;
@@ -198,13 +199,14 @@ class CutFinder {
 public:
     CutFinder(const Blob& blob, const Dialect& dialect, const Kernel& kernel, const RangeCut& range)
         : blob_(blob), walker_(dialect, kernel, lead_of_range(blob, dialect, range)) {
-        // If the bytes so far may be a byte order mark, the walker knows. A preamble is counted already.
+        // If the bytes so far may be a byte order mark, the walker knows whether they are one. The preamble has already
+        // been counted.
         const RangeMachine machine(dialect);
         const std::uint64_t preamble = std::min(walker_.lead().is_preamble ? dialect.preamble : 0, range.end);
         walker_.seek(std::max(range.begin, preamble), range.records, machine.exact(range.state));
     }
 
-    // Cuts in ascending order.
+    // Call this for cuts in ascending order.
     Boundary find(const RangeCut& cut) {
         const bool is_nth = cut.search == RangeCut::Search::kNth;
         for (;;) {
@@ -220,7 +222,7 @@ public:
     }
 
 private:
-    // The lead that the range begins within, or with.
+    // The lead that the range begins in or with.
     static Lead lead_of_range(const Blob& blob, const Dialect& dialect, const RangeCut& range) {
         std::vector<std::uint8_t> buffer;
         const bool may_have = range.state >= RangeState::kStart && range.state <= RangeState::kMark2;
@@ -242,8 +244,8 @@ private:
     const Blob& blob_;
     Walker walker_;
     std::span<const std::uint64_t> starts_;  // of the last part
-    std::uint64_t from_ = 0;                 // where it begins
-    std::uint64_t record_ = 0;               // of the next start in it
+    std::uint64_t from_ = 0;                 // where that part begins
+    std::uint64_t record_ = 0;               // the number of the next start in that part
     std::size_t word_ = 0;
     std::uint64_t bits_ = 0;
     std::vector<std::uint8_t> buffer_;
@@ -255,7 +257,7 @@ std::vector<Boundary> find_cuts(const Blob& blob, const Dialect& dialect, std::s
                                 const Execution& execution, const Cancellation* cancellation) {
     const Kernel& kernel = checked_kernel(execution);
     std::vector<Boundary> found(cuts.size());
-    std::vector<std::size_t> groups;  // the first of the cuts in one range
+    std::vector<std::size_t> groups;  // for each range, the first of its cuts
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const RangeCut& cut = cuts[i];
         if (cut.search == RangeCut::Search::kNone) {

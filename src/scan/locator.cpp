@@ -1,13 +1,13 @@
-// Locate: doc/design.md, "The scan".
+// The third step of a scan, locate; see "The scan" in doc/internals/design.md.
 //
-//   find the block: by the record in the index's entries, or by the offset
-//   walk the block from its true start state, slice by slice, as far as the question needs; keep a bit for every record
-//       start and, for every 64 words of bits, how many records start before them; if the index was read from a file,
-//       walk from the first record start of the block
-//   if the question is about an offset far ahead in the block: summarise the bytes up to shortly before the offset, and
-//       walk from there. A summary takes a quarter of the time of a walk. If it is suspect, the walk goes on as ever.
-//       A later question about what was skipped starts again at the start of the block, and skips nothing
-//   from record to offset: find those words by their counts, then the word, then the bit
+//   find the block: by the record number in the index's entries, or by the offset
+//   walk the block from its true start state, slice by slice, as far as the question requires; keep a bit for every
+//       record start and, for every 64 words of bits, how many records start before them; if the index was read from
+//       a file, walk from the first record start of the block
+//   if the question is about an offset far ahead in the block: summarise the bytes up to shortly before the offset,
+//       and walk from there. A summary takes a quarter of the time of a walk. If it is suspect, the walk continues as
+//       usual. A later question about the skipped bytes starts again at the start of the block, and skips nothing
+//   from record to offset: find the 64 words from their counts, then the word, then the bit
 //   from offset to record: add up the count, the words and the bits before the offset
 #include <algorithm>
 #include <stdexcept>
@@ -30,19 +30,19 @@ constexpr std::size_t kRankWords = 64;  // words between two ranks
 constexpr std::size_t kSliceSize = std::size_t{64} << 10;
 static_assert(kSliceSize % (kRankWords * kWordBits) == 0);
 
-// What is walked before an offset, so that the record before it is likely to start there too.
+// How many bytes before an offset to walk, so that the walk is likely to include the start of the record before it.
 constexpr std::uint64_t kMargin = std::uint64_t{32} << 10;
-// Fewer bytes are not worth a summary.
+// Skipping fewer bytes than this is not worth a summary.
 constexpr std::uint64_t kLeastSkip = std::uint64_t{64} << 10;
 
 void check(const Grid& grid) {
     if (grid.step == 0 || grid.step > kMaxGridStep || grid.phase >= grid.step) {
-        throw std::invalid_argument("grid: the step is not in 1 .. " + std::to_string(kMaxGridStep) +
+        throw std::invalid_argument("grid: the step must be 1 to " + std::to_string(kMaxGridStep) +
                                     ", or the phase is not below it");
     }
 }
 
-// The first offset of the grid at `offset` or after it. `offset` is at most the size of an input, so nothing overflows.
+// The first offset on the grid at or after `offset`. `offset` is at most the size of an input, so nothing overflows.
 std::uint64_t at_or_after_on(const Grid& grid, std::uint64_t offset) {
     return offset + (grid.step + grid.phase - offset % grid.step) % grid.step;
 }
@@ -56,7 +56,7 @@ Locator::Locator(const RecordIndex& index)
 
 Locator::~Locator() = default;
 
-// Makes this the current block. Nothing of it is walked yet.
+// Makes this the current block, with nothing walked yet.
 void Locator::load(std::size_t block) {
     if (block == block_) return;
     const RecordIndex::Entry& entry = index_->entries_[block];
@@ -66,8 +66,8 @@ void Locator::load(std::size_t block) {
     restart(index_->block_begin(block) + entry.begin, entry.records_before, entry.state);
 }
 
-// A walk that begins within a record would give wrong cuts. An index from a file may say so, however it came about.
-// Throws IndexError unless the byte before the first record of the block ends a record by itself.
+// A walk that began within a record would give wrong cuts, and an index file may, for whatever reason, ask for such a
+// walk. Throws IndexError unless the byte before the first record of the block ends a record by itself.
 void Locator::require_terminator(std::size_t block) {
     const std::uint64_t offset = index_->block_begin(block) + index_->entries_[block].begin;
     if (offset == 0 || offset >= index_->block_end(block)) return;  // no record starts in the block
@@ -80,7 +80,7 @@ void Locator::require_terminator(std::size_t block) {
     throw IndexError("it is wrong: no record starts at byte " + std::to_string(offset));
 }
 
-// Lets the walk of the block begin here.
+// Begins the walk of the block at `offset`.
 void Locator::restart(std::uint64_t offset, std::uint64_t records, std::uint8_t state) {
     origin_ = offset;
     records_ = records;
@@ -90,14 +90,14 @@ void Locator::restart(std::uint64_t offset, std::uint64_t records, std::uint8_t 
     cursor_.bits = 0;
 }
 
-// Makes the block that holds `offset` the current one. If bytes were skipped that the offset lies in, takes that back.
+// Makes the block that contains `offset` the current one. If `offset` is among the skipped bytes, goes back.
 void Locator::visit(std::uint64_t offset) {
     load(static_cast<std::size_t>(offset / index_->block_size_));
     const bool has_skipped = origin_ > index_->block_begin(block_) + index_->entries_[block_].begin;
     if (has_skipped && offset < origin_) go_back();
 }
 
-// Skips bytes of the current block if `offset`, which lies in it, is far ahead of the walk.
+// Skips bytes of the current block if `offset`, which is in the block, is far ahead of the walk.
 void Locator::approach(std::uint64_t offset) {
     const std::uint64_t walked = walker_->offset();
     if (is_whole_ || offset < walked + kMargin + kLeastSkip || walked < index_->lead_.size) return;
@@ -119,14 +119,15 @@ void Locator::approach(std::uint64_t offset) {
             static_cast<std::uint8_t>(state_of(*at_end, index_->dialect_.escape_scope)));
 }
 
-// After bytes were skipped that a question is about.
+// Starts again at the beginning of the block, without skipping, because a question is about skipped bytes.
 void Locator::go_back() {
     const std::size_t block = std::exchange(block_, kNoBlock);
     load(block);
     is_whole_ = true;
 }
 
-// Walks the next slice of the block. If nothing is left of the block, the bytes have changed.
+// Walks the next slice of the block. If nothing is left of the block, the bytes must have changed: throws
+// InputChangedError.
 void Locator::walk_on() {
     const std::uint64_t offset = walker_->offset();
     const std::size_t size = std::min<std::uint64_t>(index_->block_end(block_) - offset, kSliceSize);
@@ -139,7 +140,7 @@ void Locator::walk_on() {
     }
 }
 
-// Walks the block up to this byte of it, counted from origin_.
+// Walks the block up to and including byte `byte`, counted from origin_.
 void Locator::reach(std::size_t byte) {
     while (starts_.size() <= byte / kWordBits) walk_on();
 }
@@ -157,7 +158,7 @@ Boundary Locator::start_of(std::uint64_t record) {
     return {origin_ + cursor_.word * kWordBits + first_bit(cursor_.bits), record};
 }
 
-// Moves the cursor to the record, which exists.
+// Moves the cursor to the record, which must exist.
 void Locator::find(std::uint64_t record) {
     const auto& entries = index_->entries_;
     const auto after = std::ranges::upper_bound(entries, record, {}, &RecordIndex::Entry::records_before);
@@ -177,7 +178,7 @@ void Locator::find(std::uint64_t record) {
     cursor_ = {record, word, bits};
 }
 
-// How many records start before `offset`, which is at most the size.
+// How many records start before `offset`, which must be at most the size.
 std::uint64_t Locator::records_before(std::uint64_t offset) {
     if (offset >= index_->findings_.size) return index_->findings_.records;
     visit(offset);
@@ -199,7 +200,7 @@ Boundary Locator::at_or_before(std::uint64_t offset) {
     return start_of(records_before(offset + 1) - 1);
 }
 
-// Whether a record starts at `offset`, which is below the size.
+// Whether a record starts at `offset`, which must be below the size.
 bool Locator::starts_record(std::uint64_t offset) {
     visit(offset);
     if (offset < origin_) return false;

@@ -77,7 +77,7 @@ void Arguments::fail(const std::string& reason, const ArgumentSyntax& argument) 
 
 void refuse_arguments(const OperationSyntax& syntax) {
     if (syntax.arguments.empty()) return;
-    throw SyntaxError(syntax.name + " has no arguments but empty=change", syntax.arguments.front().place);
+    throw SyntaxError(syntax.name + " takes no arguments but empty=change", syntax.arguments.front().place);
 }
 
 }  // namespace cleave

@@ -4,14 +4,15 @@
 //   excluded = {}                              the items with `!`
 //   for each item: its columns
 //       #a-#b     columns a to b
-//       "name"    the column of that name; with [n], the n-th of that name
+//       "name"    the column with that name; with [n], the n-th one
 //       glob      the columns whose names match, in the order of the input
-//       word      each way to read it: as a name, as NAME[n], and for each '-' in it, as a range of two columns that
-//                 exist. No way: the column is missing. More than one way: ambiguous.
-//   replace the `*` in `listed` by all columns that are not in it
+//       word      every possible reading: as a name, as NAME[n], and for each '-' in it, as a range of two columns that
+//                 exist. No reading: the column is missing. More than one: ambiguous.
+//   replace the `*` in `listed` with all columns that are not in it
 //   remove `excluded` from `listed`
 //
-// The cost is that of the hash table of names, and of a pass over the columns for each glob and each `*`.
+// Building the search tree of names takes O(n log n) comparisons for n columns. After that, each name takes one lookup,
+// and each glob or `*` takes one pass over the columns.
 #include "stage/column_list.h"
 
 #include <algorithm>
@@ -31,13 +32,13 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// The greedy match with one place to return to: on a mismatch, the last `*` takes one byte more.
-// O(|glob| |name|) time at worst.
+// Greedy matching with a single backtracking point: on a mismatch, the last `*` takes one more byte. Takes O(|glob|
+// |name|) time in the worst case.
 bool matches(std::string_view glob, std::string_view name) {
     std::size_t g = 0;
     std::size_t n = 0;
-    std::size_t star = kNone;  // of the last `*`
-    std::size_t star_end = 0;  // what it takes of the name ends here
+    std::size_t star = kNone;  // the last `*`
+    std::size_t star_end = 0;  // the end of the part of the name that it matches
     while (n < name.size()) {
         if (g < glob.size() && glob[g] == '*') {
             star = g++;
@@ -87,7 +88,7 @@ ColumnSyntax parse_number(RuleScanner& scanner, ColumnSyntax column) {
     return column;
 }
 
-// Puts the columns that are not in `listed` into it, at `place`.
+// Inserts the columns that `listed` lacks, at position `place`.
 void insert_others(std::vector<std::size_t>& listed, std::size_t place, const std::vector<bool>& is_listed) {
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < is_listed.size(); ++i) {
@@ -152,7 +153,7 @@ bool is_for_messages(std::string_view name) {
     return name.size() <= kLongestShownName && std::ranges::none_of(name, is_control);
 }
 
-// Finds what one item stands for.
+// Looks up the columns of one item.
 struct ColumnFinder::Lookup {
     const ColumnFinder& finder;
     const RuleText& source;
@@ -162,7 +163,7 @@ struct ColumnFinder::Lookup {
         throw RuleError(reason, source.origin, source.text, place);
     }
 
-    // How to write `right` where the user wrote `wrong`. If a shell would take `right` apart, that is the whole option.
+    // How to write `right` where the user wrote `wrong`; the whole option if a shell would split `right`.
     std::string correction(std::string_view wrong, const std::string& right) const {
         const std::size_t at = source.text.find(wrong, place);
         const bool is_option = source.origin.starts_with("--");
@@ -173,20 +174,23 @@ struct ColumnFinder::Lookup {
 
     bool has(std::string_view name) const { return finder.by_name_.contains(name); }
 
-    // Whether a word can be read as one column, rightly or not.
+    // Whether a word can be read as a single column, even if its number is out of range.
     bool is_column(std::string_view word) const {
         const auto parts = numbered(word);
         return has(word) || (parts && has(parts->name));
     }
 
-    // `name` was written as `written`.
+    // Reports that there is no column `name`, which the user wrote as `written`.
     [[noreturn]] void fail_missing(std::string_view name, std::string_view written) const {
         const InputColumns& columns = finder.columns_;
         if (columns.count == 0) fail("there is no column " + in_quotes(name) + ": the input is empty");
         if (columns.names.empty()) fail("the input has no header, so its columns are #1, #2 and so on");
-        const std::string* const meant = meant_by(name);
         std::string hint;
-        if (meant != nullptr) {
+        const bool is_to_be_left_out = name.size() > 1 && (name[0] == '-' || name[0] == '^' || name[0] == '~');
+        const std::string* const meant = meant_by(name);
+        if (is_to_be_left_out) {
+            hint = "; to leave a column out, write '!COLUMN'";
+        } else if (meant != nullptr) {
             hint = "; did you mean " + correction(written, as_typed(*meant)) + "?";
         } else if (finder.names_ == Names::kHidden) {
             hint = "; cleave check --columns lists those of the first record";
@@ -194,8 +198,8 @@ struct ColumnFinder::Lookup {
         fail("there is no column " + in_quotes(name) + hint);
     }
 
-    // The column that the user may have meant by a missing name: the only similar one, or else the nearest one. Null if
-    // there is none, or if messages may not name it.
+    // The column that the user may have meant by a name that does not exist: the only similar one, or else the nearest.
+    // Null if there is none or if messages may not name it.
     const std::string* meant_by(std::string_view name) const {
         const std::vector<std::string>& names = finder.columns_.names;
         SimilarNames typed;
@@ -210,7 +214,7 @@ struct ColumnFinder::Lookup {
         return is_shown ? nearest : nullptr;
     }
 
-    // `name` was written as `written`, without its number. `nth` is 0 if it was not said.
+    // `written` is how the user wrote `name`, without its number. `nth` is 0 if no number was given.
     std::size_t named(std::string_view name, std::uint64_t nth, std::string_view written) const {
         const auto found = finder.by_name_.find(name);
         if (found == finder.by_name_.end()) fail_missing(name, written);
@@ -227,7 +231,7 @@ struct ColumnFinder::Lookup {
         return same[nth == 0 ? 0 : nth - 1];
     }
 
-    // A word that is one column.
+    // Reads a word as a single column.
     std::size_t column(std::string_view word) const {
         const auto parts = numbered(word);
         if (!parts || !has(parts->name)) return named(word, 0, word);
@@ -243,7 +247,7 @@ struct ColumnFinder::Lookup {
         std::size_t dash = kNone;
         for (std::size_t i = 1; i + 1 < text.size(); ++i) {
             if (text[i] != '-' || !is_column(text.substr(0, i)) || !is_column(text.substr(i + 1))) continue;
-            if (dash != kNone) fail(in_quotes(text) + " can be read as more than one range");
+            if (dash != kNone) fail(in_quotes(text) + " can be read as several ranges");
             dash = i;
         }
         if (dash == kNone) return {column(text)};
@@ -263,7 +267,8 @@ struct ColumnFinder::Lookup {
 
     std::vector<std::size_t> numbers(std::uint64_t first, std::uint64_t last) const {
         const InputColumns& columns = finder.columns_;
-        const std::string header = columns.is_header_given ? "" : "-H or --header repeat";
+        const std::string header =
+            columns.is_header_given ? "" : "--header repeat or -H, to say whether there is a header";
         if (!columns.is_delimiter_given) {
             fail("a column by number needs -d BYTE" + (header.empty() ? "" : ", and " + header) +
                  ": under a guessed delimiter, numbers may mean other columns");
@@ -311,13 +316,13 @@ std::vector<std::size_t> ColumnFinder::list_columns(const std::vector<ColumnSynt
     std::vector<std::size_t> listed;
     std::vector<bool> is_listed(columns_.count);
     std::vector<bool> is_excluded(columns_.count);
-    // Where the rest is put in.
+    // Where to insert the columns that are not listed.
     std::optional<std::size_t> rest;
     if (std::ranges::all_of(list, &ColumnSyntax::is_excluded)) rest = 0;
     for (const ColumnSyntax& item : list) {
         const Lookup lookup{*this, source, item.place};
         if (item.kind == ColumnSyntax::Kind::kRest) {
-            if (item.is_excluded) lookup.fail("!* leaves no column");
+            if (item.is_excluded) lookup.fail("!* selects no column");
             if (rest && is_selection) lookup.fail("* is given twice");
             rest = listed.size();
         }
@@ -334,7 +339,7 @@ std::vector<std::size_t> ColumnFinder::list_columns(const std::vector<ColumnSynt
     }
     if (rest) insert_others(listed, *rest, is_listed);
     std::erase_if(listed, [&](std::size_t column) { return is_excluded[column]; });
-    if (listed.empty() && columns_.count > 0) Lookup{*this, source, 0}.fail("the list leaves no column");
+    if (listed.empty() && columns_.count > 0) Lookup{*this, source, 0}.fail("the list selects no column");
     return listed;
 }
 
@@ -353,7 +358,7 @@ std::size_t ColumnFinder::one(const ColumnSyntax& column, const RuleText& source
     const std::vector<std::size_t> found = columns_of(column, source);
     const bool is_one = column.kind == ColumnSyntax::Kind::kWord || column.kind == ColumnSyntax::Kind::kQuoted ||
                         column.kind == ColumnSyntax::Kind::kNumber;
-    if (!is_one || found.size() != 1) lookup.fail("this is to be one column");
+    if (!is_one || found.size() != 1) lookup.fail("give one column here");
     return found.front();
 }
 

@@ -1,4 +1,5 @@
-// From rules to a program: reads the names of the columns, resolves the rules, and lays out the parts of a record.
+// Compiles rules into a program: reads the names of the columns, resolves the rules, and lays out the parts of a
+// record.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -17,15 +18,15 @@ namespace {
 
 void check(const StageOptions& options) {
     if (options.max_record < 1 || options.max_record > kMaxRecordLimit) {
-        throw std::invalid_argument("stage: max_record is not in 1 .. " + std::to_string(kMaxRecordLimit));
+        throw std::invalid_argument("stage: max_record must be 1 to " + std::to_string(kMaxRecordLimit));
     }
 }
 
-// The fields of the record, as values.
+// The values of the record's fields.
 std::vector<std::string> values_of(const RecordBlock& block, const Dialect& dialect, const DialectCodec& codec) {
     std::vector<std::string> values;
     if (block.record_count() == 0) return {std::string()};
-    ValueBuffer scratch(MemoryManager::or_default(nullptr));  // for names of columns, not for values
+    ValueBuffer scratch(MemoryManager::or_default(nullptr));  // for column names, not for values
     std::uint32_t begin = block.rows[0].begin;
     for (std::size_t i = block.rows[0].first; i < block.rows[1].first; ++i) {
         const bool is_last = i + 1 == block.rows[1].first;
@@ -51,7 +52,7 @@ FieldReader reader_of_first(const Dialect& dialect) {
     return {dialect, kernel_by_name("scalar"), Reading::kUnambiguous, 0};
 }
 
-// Columns that are keys; none, unless with_keys() has named some.
+// The columns given to with_keys(), if any.
 struct KeyPlaces {
     std::span<const std::size_t> columns;
     bool are_left_out = false;
@@ -62,7 +63,7 @@ struct KeyPlaces {
     }
 };
 
-// Joins columns that stay and stand side by side.
+// Joins adjacent columns that stay as they are.
 std::vector<FlatPart> parts_of(const RuleSet& rules, bool is_header, const KeyPlaces& keys) {
     std::vector<FlatPart> parts;
     const auto stays = [](const FlatPart& part) { return !part.is_changed && part.key == FlatPart::kNoKey; };
@@ -80,7 +81,7 @@ std::vector<FlatPart> parts_of(const RuleSet& rules, bool is_header, const KeyPl
             parts.push_back(part);
         }
     }
-    FlatPart* before = nullptr;  // the last one that is written
+    FlatPart* before = nullptr;  // the last part that is written
     for (FlatPart& part : parts) {
         if (part.is_left_out) continue;
         if (before != nullptr) {
@@ -92,13 +93,13 @@ std::vector<FlatPart> parts_of(const RuleSet& rules, bool is_header, const KeyPl
     return parts;
 }
 
-// When all else of the program is set.
+// Call once everything else in the program is set.
 void lay_out(Stage::Program& program, const KeyPlaces& keys) {
     program.key_count = keys.columns.size();
     program.flat_bytes = flatten(program, parts_of(program.rules, false, keys), parts_of(program.rules, true, keys));
 }
 
-// Throws RuleError for a constant that the dialect cannot carry.
+// Throws RuleError for a constant that the dialect cannot represent.
 void check_constants(const RuleSet& rules, const DialectCodec& codec) {
     for (const Rule& rule : rules.rules) {
         const auto* fixed = std::get_if<Fixed>(&rule.operation);
@@ -108,7 +109,7 @@ void check_constants(const RuleSet& rules, const DialectCodec& codec) {
     }
 }
 
-// The digest of what decides the output, part after part, each with its length before it.
+// A digest of everything that determines the output. Each part is preceded by its length.
 std::string digest_of(const StageOptions& options, const Stage::Program& program) {
     if (program.key_ids.empty()) return {};
     std::string text;
@@ -130,7 +131,7 @@ std::string digest_of(const StageOptions& options, const Stage::Program& program
     return labelled_mac_hex(key.bytes(), "cleave rules digest 1", text, kMacSize);
 }
 
-// Whether --forbid finds something in a name.
+// Whether a name contains something that --forbid looks for.
 bool has_forbidden_name(const InputColumns& columns, const StageOptions& options) {
     return std::ranges::any_of(columns.names, [&](const std::string& name) {
         const Value value{reinterpret_cast<const std::uint8_t*>(name.data()), name.size()};
@@ -152,7 +153,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     const RecordBlock record = reader.read(first_record, {}, true);
     const bool refuses_backslash = dialect.quote && dialect.quote != '\\' && !dialect.escape &&
                                    dialect.delimiter != '\\' && !options.is_escape_given;
-    if (refuses_backslash) refuse_escaped_quotes(record, *dialect.quote);  // it says how many columns there are
+    if (refuses_backslash) refuse_escaped_quotes(record, *dialect.quote);  // its message counts the columns
     InputColumns columns = columns_of_record(record, dialect, has_header);
     columns.is_delimiter_given = options.is_delimiter_given;
     columns.is_header_given = options.is_header_given;
@@ -162,7 +163,7 @@ Stage::Stage(const StageOptions& options, const Dialect& dialect, std::span<cons
     check_constants(rules, codec);
     const auto* token = reinterpret_cast<const std::uint8_t*>(options.null_token.data());
     if (!codec.is_plain({token, options.null_token.size()})) {
-        throw RuleError("the token would need quotes", "--null", options.null_token, 0);
+        throw RuleError("the token would need quotes", "--redact-null", options.null_token, 0);
     }
     auto program = std::make_shared<Program>(dialect);
     program->column_count = columns.count;

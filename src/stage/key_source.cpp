@@ -23,7 +23,7 @@
 namespace cleave {
 namespace {
 
-// Waits have no end under this.
+// A wait with this never times out.
 constexpr std::chrono::milliseconds kForever{-1};
 
 [[noreturn]] void refuse(const KeySource& source, const std::string& reason) {
@@ -35,17 +35,17 @@ bool is_name(std::string_view text) {
     return !text.empty() && text.find_first_not_of(kBytes) == std::string_view::npos;
 }
 
-// Refuses an access control list that gives rights to users or groups by name. The mode does not show them: its bits of
-// the group are then the most that any of them may have. The layout is that of <linux/posix_acl_xattr.h>,
+// Refuses an access control list that grants rights to named users or groups. The file's mode does not show these
+// rights: its group bits are then only an upper limit for them. The layout is described in <linux/posix_acl_xattr.h>,
 // little-endian.
 void judge_acl(int descriptor, const KeySource& source, const std::string& name) {
     constexpr const char* kAttribute = "system.posix_acl_access";
     constexpr std::size_t kHeadSize = 4;
-    constexpr std::size_t kEntrySize = 8;  // tag and rights of two bytes each, and an id
+    constexpr std::size_t kEntrySize = 8;  // a 2-byte tag, 2 bytes of rights, and an id
     constexpr unsigned kNamedUser = 0x02;
     constexpr unsigned kNamedGroup = 0x08;
     constexpr unsigned kMask = 0x10;
-    std::array<std::uint8_t, 65536> bytes;  // the most that an attribute has
+    std::array<std::uint8_t, 65536> bytes;  // the largest possible attribute
     const ::ssize_t size = ::fgetxattr(descriptor, kAttribute, bytes.data(), bytes.size());
     if (size < 0 && (errno == ENODATA || errno == ENOTSUP)) return;
     if (size < 0) throw_errno(name);
@@ -57,16 +57,16 @@ void judge_acl(int descriptor, const KeySource& source, const std::string& name)
         if (tag == kNamedUser || tag == kNamedGroup) named |= rights;
         if (tag == kMask) mask = rights;
     }
-    if ((named & mask) != 0) refuse(source, "an ACL gives others rights to the key; setfacl -b takes them away");
+    if ((named & mask) != 0) refuse(source, "an ACL lets other users read or write the key; setfacl -b removes it");
 }
 
-// Whether nobody but the caller, root, and readers of the file's group can have seen or written the bytes.
+// Refuses the key if it is neither in a file nor in a pipe, or if anyone but the caller, root and readers in the file's
+// group could have read or written it.
 void judge(const struct stat& status, const KeySource& source) {
     if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) refuse(source, "neither a file nor a pipe");
     if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse(source, "the key belongs to another user");
-    if ((status.st_mode & S_IRWXO) != 0)
-        refuse(source, "other users have rights to the key; chmod 600 takes them away");
-    if ((status.st_mode & S_IWGRP) != 0) refuse(source, "the group can write the key; chmod 600 takes that right away");
+    if ((status.st_mode & S_IRWXO) != 0) refuse(source, "other users can read or write the key; chmod 600 prevents it");
+    if ((status.st_mode & S_IWGRP) != 0) refuse(source, "the group can write the key; chmod 600 prevents it");
 }
 
 bool is_same_moment(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
@@ -97,7 +97,7 @@ void wait_for_bytes(int descriptor, std::chrono::milliseconds patience, const st
     }
 }
 
-// Reads to the end. The memory grows by doubling: most keys fit into a page.
+// Reads to the end. The memory doubles as needed, although most keys fit into a page.
 SecretKey read_all(int descriptor, std::chrono::milliseconds patience, const KeySource& source,
                    const std::string& name) {
     SecretKey key{SecretMemory(1), 0};
@@ -108,7 +108,7 @@ SecretKey read_all(int descriptor, std::chrono::milliseconds patience, const Key
             std::ranges::copy(key.bytes(), larger.bytes().begin());
             key.memory = std::move(larger);
         }
-        // Waits first: where nobody has opened a named pipe to write yet, read() takes that for its end.
+        // Waits first, because if nobody has opened a named pipe for writing yet, read() would report its end.
         wait_for_bytes(descriptor, patience, name);
         const auto rest = key.memory.bytes().subspan(key.size);
         const ssize_t size = ::read(descriptor, rest.data(), rest.size());
@@ -125,7 +125,7 @@ SecretKey read_opened(int descriptor, std::chrono::milliseconds patience, const 
     judge_acl(descriptor, source, name);
     SecretKey key = read_all(descriptor, patience, source, name);
     if (S_ISREG(before.st_mode) && !is_unchanged(before, stat_of(descriptor, name))) {
-        refuse(source, "the file changed while it was read");
+        refuse(source, "the file was modified while it was read");
     }
     return key;
 }
@@ -179,7 +179,7 @@ SecretKey checked(SecretKey key, const KeySource& source) {
     }
     const auto bytes = key.bytes();
     if (std::ranges::all_of(bytes, [&](std::uint8_t byte) { return byte == bytes[0]; })) {
-        refuse(source, "all bytes of the key are the same; cleave key new makes a key");
+        refuse(source, "all bytes of the key are equal; cleave key new makes a key");
     }
     return key;
 }
@@ -223,9 +223,9 @@ SecretKey read_key(const KeySource& source, std::chrono::milliseconds patience) 
         case KeySource::Kind::kFile: return checked(read_file(source, patience), source);
         case KeySource::Kind::kEnvironment: return checked(read_environment(source), source);
         case KeySource::Kind::kDescriptor: return checked(read_descriptor(source), source);
-        case KeySource::Kind::kGiven: break;  // copy_key()
+        case KeySource::Kind::kGiven: break;  // see copy_key()
     }
-    throw std::invalid_argument("the bytes of the key are given, and not read");
+    throw std::invalid_argument("the bytes of the key are given, not read");
 }
 
 SecretKey copy_key(const KeySource& source, std::span<const std::uint8_t> bytes) {

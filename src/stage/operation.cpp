@@ -1,8 +1,10 @@
 #include "stage/operation.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cleave {
@@ -18,7 +20,7 @@ Operation make(const OperationSyntax& syntax, KeyUses& keys) {
     return X::parse(syntax, keys);
 }
 
-// A row for each alternative of the variant.
+// One row for each alternative of the variant.
 template <std::size_t... kIndexes>
 constexpr auto make_table(std::index_sequence<kIndexes...>) {
     return std::array{
@@ -29,6 +31,31 @@ constexpr auto make_table(std::index_sequence<kIndexes...>) {
 
 constexpr auto kTable = make_table(std::make_index_sequence<std::variant_size_v<Operation>>());
 
+// What other tools call an operation, and what it is here.
+struct OtherName {
+    std::string_view name;
+    const char* ours;
+};
+constexpr std::array<OtherName, 12> kOtherNames = {{
+    {"token", "hmac(KEY)"},
+    {"tokenise", "hmac(KEY)"},
+    {"tokenize", "hmac(KEY)"},
+    {"hash", "hmac(KEY)"},
+    {"sha256", "hmac(KEY)"},
+    {"pseudonymise", "hmac(KEY)"},
+    {"redact", "mask"},
+    {"hide", "mask"},
+    {"empty", "null"},
+    {"drop", "--select '!COLUMN'"},
+    {"delete", "--select '!COLUMN'"},
+    {"remove", "--select '!COLUMN'"},
+}};
+
+std::string hint_for(std::string_view name) {
+    const auto* const row = std::ranges::find(kOtherNames, name, &OtherName::name);
+    return row == kOtherNames.end() ? "" : std::string("; use ") + row->ours;
+}
+
 }  // namespace
 
 Operation make_operation(const OperationSyntax& syntax, KeyUses& keys) {
@@ -38,7 +65,8 @@ Operation make_operation(const OperationSyntax& syntax, KeyUses& keys) {
         known += known.empty() ? "" : ", ";
         known += row.name;
     }
-    throw SyntaxError("unknown operation \"" + syntax.name + "\"; there are " + known, syntax.place);
+    throw SyntaxError("unknown operation \"" + syntax.name + "\"" + hint_for(syntax.name) + "; there are " + known,
+                      syntax.place);
 }
 
 }  // namespace cleave

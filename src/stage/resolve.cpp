@@ -1,17 +1,17 @@
-// From the texts of rules to rules over the columns of one input:
+// Turns the texts of rules into rules over the columns of one input:
 //
-//   1. Take the `@default` lines out of the texts. One default at most may be left.
+//   1. Take the `@default` lines out of the texts. There must be at most one default.
 //   2. Look up --select, and the columns, operation and conditions of each rule.
-//   3. Refuse to change values below a header that nobody has vouched for: the first record would stay in plain.
+//   3. Refuse to change values below a header that is not vouched for: it may be data, which would not be changed.
 //   4. For each column, collect the rules that name it, up to the first one without a condition.
 //   5. Refuse a column whose rules all have conditions: a value could slip through.
-//   6. Apply the default to the columns of the output that no rule names. If they are kept, refuse one whose name is
-//      similar to that of a column with a rule: the user may have meant both.
+//   6. Apply the default to the output columns that no rule names. If they are kept, refuse one whose name is similar
+//      to the name of a column with a rule: the user may have meant both.
 //
-// The user vouches for the header by -H or --header, or by a rule or --select that has the name of one of its columns.
-// Until then no message names a column, because the name may be a value.
+// The user vouches for the header with -H or --header, or with a rule or --select that names one of its columns. Until
+// then, messages do not name any columns, because the name may be a value.
 //
-// Every check looks at all rules, also at those of columns that are dropped.
+// Every check looks at all rules, even for columns that are dropped.
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -31,7 +31,7 @@
 namespace cleave {
 namespace {
 
-// What becomes of unnamed columns, and who says so.
+// What happens to unnamed columns, and where the user specified it.
 struct Default {
     DefaultAction action;
     RuleText source;
@@ -51,14 +51,14 @@ std::string_view name_of(DefaultAction action) {
     throw RuleError(reason, source.origin, source.text, place);
 }
 
-// Whether --select or a rule has the name of a column. What cannot be parsed has none.
+// Whether --select or a rule names a column. A text that cannot be parsed does not name any.
 bool has_name_of(const InputColumns& columns, const RuleRequest& request) {
     const auto has_name = [&](const RuleText& text, bool is_rule) {
         try {
             RuleScanner scanner(text);
             const auto list = is_rule ? parse_rule(text).columns : parse_columns(scanner);
             return std::ranges::any_of(list, [&](const auto& item) { return is_name_of_column(item, columns); });
-        } catch (const RuleError&) {  // the resolver says what is wrong
+        } catch (const RuleError&) {  // the resolver reports what is wrong
             return false;
         }
     };
@@ -84,7 +84,8 @@ public:
         }
         rules_.of_column.resize(columns_.count);
         if (request_.default_action) {
-            default_ = Default{*request_.default_action, {std::string(name_of(*request_.default_action)), "--default"}};
+            default_ =
+                Default{*request_.default_action, {std::string(name_of(*request_.default_action)), "--redact-default"}};
         }
         select();
         for (const RuleText& text : request_.rules) {
@@ -155,7 +156,7 @@ private:
         rules_.rules.push_back(std::move(rule));
     }
 
-    // Throws if values would change below a header that may be none.
+    // Throws if values would change below a header that may not be one.
     void check_header() const {
         if (is_vouched_for_) return;
         const std::string reason =
@@ -179,7 +180,7 @@ private:
         }
     }
 
-    // `unnamed` are columns that stay as they are.
+    // `unnamed` are the columns that stay as they are.
     void check_similar_names(const std::vector<std::size_t>& unnamed) const {
         if (columns_.names.empty() || rules_.rules.empty()) return;
         SimilarNames named;
@@ -195,15 +196,15 @@ private:
         }
     }
 
-    // For messages. Two names can look the same, so the unnamed column is also shown by its number.
+    // For messages. Two names can look the same, so the number of the unnamed column is shown too.
     std::string likeness(std::size_t unnamed, std::size_t named) const {
         const std::string place = "#" + std::to_string(unnamed + 1);
         const std::string other = finder_.name_of(named);
-        if (!shows_names_) return "no rule names the column " + place + ", whose name is similar to that of " + other;
+        if (!shows_names_) return "no rule names the column " + place + ", whose name is similar to " + other;
         if (columns_.names[unnamed] == columns_.names[named]) {
-            return "another column " + other + ", " + place + " of the input, is named by no rule";
+            return "another column " + other + ", " + place + " of the input, has no rule";
         }
-        // A name that is similar to one that may be shown tells nothing new.
+        // A name that is similar to one that may be shown reveals nothing new.
         const bool is_shown = is_for_messages(columns_.names[named]);
         return "no rule names the column " + (is_shown ? in_quotes(columns_.names[unnamed]) + ", " : "") + place +
                " of the input, whose name is easily mistaken for " + other;
@@ -224,7 +225,7 @@ private:
         }
         if (action == DefaultAction::kDrop) {
             std::erase_if(rules_.selected, [this](std::size_t column) { return !is_named(column); });
-            if (rules_.selected.empty()) fail("this default leaves no column", default_->source, 0);
+            if (rules_.selected.empty()) fail("with this default no column is left", default_->source, 0);
         } else {
             std::ranges::sort(unnamed);
             OperationSyntax null;
@@ -252,16 +253,16 @@ private:
         return names;
     }
 
-    // Of each rule that the user wrote: bytes of its text.
+    // For each rule that the user wrote: byte offsets in its text.
     struct Places {
         std::size_t columns;
-        std::size_t condition;  // of `if`
+        std::size_t condition;  // the word `if`
     };
 
     const RuleRequest& request_;
     const InputColumns& columns_;
     KeyUses& keys_;
-    const bool is_vouched_for_;  // the header, or that there is none
+    const bool is_vouched_for_;  // applies to the header, or to its absence
     const bool shows_names_;
     ColumnFinder finder_;
     std::optional<Default> default_;

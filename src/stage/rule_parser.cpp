@@ -1,4 +1,4 @@
-// A parser by recursive descent: one function for each line of the grammar, and one token to look ahead.
+// A recursive-descent parser: one function for each line of the grammar, and one token of lookahead.
 //
 //   line       = rule | default ;
 //   default    = "@default" ( "keep" | "null" | "drop" | "fail" ) ;
@@ -13,16 +13,16 @@
 //   column     = WORD | WORD "[" NUMBER "]" | QUOTED [ "[" NUMBER "]" ] | "#" NUMBER ;
 //   range      = column "-" column ;                             both are words, in one word; or both are "#" NUMBER
 //
-//   WORD       = one or more bytes, none of them a blank, a control byte or one of , : ( ) { } " = !  (no # in front)
-//   GLOB       = a WORD that holds *
+//   WORD       = one or more bytes, none of them a blank, a control byte or one of , : ( ) { } " = !  (no leading #)
+//   GLOB       = a WORD that contains *
 //   QUOTED     = '"', bytes in which a doubled '"' stands for one, '"'
 //   NUMBER     = digits
 //
-// Blanks (space, tab) may stand between tokens; not in WORD "[" NUMBER "]", in a range, and after "#". Words of the
-// language, such as `if`, are known by where they stand, so columns and values may have these names.
+// Blanks (space, tab) may appear between tokens, but not within WORD "[" NUMBER "]", in a range, or after "#". Words of
+// the language, such as `if`, are recognised by their position, so columns and values may have these names.
 //
-// `empty=change` is an argument like any other here, but it must be the last one of the outer operation. It is taken
-// out of the syntax tree, as it does not depend on the operation.
+// Here `empty=change` is an argument like any other, except that it must be the last one of the outer operation. It is
+// removed from the syntax tree, because it does not depend on the operation.
 #include "stage/rule_parser.h"
 
 #include <algorithm>
@@ -44,6 +44,8 @@ public:
     RuleSyntax parse() {
         RuleSyntax rule;
         rule.columns = parse_columns(scanner_);
+        if (scanner_.at_end())
+            scanner_.fail("there is no operation; write 'COLUMNS: OPERATION', such as 'mail: mask'", scanner_.place());
         scanner_.expect(":", "',' or ':' after a column");
         rule.operation = parse_operation(false);
         rule.changes_empty = take_empty(rule.operation);
@@ -71,7 +73,7 @@ private:
         return operation;
     }
 
-    // After the opening parenthesis.
+    // Continues after the opening parenthesis.
     std::vector<ArgumentSyntax> parse_arguments(bool is_nested) {
         std::vector<ArgumentSyntax> arguments;
         if (scanner_.accept(")")) return arguments;
@@ -110,7 +112,7 @@ private:
             scanner_.fail("empty=change goes with the outer operation", argument.place);
         }
         if (!argument.is_quoted && scanner_.next_is("(")) {
-            if (is_nested) scanner_.fail("operations nest once only", scanner_.place());
+            if (is_nested) scanner_.fail("operations can be nested only once", scanner_.place());
             OperationSyntax nested;
             nested.place = value_place;
             nested.name = argument.value;

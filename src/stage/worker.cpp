@@ -1,4 +1,5 @@
-// Measures and writes records on the CPU, by stage/record.h: in every dialect, and with the place of every fault.
+// Measures and writes records on the CPU, using stage/record.h. Handles every dialect, and reports the place of every
+// fault.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -23,11 +24,11 @@ namespace cleave {
 namespace {
 
 struct BlockRecord : RecordView {
-    const std::uint8_t* bytes;  // of the block
-    std::size_t number;         // in the block, from 0
+    const std::uint8_t* bytes;  // the bytes of the block
+    std::size_t number;         // the number of the record in the block, from 0
 };
 
-// Where a field lies among those that are kept.
+// Where a field is among the fields that are kept.
 struct KeptField {
     std::size_t begin = 0;
     std::size_t size = 0;
@@ -92,19 +93,19 @@ struct StageWorker::State {
     FieldReader reader{new_reader()};
     Hasher hasher;
     StageCounts counts;
-    ValueBuffer value{memory};     // of the field that is looked at, if it had to be copied
+    ValueBuffer value{memory};     // of the current field, if it had to be copied
     ValueBuffer measured{memory};  // changed fields that are only measured
     ValueBuffer out{memory};
     std::size_t written = 0;
     std::vector<std::uint64_t> starts;
-    ValueBuffer kept{memory};  // fields that are keys
+    ValueBuffer kept{memory};  // fields for key_field()
     std::size_t kept_size = 0;
-    std::vector<KeptField> key_fields;  // for each record, for each key
+    std::vector<KeptField> key_fields;  // one for each record and each key
 };
 
 namespace {
 
-// A Side of stage/record.h, for one block.
+// The Side (see stage/record.h) for one block.
 template <class State, bool kWithKeys = false>
 class CpuSide {
 public:
@@ -151,7 +152,7 @@ public:
     }
     void count_empty() { ++state_.counts.empty_records; }
 
-    // Keeps what becomes of a field that is a key, and writes it unless it is left out.
+    // Keeps the result for a column of with_keys(), and writes it unless the column is left out.
     void write_key(const BlockRecord& record, const FlatPart& part, RecordWriter& writer) {
         const std::size_t begin = writer.size();
         const FieldSpan field = record.field(part.first);
@@ -167,7 +168,7 @@ public:
         if (part.end == PartEnd::kNewDelimiter) writer.put(program->delimiter);
     }
 
-    // The reader has refused such a record.
+    // The reader has already refused such a record.
     static void refuse_width(const BlockRecord&) { throw std::logic_error("stage: a record of another width"); }
     void refuse_empty(const BlockRecord& record) const {
         throw InputError("the only column of a record becomes empty, which cannot be written without quotes",
@@ -180,7 +181,7 @@ public:
             place_of(record, field.begin));
     }
 
-    // For a message.
+    // For messages.
     Place place_of(const BlockRecord& record, std::uint32_t at) const {
         return {place_.offset + at, place_.record + record.number};
     }
@@ -206,7 +207,7 @@ private:
 
 }  // namespace
 
-// Looks for values that must not be in columns that stay.
+// Looks for forbidden values in columns that stay as they are.
 void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
     const BlockRecord record = view(block, r);
     if (record.count != rules.column_count) return;
@@ -226,7 +227,7 @@ void StageWorker::State::watch(const RecordBlock& block, std::size_t r) {
     }
 }
 
-// The same in a header, all of which stays. Its cells are no names that a message could have.
+// The same for a header, which is written unchanged. Its cells are not names that a message may show.
 void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
     const BlockRecord record = view(block, r);
     if (record.count != rules.column_count) return;
@@ -240,7 +241,7 @@ void StageWorker::State::watch_header(const RecordBlock& block, std::size_t r) {
     }
 }
 
-// What the field has that must not be in it, for a message; "" if it has nothing of the kind, or if it is only counted.
+// The forbidden thing that the field contains, for a message; "" if there is none or if it is only counted.
 std::string_view StageWorker::State::forbidden_in(const BlockRecord& record, const FieldSpan& field) {
     const Value found = rules.codec.decode(record.bytes + field.begin, record.bytes + field.end, value);
     const bool is_mail = rules.forbid_mail && has_mail_address(found);
@@ -248,7 +249,7 @@ std::string_view StageWorker::State::forbidden_in(const BlockRecord& record, con
     counts.mail_addresses += is_mail ? 1 : 0;
     counts.card_numbers += is_card ? 1 : 0;
     if ((!is_mail && !is_card) || rules.only_counts_forbidden) return "";
-    return is_mail ? "a mail address" : "a card number";
+    return is_mail ? "an email address" : "a card number";
 }
 
 StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_ptr<MemoryManager> memory)
@@ -256,7 +257,7 @@ StageWorker::StageWorker(const Stage& stage, const Kernel& kernel, std::shared_p
 StageWorker::StageWorker(StageWorker&&) noexcept = default;
 StageWorker::~StageWorker() = default;
 
-// Throws InputError for what is well-formed, and refused.
+// Throws InputError for a record that is well-formed but refused.
 RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t size) const {
     if (rules.refuses_backslash) refuse_escaped_quotes(block, *rules.dialect.quote);
     const std::uint64_t most = rules.max_record;
@@ -269,7 +270,7 @@ RecordBlock StageWorker::State::checked(const RecordBlock& block, std::size_t si
     return block;
 }
 
-// Whether the first record of the bytes is longer than is allowed.
+// Whether the first record of the bytes is longer than allowed.
 bool StageWorker::State::begins_too_long(std::span<const std::uint8_t> bytes) const {
     if (bytes.size() <= rules.max_record) return false;
     Walker walker(rules.dialect, *kernel);
@@ -283,7 +284,7 @@ RecordBlock StageWorker::read(std::span<const std::uint8_t> bytes, Place place, 
     return state_->checked(state_->reader.read(bytes, place, at_end), bytes.size());
 }
 
-// At a fault the bytes before it are read again.
+// After a fault, rereads the bytes before it.
 RecordBlock StageWorker::read_sound(std::span<const std::uint8_t> bytes, Place place, bool at_end) {
     std::exception_ptr fault;
     for (;;) {
@@ -340,7 +341,7 @@ void StageWorker::write_unchanged(const RecordBlock& header) {
 }
 
 void StageWorker::append(std::span<const std::uint8_t> bytes) {
-    if (bytes.empty()) return;  // they may be at no address
+    if (bytes.empty()) return;  // an empty span may have no address
     RecordWriter writer(state_->out, state_->written, bytes);
     writer.begin_record(bytes.size());
     writer.append(bytes.data(), bytes.size());

@@ -11,10 +11,10 @@
 namespace cleave {
 namespace {
 
-// Bytes that are shared between two checks of the cancellation.
+// How many bytes are shared between two checks of the cancellation.
 constexpr std::uint64_t kCloneSize = std::uint64_t{1} << 30;
 static_assert(kCloneSize % kCloneAlignment == 0);
-// Bytes that are copied between two reports of progress.
+// How many bytes are copied between two reports of progress.
 constexpr std::uint64_t kCopySize = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t round_down(std::uint64_t offset) { return offset / kCloneAlignment * kCloneAlignment; }
@@ -27,14 +27,14 @@ struct Range {
     bool is_empty() const { return start == end; }
 };
 
-// The part of the body that fills whole blocks of the piece's file; nothing if there is none.
+// The part of the body that fills whole blocks of the piece's file; empty if there is none.
 Range whole_blocks(const Piece& piece, std::uint64_t header_size) {
     const std::uint64_t first = round_up(header_size);
     const std::uint64_t last = std::max(first, round_down(header_size + piece.length));
     return {piece.start + (first - header_size), piece.start + (last - header_size)};
 }
 
-// Whether the body is as far into a block in the input as in the piece.
+// Whether the body begins at the same position within a block in the input as in the piece.
 bool is_aligned(const Piece& piece, std::uint64_t header_size) {
     return piece.start % kCloneAlignment == header_size % kCloneAlignment;
 }
@@ -81,14 +81,14 @@ void Cloner::copy(std::uint64_t start, std::uint64_t end, int descriptor, const 
 }
 
 // Appends the blocks in [start, end) of the input until the system refuses to share them. Returns the end of the shared
-// ones.
+// blocks.
 std::uint64_t Cloner::share(std::uint64_t start, std::uint64_t end, int descriptor, const std::string& path) {
     while (start < end && !refused_) {
         const std::uint64_t part = std::min(end - start, kCloneSize);
         const std::error_code refusal =
             clone_range(input_.blob(), {start, part}, descriptor, path, input_.cancellation());
         if (refusal) {
-            if (mode_ == CloneMode::kAlways) throw std::system_error(refusal, path + ": cannot be cloned");
+            if (mode_ == CloneMode::kAlways) throw std::system_error(refusal, path + ": cannot share blocks");
             refused_ = true;  // whatever the reason; if it prevents copying too, copy() reports it
         } else {
             start += part;

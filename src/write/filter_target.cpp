@@ -22,7 +22,7 @@ std::vector<std::string> variables_of(const Piece& piece, const std::string& pat
 // For a message: "exited with status 2".
 std::string describe(const CommandEnd& end) {
     if (end.error != 0) return "could not be started: " + std::generic_category().message(end.error);
-    if (end.left_running) return "left processes running, which were ended";
+    if (end.left_running) return "left processes running, which were stopped";
     if (WIFSIGNALED(end.status)) return "was ended by signal " + std::to_string(WTERMSIG(end.status));
     return "exited with status " + std::to_string(WEXITSTATUS(end.status));
 }

@@ -10,21 +10,21 @@
 namespace cleave {
 namespace {
 
-// The width of {i} if the number of pieces is not known. Names sort up to a million pieces; for more, an error says
-// which width to give.
+// The width of {i} if the number of pieces is unknown. Names sort correctly for up to a million pieces; for more, an
+// error says which width to give.
 constexpr unsigned kIndexWidthOfStreams = 6;
 
 constexpr std::size_t kMostDigits = 20;  // of 2^64
 
 unsigned digits(std::uint64_t number) { return static_cast<unsigned>(std::to_string(number).size()); }
 
-// In decimal, with zeros before it up to the width.
+// In decimal, padded with zeros to the width.
 std::string padded(std::uint64_t number, unsigned width) {
     const std::string text = std::to_string(number);
     return text.size() < width ? std::string(width - text.size(), '0') + text : text;
 }
 
-// "orders" and ".csv" of "in/orders.csv", and of "in/orders.csv.gz".
+// "orders" and ".csv" for "in/orders.csv" and for "in/orders.csv.gz".
 struct StemAndExtension {
     std::string stem, extension;
 };
@@ -41,9 +41,19 @@ unsigned parse_width(const std::string& text, const std::string& field) {
     unsigned width = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
     if (error != std::errc() || end != text.data() + text.size() || width == 0 || width > kMostDigits) {
-        throw std::invalid_argument("'{" + field + "}' in the output template: bad width");
+        throw std::invalid_argument("'{" + field + "}' in the output template: write a width as in {i:04}");
     }
     return width;
+}
+
+// `has_value`: the template has {value}; `may_have`: it could have it.
+[[noreturn]] void refuse_same_names(const std::string& name_template, bool has_value, bool may_have) {
+    std::string text = "the output template gives every piece ";
+    text += has_value ? "of a value the same name" : "the same name";
+    text += may_have && !has_value ? "; put {value} or {i} into it" : "; put {i} into it";
+    const bool may_be_folder = name_template.find('{') == std::string::npos;
+    if (may_be_folder) text += ", or a slash at its end if it is a folder";
+    throw std::invalid_argument(text);
 }
 
 }  // namespace
@@ -64,13 +74,11 @@ PieceNamer::PieceNamer(const std::string& name_template, const std::string& inpu
     const std::optional<std::uint64_t> indices = index_count();
     const bool one_name = !has(Field::kIndex) && !has(Field::kStart) && !has(Field::kRecord);
     if (one_name && indices.value_or(2) > 1) {
-        throw std::invalid_argument(std::string("the output template gives every piece ") +
-                                    (has_value() ? "of a value " : "") + "the same name; put " +
-                                    (most_of_value && !has_value() ? "{value} or " : "") + "{i} into it");
+        refuse_same_names(name_template, has_value(), most_of_value.has_value());
     }
     std::uint64_t end_index = 0;
     if (__builtin_add_overflow(first_index, std::max<std::uint64_t>(indices.value_or(1), 1), &end_index)) {
-        throw std::invalid_argument("the index of the last piece is too large; begin at a smaller index");
+        throw std::invalid_argument("the index of the last piece is too large; use a smaller --first-index");
     }
     for (Part& part : parts_) {
         if (part.field != Field::kIndex) continue;
@@ -113,7 +121,7 @@ std::string PieceNamer::name(const Piece& piece, const PieceValue& value) const 
 
 bool PieceNamer::could_name(std::string_view path) const { return !has_value() && fits(parts_, path); }
 
-// A number may have any width: that of {i} depends on how many pieces there were.
+// A number may have any width, because the width of {i} depends on how many pieces there were.
 bool PieceNamer::fits(std::span<const Part> parts, std::string_view text) {
     if (parts.empty()) return text.empty();
     const Part& part = parts.front();
@@ -195,7 +203,9 @@ PieceNamer::Part PieceNamer::parse_field(const std::string& field, const std::st
         const unsigned width = colon == std::string::npos ? 0 : parse_width(field.substr(colon + 1), field);
         return {row.field, "", width};
     }
-    throw std::invalid_argument("unknown field '{" + field + "}' in the output template");
+    throw std::invalid_argument(
+        "unknown field '{" + field +
+        "}' in the output template; there are {stem}, {ext}, {i}, {n}, {value}, {start} and {record}");
 }
 
 bool PieceNamer::has(Field field) const { return std::ranges::find(parts_, field, &Part::field) != parts_.end(); }

@@ -18,8 +18,8 @@
 namespace cleave {
 namespace {
 
-// Runs that could create the same files have the same id, whatever path leads to the directory. FNV-1a, 64 bit (Fowler,
-// Noll, Vo; RFC 9923).
+// Runs that could create the same files have the same id, whatever path leads to the directory. The id is a 64-bit
+// FNV-1a hash (Fowler, Noll, Vo; RFC 9923).
 std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
     struct stat status;
     if (::fstat(directory.descriptor(), &status) != 0) throw_errno(directory.path());
@@ -31,8 +31,8 @@ std::uint64_t run_id(const Directory& directory, const std::string& pattern) {
 
 std::string designation(const Piece& piece) { return "piece " + std::to_string(piece.number); }
 
-// Throws std::invalid_argument if the name begins as those of markers and hidden files do. Some file systems ignore
-// case.
+// Throws std::invalid_argument if the name begins like the names of markers and hidden files. Ignores case, as some
+// file systems do.
 void require_unreserved(const std::string& name) {
     constexpr std::string_view kReserved = ".cleave-";
     if (::strncasecmp(name.c_str(), kReserved.data(), kReserved.size()) != 0) return;
@@ -47,8 +47,8 @@ bool is_replaceable_link(const Directory& directory, const std::string& name) {
     return (S_ISREG(target.st_mode) || S_ISDIR(target.st_mode)) && !leads_to_stream(directory.path_of(name));
 }
 
-// Throws if this process may not make files in `folder`, which ends with a slash or is empty. If it is missing, the
-// nearest folder above it counts.
+// Throws if this process may not create files in `folder`, which ends with a slash or is empty. If the folder is
+// missing, the nearest existing folder above it counts.
 void require_access(const std::string& folder) {
     const std::string path = folder.empty() ? "." : folder;
     if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return;
@@ -56,7 +56,8 @@ void require_access(const std::string& folder) {
     require_access(std::string(folder_of(folder.substr(0, folder.find_last_not_of('/') + 1))));
 }
 
-// Of a folder, less the umask. The names in it may hold values.
+// The permissions of a new folder, before the umask. Names in the folder may contain values, so only users who can read
+// the input may list it.
 mode_t folder_permissions(const Input& input) {
     const std::uint32_t of_input = input.identity().permissions;
     const mode_t group = (of_input & S_IRGRP) != 0 ? S_IRGRP | S_IXGRP : 0;
@@ -80,18 +81,19 @@ PieceStore::PieceStore(const Input& input, const PieceNamer& namer, const Output
 
 PieceStore::~PieceStore() {
     const bool stay = options_.resume && may_keep_ && input_.is_unchanged();
-    // The marker tells a later run that the pieces which stay come from a run that failed.
+    // The marker tells a later run that the remaining pieces come from a run that failed.
     if (marker_ && ((has_kept_ && was_killed_) || (stay && !published_.empty()))) marker_->leave();
     if (stay) {
         for (PublishedFile& file : published_) file.keep();
     } else if (marker_) {
         marker_->note_failure();
     }
-    // The manifest goes first, then the report: they must not exist without all pieces. Files go before their
-    // directories.
+    // The manifest is removed first, then the report: neither may exist unless all pieces do. Files are removed before
+    // their directories.
     const bool takes_back = !published_.empty();
     while (!published_.empty()) published_.pop_back();
-    if (takes_back && options_.sync) sync();  // the marker could still do it after a loss of power
+    // Sync while the marker exists: it lets a later run redo this after a power failure.
+    if (takes_back && options_.sync) sync();
     marker_.reset();
     for (; !made_directories_.empty(); made_directories_.pop_back()) {
         const auto& [at, path] = made_directories_.back();
@@ -100,7 +102,7 @@ PieceStore::~PieceStore() {
 }
 
 void PieceStore::begin() {
-    // Opened first: the reader of a FIFO then sees its end even if the run fails.
+    // Opened first, so that the reader of a FIFO sees its end even if the run fails.
     for (SideFile& side : side_files_) {
         if (side.is_stream) side.stream = open_stream(side.path, input_.cancellation());
     }
@@ -132,7 +134,7 @@ bool PieceStore::check(const std::string& path) {
 }
 
 void PieceStore::expect_checks(std::size_t count) {
-    constexpr std::size_t kFew = 1000;  // are looked up in less time than a directory is listed
+    constexpr std::size_t kFew = 1000;  // looking these up is faster than listing a directory
     listed_.reset();
     if (count > kFew && directory_ && !options_.replace && !options_.resume) listed_ = names_in(*directory_, count / 8);
 }
@@ -163,7 +165,8 @@ void PieceStore::check(SideFile& side) {
     side.is_present = check_name(*side.directory, side.name);
     if (!side.is_present || !options_.sync) return;
     const MutexLock lock(mutex_);
-    note_device(identity_of(stat_of(side.directory->descriptor(), folder)), *side.directory, "");  // for one that stays
+    // Needed for a side file that stays.
+    note_device(identity_of(stat_of(side.directory->descriptor(), folder)), *side.directory, "");
 }
 
 void PieceStore::check_access() const {
@@ -185,7 +188,7 @@ bool PieceStore::leads_to(const std::string& path, const SideFile& side) const {
     if (path == side.path) return true;
     const std::string folder(folder_of(path));
     if (path.substr(folder.size()) != side.name || side.directory == nullptr) return false;
-    // A path of a piece counts from the directory that was opened.
+    // A path of a piece is resolved relative to the directory that was opened.
     const bool is_below = directory_ && folder.starts_with(folder_);
     const std::string from_here = "./" + (is_below ? folder.substr(folder_.size()) : folder);
     struct stat of_path;
@@ -239,7 +242,7 @@ TemporaryFile PieceStore::create(const std::string& path) {
 void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present) {
     const auto present = is_present ? file.present(input_.cancellation()) : std::nullopt;
     const bool is_kept = is_present && judge_present(present, file.path(), designation(piece));
-    if (options_.sync && !is_kept) file.sync();  // first: a loss of power must not leave the name of half a piece
+    if (options_.sync && !is_kept) file.sync();  // first: a power failure must not leave half a piece under its name
     MutexLock lock(mutex_);
     if (is_kept) {
         note_kept(*present, file.name());
@@ -250,8 +253,8 @@ void PieceStore::publish(const Piece& piece, TemporaryFile file, bool is_present
         replace(std::move(file));
         return;
     }
-    // The system lets one thread at a time into the directory anyway. A thread that waits for this lock would sleep,
-    // and waking it takes longer than giving a file its name.
+    // The system lets only one thread at a time into the directory anyway. A thread that waited for this lock would
+    // sleep, and waking it takes longer than giving a file its name.
     lock.unlock();
     PublishedFile published = file.publish();
     lock.lock();
@@ -294,7 +297,7 @@ void PieceStore::commit() noexcept {
     const MutexLock lock(mutex_);
     for (PublishedFile& file : published_) file.keep();
     published_.clear();
-    // The marker could still remove replaced files after a loss of power.
+    // Sync while the marker exists: it lets a later run remove the replaced files after a power failure.
     if (options_.sync && options_.replace) sync();
     made_directories_.clear();
     marker_.reset();
@@ -305,7 +308,8 @@ void PieceStore::open_directory() {
     trust_.set_output_folder(stat_of(directory_->descriptor(), directory_->path()));
 }
 
-// Whether the folder of a name is there. Throws if it must not be used, or is missing and may not be made.
+// Whether the folder of a name exists. Throws if the folder must not be used, or if it is missing and may not be
+// created.
 bool PieceStore::has_folder(const std::string& folder) const {
     for (std::size_t end = folder.find('/'); end != std::string::npos; end = folder.find('/', end + 1)) {
         const std::string part = folder.substr(0, end);
@@ -316,19 +320,19 @@ bool PieceStore::has_folder(const std::string& folder) const {
     return true;
 }
 
-// Throws unless missing directories may be made.
+// Throws unless missing directories may be created.
 void PieceStore::require_making(const std::string& folder) const {
     if (options_.make_directories) return;
     throw MissingDirectoryError("the output directory '" + folder.substr(0, folder.size() - 1) + "' does not exist");
 }
 
-// As `mkdir -p` does, for those alone who can read the input, remembering what was made. `folder` ends with a slash, or
-// is empty.
+// Like `mkdir -p`, but gives access only to users who can read the input, and remembers what was created. `folder` ends
+// with a slash, or is empty.
 void PieceStore::make_directories(int at, const std::string& folder) {
     if (folder == last_made_) return;
     for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1)) {
         const std::string part = folder.substr(0, end);
-        // First: nothing may throw once the directory is there.
+        // Noted first, because nothing may throw once the directory exists.
         made_directories_.push_back({at, part});
         if (::mkdirat(at, part.c_str(), folder_permissions(input_)) == 0) continue;
         const int error = errno;
@@ -341,14 +345,14 @@ void PieceStore::make_directories(int at, const std::string& folder) {
     last_made_ = folder;
 }
 
-// As check(): whether a file has the name that stays if its content is right.
+// Like check(), returns whether there is a file of that name that stays if its content is right.
 bool PieceStore::check_name(const Directory& directory, const std::string& name) const {
     struct stat status;
     if (::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) return false;
         throw_errno(directory.path_of(name));
     }
-    // The input may stand here itself or behind a link.
+    // The name may be the input's, directly or through a link.
     struct stat target;
     if (::fstatat(directory.descriptor(), name.c_str(), &target, 0) == 0 &&
         identity_of(target).is_same_file(input_.identity())) {
@@ -358,7 +362,7 @@ bool PieceStore::check_name(const Directory& directory, const std::string& name)
     if (may_stay && S_ISREG(status.st_mode)) return true;
     const bool is_replaceable =
         S_ISREG(status.st_mode) || (S_ISLNK(status.st_mode) && is_replaceable_link(directory, name));
-    if (!is_replaceable) throw OutputError(directory.path_of(name), "exists, and is not a regular file");
+    if (!is_replaceable) throw OutputError(directory.path_of(name), "exists and is not a regular file");
     if (!options_.replace) throw std::system_error(EEXIST, std::generic_category(), directory.path_of(name));
     return false;
 }
@@ -377,7 +381,7 @@ bool PieceStore::judge_present(const std::optional<FileIdentity>& present, const
     if (present && doubt == nullptr) return true;
     if (options_.replace) return false;
     if (!options_.resume) throw std::system_error(EEXIST, std::generic_category(), path);
-    throw OtherPieceError(path, present ? std::string("exists, but ") + doubt : "exists, and differs from " + what);
+    throw OtherPieceError(path, present ? std::string("exists, but ") + doubt : "exists and differs from " + what);
 }
 
 std::optional<TemporaryFile> PieceStore::create_unnamed(const Directory& directory, const std::string& name,
@@ -393,8 +397,8 @@ TemporaryFile PieceStore::create_hidden(const std::string& name, mode_t permissi
     return TemporaryFile::hidden(*directory_, name, std::move(hidden_name), permissions);
 }
 
-// Publishes under options.replace. Two paths may lead to one file then. A file that this run has published is never
-// replaced.
+// Publishes under options.replace, where two paths may lead to the same file. Never replaces a file that this run has
+// published.
 void PieceStore::replace(TemporaryFile file) {
     const FileIdentity identity = file.identity();
     const std::string& name = file.name();
@@ -414,13 +418,13 @@ void PieceStore::replace(TemporaryFile file) {
     published_.push_back(file.publish_instead(std::move(hidden_name)));
 }
 
-// Keeps a descriptor of the folder, by which sync() reaches the file's device.
+// Keeps a descriptor of the folder, through which sync() reaches the file's device.
 void PieceStore::note_device(const FileIdentity& file, const Directory& directory, const std::string& folder) {
     if (devices_.contains(file.device)) return;
     devices_.emplace(file.device, directory.open(folder));
 }
 
-// Waits until everything on the devices of the pieces is on stable storage. False if one fails; errno says why.
+// Waits until everything on the devices of the pieces is on stable storage. Returns false if one fails; errno says why.
 bool PieceStore::sync() const noexcept {
     return std::ranges::all_of(devices_, [](const auto& device) { return ::syncfs(device.second.get()) == 0; });
 }
@@ -430,7 +434,7 @@ void PieceStore::write(const SideFile& side, int descriptor, const std::string& 
     write_all(descriptor, bytes, side.path, input_.cancellation());
 }
 
-// Writes the text to a file that does not have its name yet. Nothing if the existing file is right.
+// Writes the text to a file that does not have its name yet. Returns nothing if the existing file is right.
 std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::string& text) {
     TemporaryFile file = create(side);
     write(side, file.descriptor(), text);
@@ -442,7 +446,7 @@ std::optional<TemporaryFile> PieceStore::make(const SideFile& side, const std::s
     return file;
 }
 
-// The marker lists hidden files in its own directory only.
+// The marker can list a hidden file only if it is in the marker's own directory.
 TemporaryFile PieceStore::create(const SideFile& side) {
     const mode_t permissions = input_.identity().permissions;
     if (auto file = create_unnamed(*side.directory, side.name, permissions)) return std::move(*file);

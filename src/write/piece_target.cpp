@@ -7,7 +7,7 @@
 namespace cleave {
 
 void PieceOutput::write_at(std::uint64_t, std::span<const std::uint8_t>) {
-    throw std::logic_error("write: these bytes have to come in order");
+    throw std::logic_error("write: these bytes must come in order");
 }
 
 void PieceOutput::write_body(const Input& input, const Piece& piece, std::uint64_t, Meter* meter) {

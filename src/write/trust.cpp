@@ -14,7 +14,7 @@ namespace cleave {
 
 namespace {
 
-// The rights of others to change a folder.
+// The rights of other users to change a folder.
 mode_t openness(mode_t mode) { return (mode & S_ISVTX) != 0 ? 0 : mode & (S_IWGRP | S_IWOTH); }
 
 }  // namespace
@@ -31,7 +31,7 @@ bool Trust::is_trusted(uid_t owner) const {
 const char* Trust::doubt_of(const FileIdentity& file) const {
     if (!is_trusted(file.owner)) return "belongs to another user";
     const bool is_open = (file.permissions & (S_IWGRP | S_IWOTH) & ~(input_.permissions | folder_open_)) != 0;
-    return is_open ? "others can write to it" : nullptr;
+    return is_open ? "other users can write to it" : nullptr;
 }
 
 bool Trust::has_folder(int at, const std::string& name, const std::string& shown) const {
@@ -51,15 +51,15 @@ bool Trust::has_folder(int at, const std::string& name, const std::string& shown
 
 void Trust::require_folder(uid_t owner, mode_t mode, const std::string& shown) const {
     const bool is_foreign = !is_trusted(owner);
-    // The right to read the input that those have who can change the folder.
+    // The rights to read the input that correspond to the rights to change the folder.
     const mode_t open = openness(mode) & ~folder_open_;
     mode_t needed = 0;
     if ((open & S_IWGRP) != 0) needed |= S_IRGRP;
     if ((open & S_IWOTH) != 0) needed |= S_IROTH;
     if (is_foreign && needed == 0) needed = S_IROTH;
     if (needed == 0 || (!has_rules_ && (needed & ~input_.permissions) == 0)) return;
-    throw OutputError(shown, is_foreign ? "belongs to another user, who could replace what is put there"
-                                        : "others can write to it, and could replace what is put there");
+    throw OutputError(shown, is_foreign ? "belongs to another user, who could replace the files in it"
+                                        : "other users can write to it and replace the files in it");
 }
 
 }  // namespace cleave

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Run the cleave command on the cases of cases/*.case. README.md says how a case is written.
+"""Runs the cleave command on the cases in cases/*.case. README.md describes how a case is written.
 
   run.py --cleave PATH [--only SUBSTRING...] [-v]
 
-Everything is bytes; the text of case files is read as Latin-1, so that any byte can stand in it.
+Everything is bytes. Case files are read as Latin-1, so a case can contain any byte.
 """
 import argparse
 import collections
@@ -22,11 +22,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "..", "..", "data")
-TIMEOUT_S = 120   # what lasts longer hangs, however busy the machine is
+TIMEOUT_S = 120   # a command that takes longer has hung, however busy the machine is
 
 
 class BadCase(Exception):
-    """The case file is wrong."""
+    """A case file has an error."""
 
 
 class Skip(Exception):
@@ -65,7 +65,7 @@ def unescape(text):
 
 
 def content(inline, block):
-    """The bytes that stand on the line itself, or on the indented lines below it, which are used up."""
+    """The bytes on the line itself, or else on the indented lines below it; these are removed from the block."""
     if bool(inline) and block or inline is None and not block:
         raise BadCase("content belongs on the line or below it")
     parts = [unescape(inline or "")]
@@ -98,7 +98,7 @@ def output_check(mark, inline, block):
 
 
 def add(case, line, block):
-    """Take one unindented line, with the indented lines below it, into the case."""
+    """Adds one unindented line, with the indented lines below it, to the case."""
     def match(pattern):
         return re.fullmatch(pattern.replace("NAME", r"([^\s:]+)").replace("TEXT", r"(?:: ?(.*))?"), line)
     cmd = case.commands[-1] if case.commands else None
@@ -139,7 +139,7 @@ def add(case, line, block):
 
 
 def check_case(case):
-    """Refuse a case that contradicts itself or checks nothing."""
+    """Refuses a case that contradicts itself or checks nothing."""
     if not case.commands:
         raise BadCase("no command")
     for cmd in case.commands:
@@ -153,7 +153,7 @@ def check_case(case):
 
 
 def read_cases(path, only):
-    """The cases of a file. What belongs to cases that are not wanted is not read."""
+    """The cases of a file. Cases that were not asked for are not parsed."""
     with open(path, encoding="latin-1", newline="\n") as f:
         lines, cases, number = f.read().split("\n"), [], 0
     try:
@@ -182,7 +182,7 @@ def read_cases(path, only):
 
 
 def snapshot(folder):
-    """name -> what stands there; for files also mode, inode and time, so that a rewrite shows."""
+    """name -> what is there; for files also mode, inode and time, so that a rewrite shows."""
     found = {}
     for parent, dirs, files in os.walk(folder):
         for path in (os.path.join(parent, entry) for entry in dirs + files):
@@ -216,7 +216,7 @@ def prepare(kind, name, value, folder):
 
 
 def execute(cmd, cleave, folder, tmp):
-    """Run one command. Returns exit code, stdout, stderr."""
+    """Runs one command. Returns exit status, stdout and stderr."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("CLEAVE")}
     env.update(cmd.env, LC_ALL="C", TMPDIR=tmp, CLEAVE=cleave)
     if cmd.kind == "sh":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""cleave split --by while everything fails that can fail: the checks of the other scripts, on pieces by value.
+"""cleave split --by under every kind of failure: runs the checks of the other scripts on pieces by value.
 
   by_value_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-With --rounds 1 some of the checks are left out, and the names of the skipped ones say so.
+With --rounds 1 some checks are skipped, and the output says so.
 """
 import collections
 import contextlib
@@ -30,12 +30,12 @@ from cases import Case  # noqa: E402
 from expect import Expected  # noqa: E402
 from fields import make_dialect  # noqa: E402
 
-# As they stand in a file. What comes of them as names is hard.
+# Fields as written in a file. They are hard to turn into names.
 HARD = [b"a", b'"a"', b"A", b'"x,y"', b'"../x"', b"", b'"two\nlines"', b'"say ""no"""', b".", b"-rf", b"\xff", b"%2F"]
 
 
 class ByValue(Job):
-    """A split by the column k, into a piece for each value. Its options -C and -l are taken by ByValueAndSize alone."""
+    """A split by the column k into one piece per value. Only ByValueAndSize uses the options -C and -l."""
 
     words, settings, has_strays = [], {}, True
     draws_errors = True   # see nth_call_test.errors_of()
@@ -73,7 +73,8 @@ class ByValue(Job):
 
     @classmethod
     def make_input(cls, size, seed=1):
-        """Some values are hard; there are about as many as pieces of 4 KiB would be, in no order."""
+        """Some values are hard to turn into names. There are about as many values as there would be 4 KiB pieces, in
+        random order."""
         chance = random.Random(seed)
         values = HARD + [b"key%d" % number for number in range(size // 4096)]
         kinds = [b"%d,%s,plain\n", b'%d,%s,"two\nlines"\n', b'%d,%s,"a ""b"", c"\n', b"%d,%s,\r\n", b"\n",
@@ -87,7 +88,7 @@ class ByValue(Job):
 
 
 class ByValueAndSize(ByValue):
-    """Values that are larger than the limit are cut on."""
+    """Values that are larger than the limit are divided."""
 
     def limit_words(self, option, value):
         return [option, str(value)] if option != "-n" else []
@@ -104,7 +105,7 @@ class ByValueAndSize(ByValue):
 
 
 class Buckets(ByValue):
-    """By the hash of the value."""
+    """Pieces according to the hash of the value."""
 
     words, settings = ["--buckets", "9"], {"buckets": 9}
 
@@ -128,13 +129,13 @@ class RedactedByValue(ByValue):
 
 
 class Dropping(ByValue):
-    """The column is left out."""
+    """The pieces lack the column."""
 
     words, settings, has_strays = ["--drop-by"], {"drop_by": True}, False
 
 
 class Hive(Dropping):
-    """Into folders that it makes."""
+    """Pieces in folders that the split creates."""
 
     words, settings = ["--hive"], {"hive": True}
 
@@ -174,7 +175,7 @@ def into_folders(check, divisor=1):
 
 
 def long(check):
-    """Left out with --rounds 1."""
+    """Skips the check with --rounds 1."""
     def only_if_long(bench):
         if bench.scale < 2:
             raise Skip("it takes long: from --rounds 2 on")
@@ -183,7 +184,7 @@ def long(check):
     return only_if_long
 
 
-# Checks of its own.
+# Checks that only pieces by value have.
 
 def disk_full(bench):
     """The disk is full, or lacks inodes"""
@@ -210,7 +211,7 @@ def few_descriptors(bench):
                 expect_exit(run, 0)
                 expect_whole(place.job, place.out)
                 place.empty()
-    # A sanitizer's runtime takes it for an error of the program's if it gets no descriptor itself.
+    # If a sanitizer's runtime gets no descriptor, it reports an error in the program.
     for limit in [] if bench.sanitized else range(3, 16):
         before = snapshot(place.out)
         run = bench.run(place.command(), limits=[(resource.RLIMIT_NOFILE, limit)])
@@ -223,7 +224,7 @@ def few_descriptors(bench):
 
 
 def few_values(bench):
-    """Few values of many records: with few descriptors, and with routes in files that cannot be read back"""
+    """Few values with many records: with few descriptors, and with routes in files that cannot be read back"""
     place = bench.place(1 << 16)
     records = [b"%d,%d\n" % (i * 7919 % 4, i % 10) for i in range(600_000 if bench.sanitized else 1_200_000)]
     source = write(os.path.join(place.root, "few.csv"), b"k,v\n" + b"".join(records))
@@ -236,7 +237,7 @@ def few_values(bench):
         expect_exit(bench.run([*args, "-j", "8", *extra], limits=limits), 0)
         need(contents(place.out) == wanted, "%s: the pieces are wrong" % extra)
         place.empty()
-    if bench.sanitized:  # strace would see its runtime's calls
+    if bench.sanitized:  # strace would also see the calls of the sanitizer's runtime
         return
     strace = bench.need_tool("strace")
     failed = 0
@@ -246,7 +247,7 @@ def few_values(bench):
             wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64", "-e",
                     "inject=pread64:error=EIO:when=%d" % number]
             run = bench.run([*args, "-j", "2", *extra], wrap=wrap)
-            need(run.code in (0, 1, 127), "%s, call %d: %s" % (extra, number, run))  # 127: of the loader's calls
+            need(run.code in (0, 1, 127), "%s, call %d: %s" % (extra, number, run))  # 127: a call in the loader failed
             if run.code != 0:
                 expect_clean(before, place.out)
             failed += run.code == 1
@@ -255,20 +256,20 @@ def few_values(bench):
 
 
 def too_many_values(bench):
-    """More values than --max-keys: said before anything is written"""
+    """More values than --max-values: refused before anything is written"""
     place = bench.place()
     count = len(place.job.pieces)
     for source, data in ((None, None), ("-", place.job.data)):
         before = snapshot(place.out)
-        expect_exit(bench.run(place.command("--max-keys", str(count - 1), source=source), data=data), 2)
+        expect_exit(bench.run(place.command("--max-values", str(count - 1), source=source), data=data), 2)
         expect_clean(before, place.out)
-        expect_exit(bench.run(place.command("--max-keys", str(count), source=source), data=data), 0)
+        expect_exit(bench.run(place.command("--max-values", str(count), source=source), data=data), 0)
         expect_whole(place.job, place.out)
         place.empty()
 
 
 def names_taken(bench):
-    """A name is taken: by a file, a folder, a link, a device, or the input"""
+    """A name is already that of a file, a folder, a link, a device, or the input"""
     place = bench.place()
     victim = write(os.path.join(place.root, "victim"), b"victim")
 
@@ -282,7 +283,7 @@ def names_taken(bench):
             before = snapshot(place.out)
             run = bench.run(place.command())
             expect_exit(run, 1)
-            need(any(word in run.message for word in ("File exists", "exists, and is not", "overwrite")), str(run))
+            need(any(word in run.message for word in ("File exists", "exists and is not", "overwrite")), str(run))
             expect_clean(before, place.out)
             place.empty()
     need(read(victim) == b"victim" and read(place.input) == place.job.data, "something else was changed")
@@ -293,8 +294,8 @@ CHANGING_HEADER = b"id,k,note\n"
 
 
 def pieces_of_changed(data):
-    """{name: bytes} of a split of the file of input_changes, after a change; None if it must be refused. The oracle says
-    what becomes of records that are no longer as they were written."""
+    """{name: bytes} of the pieces that the file of input_changes() has after a change; None if it must be refused. The
+    oracle decides what becomes of records that are no longer as they were written."""
     if not data.startswith(CHANGING_HEADER):
         return ByValue(data).pieces or None
     pieces, names_of_odd = collections.defaultdict(lambda: [CHANGING_HEADER]), {}
@@ -303,7 +304,7 @@ def pieces_of_changed(data):
         if regular:
             pieces[b"p.key%s.csv" % regular.group(1)].append(line)
             continue
-        if re.search(rb'(^|,)"', line):   # the only quote of the file: it stays open
+        if re.search(rb'(^|,)"', line):   # the only quote in the file, so it stays open
             return None
         if line not in names_of_odd:
             names_of_odd[line] = list(ByValue(CHANGING_HEADER + line).pieces)
@@ -342,7 +343,7 @@ def input_changes(bench):
                 file.seek(chance.randrange(20, len(data) - 20))
                 file.write((b"\n1,new,x\n", b'"')[round_ % 3 - 1])
         run = finish(process)
-        need(run.code in (0, 3, 4), str(run))   # 3: opened after the change
+        need(run.code in (0, 3, 4), str(run))   # 3: it was opened after the change
         if run.code == 0:
             found = contents(place.out)
             if found != whole:
@@ -360,12 +361,12 @@ def input_changes(bench):
 
 
 def killed_among_many(bench):
-    """KILL among many values with few descriptors; the next run clears what is hidden, whatever its number"""
+    """KILL among many values with few descriptors; the next run removes all hidden files, however many"""
     count = 3000 * min(bench.scale, 10)
     data = b"id,k,note\n" + b"".join(b"%d,%d,x\n" % (number, number * 7919 % count) for number in range(3 * count))
     place, chance, counts = Place(bench, ByValue(data)), bench.random(32), collections.Counter()
     few = [(resource.RLIMIT_NOFILE, 64)]
-    command = place.command("--max-keys", str(count))
+    command = place.command("--max-values", str(count))
     began = time.monotonic()
     expect_exit(bench.run(command, limits=few), 0)
     taken = time.monotonic() - began
@@ -386,7 +387,7 @@ def killed_among_many(bench):
             wrong = [name for name, found in left.items() if not is_hidden(name) and place.job.pieces.get(name) != found]
             need(not wrong, "not whole: %s" % wrong[:3])
             if not hidden and left:
-                place.empty()   # it was done before
+                place.empty()   # it had already finished
         run = bench.run(again, limits=few)
         expect_exit(run, 0)
         expect_whole(place.job, place.out)
@@ -412,7 +413,7 @@ def two_runs(bench):
 
 
 def by_few_threads(bench):
-    """By several threads, small blocks"""
+    """With several threads and small blocks"""
     calls = ["openat", "write", "pwrite64", "mmap", "close", "linkat", "unlinkat", "newfstatat", "clone3", "flock"]
     nth_call_test.fail_all(bench, nth_call_test.Subject(bench, nth_call_test.small_job(bench), "-j", "3", "--block-size",
                                                         "4K", calls=calls))
@@ -427,9 +428,9 @@ class ValueSite(Site):
 
 BY = [["--by", "email"], ["--by", "name"], ["--by", "phone"], ["--by", "who"], ["--by", "ref"], ["--by", "born"],
       ["--by", "pay"], ["--by", "kind,name"], ["--by", "phone", "--drop-by"]]
-EXTRAS = [[], ["--json", "-v"], ["--manifest", "@out/m.json", "--report", "@out/r.json", "--checksum"], ["--print"],
+EXTRAS = [[], ["--json", "-v"], ["--manifest", "@out/m.json", "--redact-report", "@out/r.json", "--checksum"], ["--print-names"],
           ["--resume"], ["--dry-run"], ["--compress", "gzip", "-j", "2"], ["-j", "3", "--block-size", "1K"],
-          ["--progress", "always", "-v"], ["--max-keys", "1"]]
+          ["--progress", "always", "-v"], ["--max-values", "1"]]
 
 
 def ways():
@@ -445,9 +446,10 @@ def secrets(bench):
     for way in ways():
         for extras in [[], *chance.sample(EXTRAS[1:], min(bench.rounds(3), len(EXTRAS) - 1))]:
             run = site.run(way, WORDS + KEY_WORDS, table.bytes(), extras)
-            need_code(run, {0, 2} if "--max-keys" in extras else {0}, way[0])   # a rule may leave one value
+            # A rule may leave only one value.
+            need_code(run, {0, 2} if "--max-values" in extras else {0}, way[0])
             site.empty()
-        # What was left out cannot be a key, and what is wrong is not shown.
+        # A dropped column cannot be the --by column, and faulty input is not shown.
         need_code(site.run((way[0], ["split", "--by", "ssn"], FILE, bytes), WORDS + KEY_WORDS, table.bytes()), {2}, "ssn")
         for name, make, options in FAULTS if bench.scale > 1 else chance.sample(FAULTS, 4):
             before = snapshot(site.out)
@@ -459,7 +461,7 @@ def secrets(bench):
 
 
 def secrets_when_killed(bench):
-    """Columns under rules: no secret in what a killed or full run leaves"""
+    """Columns under rules: no secret in what a run leaves if it is killed or its disk is full"""
     site, chance = ValueSite(bench), random.Random("killed %d" % bench.seed)
     data = Table(site.markers, 4000).bytes()
     wordlist = WORDS + KEY_WORDS
@@ -468,14 +470,14 @@ def secrets_when_killed(bench):
         way = list(ways())[round_ % (2 * len(BY))]
         write(site.input, data)
         words = site.words(way, wordlist)
-        if way[2] == PIPE:   # it waits for more
+        if way[2] == PIPE:   # the run waits for more input
             process = site.start(words, stdin=subprocess.PIPE)
             drip(process, data[:chance.randrange(len(data))], [64 << 10], keep_open=True)
         else:
             process = site.start(words, limits=[(resource.RLIMIT_NOFILE, 64)])
         time.sleep(chance.uniform(0, 0.15))
         stop(process)
-        with contextlib.suppress(OSError):   # it is over
+        with contextlib.suppress(OSError):   # the run may have ended
             site.markers.expect_none_in_process(process.pid, beside=[site.input, site.key])
         process.send_signal(signal.SIGKILL)
         ended += finish(process).code == -signal.SIGKILL

@@ -1,5 +1,6 @@
-"""One random case: an empty folder, what is put there, runs of the command, and the search for secrets in all that they
-print or leave. Takes a few milliseconds: no shell, no strace, no sleep. Needs Python and the binary alone.
+"""One random case: an empty folder, the files put into it, runs of the command, and the search for secrets in
+everything that the runs print or leave. A case takes a few milliseconds, because it uses no shell, no strace and no
+sleep. It needs only Python and the binary.
 """
 import contextlib
 import fcntl
@@ -15,8 +16,8 @@ import tempfile
 import time
 
 OTHER_USER = 65534
-PART = 8                 # any 15 bytes of a secret in a row hold a whole part
-PIPE_SIZE = 60_000       # what a pipe holds before anybody reads it
+PART = 8                 # any 15 consecutive bytes of a secret contain a whole part
+PIPE_SIZE = 60_000       # how much a pipe holds before anything is read from it
 HANGS_AFTER_S = 60
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
@@ -26,7 +27,7 @@ class Failure(Exception):
 
 
 class Skip(Exception):
-    """The way cannot be gone here; says why."""
+    """The way cannot be tried here; the message says why."""
 
 
 def need(condition, text):
@@ -43,7 +44,7 @@ def parts(secret):
 
 
 def is_trusted(path):
-    """Whether only this user and root can write to the folder and to those above it."""
+    """Whether only this user and root can write to the folder and to its parents."""
     status = os.stat(path)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
         return False
@@ -51,13 +52,13 @@ def is_trusted(path):
 
 
 class Place:
-    """Where a process of the test runs its cases: the binary, a folder for the cases in memory, and one on a path that
-    nobody else can write to, which is None if there is none."""
+    """Where a process of the test runs its cases: the binary, an in-memory folder for the cases, and a folder on whose
+    path no other user can write, or None if there is none."""
 
     def __init__(self, cleave, seconds):
         self.cleave, self.seconds = os.path.abspath(cleave), seconds
         self.root = tempfile.mkdtemp(prefix="cleave-ways-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-        self.is_private = is_trusted(self.root)   # nobody else can write to a folder on the way
+        self.is_private = is_trusted(self.root)   # no other user can write to any folder on the path
         self.trusted = None
         for base in (os.path.expanduser("~"), "/run", os.path.dirname(self.cleave)):
             base = os.path.realpath(base)
@@ -81,7 +82,7 @@ class Place:
             shutil.rmtree(self.trusted, ignore_errors=True)
 
     def start(self, words, environment, umask, stdin):
-        """Returns the number of the process."""
+        """Starts the command. Returns the process ID."""
         out, err = self.printed
         for file in self.printed:
             file.seek(0)
@@ -96,7 +97,7 @@ class Place:
         return self.child
 
     def end(self, pid):
-        """Waits. Returns the Run."""
+        """Waits for the end of the process. Returns the Run."""
         signal.setitimer(signal.ITIMER_REAL, HANGS_AFTER_S)
         _, status, usage = os.wait4(pid, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -117,17 +118,17 @@ class Run:
 
 
 class Case:
-    """`chance` makes every choice, so a number is a case for good."""
+    """A case in which `chance` makes every choice, so that a number always means the same case."""
 
     def __init__(self, place, number):
         self.place, self.number, self.chance = place, number, random.Random(number)
         self.secrets = []
-        self.permissions = 0o777   # of all inputs: what is left has no others
+        self.permissions = 0o777   # those that all inputs grant; the output may grant no more
         self.umask = self.chance.choice((0, 0o022, 0o022, 0o077))
-        self.given = {}            # path: the bytes that were put there, which stay
-        self.words = []            # of the last run
+        self.given = {}            # path: the bytes put there, which must not change
+        self.words = []            # the command line of the last run
         self.environment = {b"TMPDIR": b"tmp", b"PATH": b"/usr/bin:/bin", b"LC_ALL": b"C"}
-        if b"LLVM_PROFILE_FILE" in os.environb:   # of a build that counts what it reaches
+        if b"LLVM_PROFILE_FILE" in os.environb:   # for a coverage build
             self.environment[b"LLVM_PROFILE_FILE"] = os.environb[b"LLVM_PROFILE_FILE"]
         self.is_stream = False
         self.key = b""
@@ -141,7 +142,7 @@ class Case:
         os.chdir("/")
         shutil.rmtree(self.folder)
 
-    # What is put there.
+    # Setting up.
 
     def secret(self, alphabet=LETTERS, size=24):
         text = "".join(self.chance.choices(alphabet, k=size)).encode()
@@ -160,13 +161,13 @@ class Case:
         self.given[path] = os.fsencode(target)
 
     def give_away(self, path):
-        """To another user, which only root can do."""
+        """Gives the file to another user, which only root can do."""
         if os.geteuid() != 0:
             raise Skip("only root makes files of another user")
         os.chown(path, OTHER_USER, OTHER_USER, follow_symlinks=False)
 
     def give_key(self, data=None):
-        """Words for the key p, which the secrets have."""
+        """Returns the options for the key p, and adds the key to the secrets."""
         self.key = self.secret(size=48) if data is None else data
         self.secrets.append(self.key.hex().encode())
         if self.chance.random() < 0.3:
@@ -176,7 +177,7 @@ class Case:
         return [b"--key", b"p=file:key"]
 
     def source(self, data, forms=("file", "pipe", "file gz", "pipe gz")):
-        """Hands the bytes over in one of the forms. Returns the operand and what comes by standard input."""
+        """Provides the data in one of the forms. Returns the operand and the bytes for standard input."""
         form = self.chance.choice(forms)
         if "gz" in form:
             data = gzip.compress(data, 1)
@@ -194,7 +195,8 @@ class Case:
         return self.place.start(words, self.environment, self.umask, self.place.nothing if stdin is None else stdin)
 
     def run(self, words, fed=None, allowed=(0,)):
-        """A run to its end, which must be one of those allowed. Of two --header the second, which is the way's, counts."""
+        """Runs the command to its end, and expects one of the allowed exit statuses. If --header is given twice, only
+        the second, which is the way's own, is kept."""
         if words.count(b"--header") > 1:
             first = words.index(b"--header")
             words = words[:first] + words[first + 2:]
@@ -209,7 +211,7 @@ class Case:
             os.close(reader)
 
     def run_beside(self, words, write, is_once, allowed):
-        """A run in whose midst write() is called, once at a random moment, or from then on until the run ends."""
+        """Calls write() during a run, once at a random moment, or repeatedly from then on until the run ends."""
         verb = words[0]
         began = time.perf_counter()
         pid = self.start(words)
@@ -224,9 +226,9 @@ class Case:
         return self.judged(run, allowed)
 
     def kill_when(self, words, fed, condition):
-        """A run from a pipe that does not end, which is killed as soon as the condition holds."""
+        """Starts a run on a pipe that does not end, and kills it as soon as the condition holds."""
         reader, writer = os.pipe()
-        fcntl.fcntl(writer, 1031, 1 << 20)   # F_SETPIPE_SZ, which Python knows from 3.10 on
+        fcntl.fcntl(writer, 1031, 1 << 20)   # F_SETPIPE_SZ, which Python has had since 3.10
         os.write(writer, fed)
         try:
             pid = self.start(words, reader)
@@ -249,7 +251,7 @@ class Case:
         need(not odd or b"--filter" in self.words, "a message has a control character: %r" % run.err[-300:])
         return run
 
-    # What must not be.
+    # What must not happen.
 
     def expect_none(self, data, where):
         for secret in self.secrets:
@@ -258,8 +260,8 @@ class Case:
                 need(at < 0, "%s: a secret: %r" % (where, data[max(0, at - 60):at + 60]))
 
     def expect_clean(self):
-        """No secret in the names, links and contents that were not put there, no mode wider than those of the inputs,
-        and everything as it was that was put there."""
+        """Expects no secret in the names, links and contents of new files, no mode wider than the inputs', and no
+        change to anything that was put there."""
         files = self.permissions & ~self.umask
         folders = 0o700 | (files & 0o444) | (files & 0o444) >> 2
         for parent, directories, names in os.walk("."):
@@ -281,7 +283,7 @@ class Case:
 
     @staticmethod
     def content(path):
-        """The target of a link; nothing for what is neither a link nor a file."""
+        """The target of a link; empty for anything but a link or a file."""
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             return os.fsencode(os.readlink(path))
@@ -293,8 +295,9 @@ class Case:
 
 @contextlib.contextmanager
 def overwriting(path, contents, is_mapped):
-    """Makes a file of the first of two contents of one size. Gives a function that writes the other one over it, and
-    then the first one, in turn: by a call, or through a mapping whose pages are dirty, so that no time changes."""
+    """Creates a file with the first of two contents of equal size. Yields a function that overwrites it with the second
+    one, then with the first again, and so on: with a system call, or through a mapping whose pages are already dirty,
+    so that the file's times do not change."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     turn = itertools.cycle(contents)
     try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands as targets: how many run at once, what they are told, and what becomes of them when something goes wrong.
+"""--filter commands: how many run at once, what they are told, and what becomes of them when something goes wrong.
 
   filter_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 """
@@ -20,9 +20,9 @@ import uuid
 from harness import (TIMEOUT_S, contents, drip, expect_exit, finish, kill_group, main, need, need_sight, read, under_rules,
                      wait_until, write)
 
-# It does not end by itself while a check waits: TIMEOUT_S is less.
+# Longer than any check waits, because TIMEOUT_S is less.
 FOREVER_S = 1000
-GRACE_S = 1.5   # what the processes of a command have after its end
+GRACE_S = 1.5   # how long the processes of a command may continue after it has ended
 
 
 def lines_of(path):
@@ -30,7 +30,7 @@ def lines_of(path):
 
 
 def read_until(descriptor, wanted, what, timeout_s=TIMEOUT_S):
-    """Reads until `wanted` has come, in as many parts as it comes in."""
+    """Reads until `wanted` has arrived, in any number of parts."""
     end, seen = time.monotonic() + timeout_s, b""
     while wanted not in seen:
         ready, _, _ = select.select([descriptor], [], [], max(0, end - time.monotonic()))
@@ -47,7 +47,7 @@ def is_running(pid):
 
 
 def sources(place):
-    """Both ways in: (what to give as FILE, what to put into a pipe)."""
+    """Both kinds of input, each as (the operand FILE, the bytes for a pipe)."""
     return [(place.input, None), ("-", place.job.data)]
 
 
@@ -57,18 +57,18 @@ def every_piece_arrives_whole(bench):
         place = bench.place(3 << 20, option, value)
         for source, data in sources(place):
             for threads in ("1", "2", "5"):
-                run = bench.run(place.command("-j", threads, "--filter", 'cat > "$FILE"', "--print", source=source),
+                run = bench.run(place.command("-j", threads, "--filter", 'cat > "$FILE"', "--print-names", source=source),
                                 data=data)
                 expect_exit(run, 0)
                 need(contents(place.out) == place.job.pieces, "the pieces are not those of a split (-j %s)" % threads)
                 names = [os.path.basename(name) for name in run.stdout.decode().splitlines()]
-                need(names == list(place.job.pieces), "--print: %s" % names)
+                need(names == list(place.job.pieces), "--print-names: %s" % names)
                 place.empty()
         place.remove()
 
 
 def the_environment_tells_of_the_piece(bench):
-    """The environment describes the piece, by the numbers that offsets prints"""
+    """The environment describes the piece, with the numbers that offsets prints"""
     place = bench.place(1 << 20, "-l", 2000)
     offsets = bench.run(["offsets", "-l", "2000", "--format", "jsonl", place.input]).stdout
     wanted = [json.loads(line) for line in offsets.decode().splitlines()]
@@ -91,7 +91,7 @@ def children_at_once(bench):
     for source, data in sources(place):
         for threads in (1, 3):
             need(len(place.job.pieces) > threads, "too few pieces")
-            # None ends before as many have begun. One too many has some time to begin then.
+            # No command ends before that many have begun, and one too many would have time to begin.
             command = ('echo + >> %s; cat > /dev/null; until test "$(grep -c + %s)" -ge %d; do sleep 0.05; done; sleep 0.3; '
                        'echo - >> %s' % (log, log, threads, log))
             expect_exit(bench.run(place.command("-j", str(threads), "--filter", command, source=source), data=data), 0)
@@ -105,7 +105,7 @@ def children_at_once(bench):
 
 
 def who_stops_reading_may(bench):
-    """A command that stops reading is no error if it succeeds"""
+    """A command may stop reading, as long as it succeeds"""
     place = bench.place(8 << 20, "-C", 2 << 20)
     for source, data in sources(place):
         for command in ("head -n 1 > /dev/null", "exec < /dev/null", "true"):
@@ -113,13 +113,13 @@ def who_stops_reading_may(bench):
 
 
 def who_fails_is_named(bench):
-    """A command that fails is exit 1 and named, and nothing follows it"""
+    """A command that fails is named, with exit status 1, and nothing follows it"""
     place = bench.place(1 << 20, "-l", 500)
     log = os.path.join(place.out, "log")
     for source, data in sources(place):
         for end, text in (("exit 7", "exited with status 7"), ("kill -9 $$", "was ended by signal 9"),
                           ("no-such-command", "exited with status 127")):
-            # Those from the tenth on would never end, so that the others cannot be done before the third has failed.
+            # Commands from the tenth on would never end, so the run cannot finish them before the third has failed.
             command = ('echo $CLEAVE_PIECE >> %s; test $CLEAVE_PIECE -lt 10 || exec sleep %d; test $CLEAVE_PIECE != 3 || %s'
                        % (log, FOREVER_S, end))
             run = bench.run(place.command("-j", "2", "--filter", command, source=source), data=data)
@@ -129,7 +129,7 @@ def who_fails_is_named(bench):
 
 
 def the_others_are_ended(bench):
-    """When one fails, the others are ended and the run does not wait for them"""
+    """When one command fails, the others are ended and the run does not wait for them"""
     place = bench.place(8 << 20, "-C", 2 << 20)
     pids = os.path.join(place.out, "pids")
     command = ('echo $$ >> %s; if test $CLEAVE_PIECE = 2; then until test "$(grep -c . %s)" -ge 2; do sleep 0.05; done; '
@@ -143,7 +143,7 @@ def the_others_are_ended(bench):
 
 
 def a_signal_ends_all(bench):
-    """A signal ends the commands, and the run dies of it"""
+    """A signal ends the commands, and the run dies from it"""
     place = bench.place(8 << 20, "-C", 1 << 20)
     pids = os.path.join(place.out, "pids")
     for command in ("exec sleep %d", "read line; exec sleep %d", "trap '' TERM; sleep %d"):
@@ -158,7 +158,7 @@ def a_signal_ends_all(bench):
                         drip(process, place.job.data[:1 << 20], [1 << 16], keep_open=True)
                     wait_until(lambda: os.path.exists(pids) and lines_of(pids), "no command began")
                     bench.signal(process, sent)
-                    if pipe:  # the input ends after the process, for its end would let the run succeed
+                    if pipe:  # the input ends after the process, because its end would let the run succeed
                         wait_until(lambda: process.poll() is not None, "the signal does not end the run")
                     run = finish(process)
                 finally:
@@ -182,7 +182,8 @@ def malformed_streams_end_them_too(bench):
     need(not any(is_running(pid) for pid in lines_of(pids)), "a command is still there")
 
 
-# How the commands of a failed run end. A witness gives the piece its name only if it has read the end of its input.
+# How the commands of a failed run end. A witness is a command that gives the piece its name only if it has read to the
+# end of its input.
 WITNESS = 'cat > "$FILE.part" && mv "$FILE.part" "$FILE"'
 SLOW_WITNESS = 'while dd bs=64K count=1 iflag=fullblock > "$FILE.now" 2> /dev/null; test -s "$FILE.now"; do sleep 0.05; ' \
                'cat "$FILE.now" >> "$FILE.part"; done; mv "$FILE.part" "$FILE"'
@@ -196,7 +197,7 @@ WITNESSES = [WITNESS, SLOW_WITNESS, STUBBORN + WITNESS,
 
 
 def held_witness(place):
-    """A witness that goes on when there is a file "go": before, its piece cannot be whole."""
+    """A witness that waits for a file "go"; until then, its piece cannot be whole."""
     return ('dd bs=64K count=1 iflag=fullblock > "$FILE.now" 2> /dev/null; until test -e %s; do sleep 0.05; done; '
             'cat >> "$FILE.now" && mv "$FILE.now" "$FILE"' % place.path("go"))
 
@@ -208,10 +209,10 @@ def command_line(pid):
 
 
 class Family:
-    """A run and all processes that come of it: these have its mark in their environment."""
+    """A run and all its descendants, which carry its mark in their environment."""
 
     def __init__(self, bench, args, feed=None, terminal=None, **more):
-        """Starts the command; `feed` is what it gets from a pipe that stays open."""
+        """Starts the command; `feed` is written to a pipe that stays open."""
         self.mark = uuid.uuid4().hex.encode()
         env = bench.environment(FILTER_TEST_MARK=self.mark.decode())
         if terminal is not None:
@@ -235,7 +236,7 @@ class Family:
             time.sleep(0.02)
 
     def wait(self):
-        """Its end, while what it reads from stays open."""
+        """Waits for the end, while the pipe of the input stays open."""
         wait_until(lambda: self.process.poll() is not None, "it does not end while its input stays open")
         return finish(self.process)
 
@@ -266,7 +267,7 @@ def controlling_terminal():
 
 
 def expect_only_whole(place, command):
-    """What has the name of a piece is that piece. Returns how many there are."""
+    """Expects every file with the name of a piece to be that piece. Returns how many there are."""
     found = {name: data for name, data in contents(place.out).items() if name in place.job.pieces}
     wrong = [name for name, data in found.items() if data != place.job.pieces[name]]
     need(not wrong, "an end of input was read before it was there: %s by %s" % (wrong, command))
@@ -278,7 +279,7 @@ def begun(place):
 
 
 def end_midway(bench, place, command, from_pipe, end, terminal=None):
-    """Starts a run, calls `end` with it when a command has begun, and judges what is left. Returns the Run."""
+    """Starts a run, calls `end` with it once a command has begun, and judges what is left. Returns the Run."""
     half = place.job.data[:len(place.job.data) // 2] if from_pipe else None
     args = place.command("-j", "4", "--filter", command, source="-" if from_pipe else None)
     with family(bench, args, feed=half, terminal=terminal) as run:
@@ -294,7 +295,7 @@ def end_midway(bench, place, command, from_pipe, end, terminal=None):
 
 
 def no_end_of_half_a_piece(bench):
-    """A signal: no command reads the end of a piece that is not whole, and no process is left"""
+    """After a signal, no command reads the end of a piece that is not whole, and no process is left"""
     place = bench.place(6 << 20, "-n", 4)
     stream = bench.place(6 << 20, "-C", 5 << 19)
     for round_ in range(bench.rounds(1)):
@@ -309,7 +310,7 @@ def no_end_of_half_a_piece(bench):
 
 
 def no_valid_xz_of_half_a_piece(bench):
-    """TERM: no .xz file is valid and has less than its piece"""
+    """TERM: no valid .xz file holds less than its piece"""
     xz = bench.need_tool("xz")
     place, hits = bench.place(6 << 20, "-n", 4), 0
     for wait_s in (0.1, 0.3, 0.6):
@@ -341,7 +342,7 @@ def killed_itself(bench):
 
 
 def killed_command(bench):
-    """KILL of a command: what it has started is ended before its input"""
+    """KILL of a command: the processes that it has started are ended before their input ends"""
     place = bench.place(6 << 20, "-C", 5 << 19)
     for command in ("exec 3<&0; (%s) <&3 & sleep 0.5; kill -9 $$" % WITNESS,
                     "exec 3<&0; (%s%s) <&3 & sleep 0.5; exit 3" % (STUBBORN, WITNESS),
@@ -356,7 +357,7 @@ def killed_command(bench):
 
 
 def parent_of(pid):
-    """None if the process has ended."""
+    """The parent process, or None if the process has ended."""
     try:
         return int(read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[1])
     except (FileNotFoundError, ProcessLookupError):
@@ -364,11 +365,11 @@ def parent_of(pid):
 
 
 def killed_guard(bench):
-    """KILL of the process between cleave and a command: the run fails, and no piece is taken for whole"""
+    """KILL of the process between cleave and a command: the run fails, and no piece passes for whole"""
     place = bench.place(6 << 20, "-n", 4)
 
     def guards(run):
-        """Processes of the run that stand between cleave and a process of a command."""
+        """Processes of the run that are between cleave and a process of a command."""
         parents = {pid: parent_of(pid) for pid in run.processes()}
         return [pid for pid, parent in parents.items() if parent == run.process.pid and pid in parents.values()]
 
@@ -382,7 +383,7 @@ def killed_guard(bench):
 
 
 def closed_early(bench):
-    """A command that closes its input and stays is ended with the others"""
+    """A command that closes its input and continues is ended with the others"""
     place = bench.place(6 << 20, "-C", 2 << 20)
     for command in ("touch \"$FILE.now\"; exec <&-; sleep %d" % FOREVER_S,
                     STUBBORN + "touch \"$FILE.now\"; exec < /dev/null; sleep %d; sleep %d" % (FOREVER_S, FOREVER_S)):
@@ -392,7 +393,7 @@ def closed_early(bench):
 
 
 def on_a_terminal(bench):
-    """With a controlling terminal: the same, and Ctrl-C ends all of it"""
+    """With a controlling terminal the same holds, and Ctrl-C ends everything"""
     place = bench.place(6 << 20, "-C", 5 << 19)
     for command in WITNESSES:
         with controlling_terminal() as (master, slave):
@@ -403,7 +404,7 @@ def on_a_terminal(bench):
 
 
 def asks_for_a_password(bench):
-    """With a controlling terminal: a command can ask its user for a password"""
+    """With a controlling terminal, a command can ask its user for a password"""
     place = bench.place(1 << 18, "-n", 2)
     command = 'cat > /dev/null; printf "Password: " > /dev/tty; read answer < /dev/tty; echo "$answer" > "$FILE"'
     with controlling_terminal() as (master, slave):
@@ -416,7 +417,7 @@ def asks_for_a_password(bench):
 
 
 def malformed_or_changed(bench):
-    """A malformed stream, or an input that has changed: the commands that still read are ended before their input"""
+    """If a stream is malformed or an input has changed, commands still reading are ended before their input ends"""
     place = bench.place(6 << 20, "-C", 5 << 19)
     last = list(place.job.pieces)[-1]
     for threads in ("1", "4"):
@@ -435,13 +436,13 @@ def malformed_or_changed(bench):
 
 
 def output_that_fails(bench):
-    """An exception: names that cannot be printed end the commands that still read before their input"""
+    """If names cannot be printed, commands that are still reading are ended before their input ends"""
     bench.need_tool("dd")
     place = bench.place(6 << 20, "-n", 4)
     for witness in (held_witness(place), SLOW_WITNESS):
         command = "test $CLEAVE_PIECE != 1 || exec cat > /dev/null; " + witness
         with open("/dev/full", "wb") as full, \
-                family(bench, place.command("-j", "4", "--print", "--filter", command), stdout=full) as run:
+                family(bench, place.command("-j", "4", "--print-names", "--filter", command), stdout=full) as run:
             expect_exit(run.wait(), 1, "write error")
             run.expect_none_left()
         whole = expect_only_whole(place, command)
@@ -451,7 +452,7 @@ def output_that_fails(bench):
 
 
 def silent_pipe(bench):
-    """A command that fails ends the run at once, also if the input is silent"""
+    """A command that fails ends the run at once, even if the input is silent"""
     place = bench.place(1 << 20, "-l", 2000)
     for threads in ("1", "3"):
         for fails in ("exit 7", "if test $CLEAVE_PIECE = 2; then read line; exit 7; fi; cat > /dev/null",
@@ -470,7 +471,7 @@ def left_behind(bench):
         slow = 'exec 3<&0; (cat <&3 > "$FILE.part"; sleep 0.3; mv "$FILE.part" "$FILE") & exit 0'
         began = time.monotonic()
         run = bench.run(place.command("--filter", slow, source=source), data=data)
-        # What is not done after that time is ended.
+        # After that time, the processes that are left are ended.
         need_sight("left processes running" not in run.message or time.monotonic() - began < GRACE_S, "it was too slow")
         expect_exit(run, 0)
         need(contents(place.out) == place.job.pieces, "it did not wait for them")
@@ -494,14 +495,14 @@ def left_behind(bench):
 
 
 def ignored_children(bench):
-    """A parent that ignores SIGCHLD: a command that fails is noticed all the same"""
+    """A parent that ignores SIGCHLD: a failing command is noticed all the same"""
     place = bench.place(1 << 18, "-n", 2)
     run = bench.run(place.command("--filter", "exit 7"), before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     expect_exit(run, 1, "exited with status 7")
 
 
 def settings_of(path):
-    """The lines of the report, less the two signals that are the C library's own and ignored after its posix_spawn."""
+    """The lines of the report, without the C library's own two signals, which posix_spawn leaves ignored."""
     lines = []
     for line in lines_of(path):
         name, _, value = line.partition(":\t")
@@ -510,7 +511,7 @@ def settings_of(path):
 
 
 def they_begin_as_if_started_by_hand(bench):
-    """The commands have no descriptor, signal setting or restriction of ours"""
+    """The commands have no descriptor, signal setting or restriction from cleave"""
     place = bench.place(1 << 20, "-C", 1 << 19)
     report = os.path.join(place.out, "report")
     command = "cat > /dev/null; ls /proc/self/fd | wc -l >> %s; " % report
@@ -527,7 +528,7 @@ def they_begin_as_if_started_by_hand(bench):
 
 
 def a_call_fails(bench):
-    """If a call fails that a command needs, the run fails too, or goes on without it"""
+    """If a system call that a command needs fails, the run fails too, or continues without it"""
     strace = bench.need_tool("strace")
     bench.need_plain_binary("strace would see its runtime's calls")
     place = bench.place(1 << 18, "-l", 500)
@@ -550,7 +551,7 @@ def a_call_fails(bench):
 
 
 def what_waits_is_bounded(bench):
-    """Of a piece from a pipe at most 16 MiB wait for a command that is slow"""
+    """At most 16 MiB of a piece from a pipe wait for a slow command"""
     bench.need_plain_binary("its runtime allocates memory")
     row, count = b"x" * 102_399 + b"\n", 1000
     place = bench.place(1 << 16)
@@ -567,7 +568,7 @@ def what_waits_is_bounded(bench):
                 fed[0] += len(row)
 
     def no_more(pause_s=1):
-        """Nothing was taken for a while. A run that takes more than it should is busy with that."""
+        """Whether nothing has been read for a while. A run that reads more than it should would still be reading."""
         before = fed[0]
         time.sleep(pause_s)
         return before == fed[0] > 0

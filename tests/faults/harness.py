@@ -1,6 +1,7 @@
-"""What the tests under faults share: splits whose outcome is known beforehand, and judges of what a run has left.
+"""Shared by the tests under faults: splits whose outcome is known beforehand, and checks of what a run has left.
 
-A check is a function that takes a Bench; its first line of documentation is its name. What it may raise: verdicts.py.
+A check is a function that takes a Bench; the first line of its docstring is its name. For what it may raise, see
+verdicts.py.
 """
 import argparse
 import array
@@ -30,7 +31,7 @@ from fields import make_dialect  # noqa: E402
 from oracle import redact  # noqa: E402
 from verdicts import Failure, Inconclusive, Skip, Tally, need, need_sight, need_tool  # noqa: E402
 
-TIMEOUT_S = 120   # of a run that takes a second at most: what lasts longer hangs, however busy the machine is
+TIMEOUT_S = 120   # a run takes a second at most; one that takes longer has hung, however busy the machine is
 
 
 def read(path):
@@ -44,7 +45,7 @@ def write(path, data):
     return path
 
 
-# What must come of a split, found a byte at a time and without a line of the program's.
+# The expected result of a split, found a byte at a time and without using any of the program's code.
 
 def record_ends(data, delimiter=ord(","), quote=ord('"'), terminator=ord("\n")):
     """The offset just past each record. A quote opens only as the first byte of a field."""
@@ -68,7 +69,7 @@ def record_ends(data, delimiter=ord(","), quote=ord('"'), terminator=ord("\n")):
 
 
 def pieces_of_size(ends, header, limit):
-    """Piece by piece (start, end): as many records as fit beside the header, and at least one."""
+    """The (start, end) of each piece, which holds as many records as fit with the header, and at least one."""
     start, last, found = ends[0], ends[0], []
     for end in ends[1:]:
         if header + end - start > limit and last > start:
@@ -98,8 +99,8 @@ STRAY = b'%d,5" tv\n'
 
 
 def make_input(size, seed=1, stray=True):
-    """Records with all that makes records hard: quoted terminators, delimiters and quotes, empty ones, CRLF, and quotes
-    inside of fields, which rules refuse."""
+    """Returns records of every difficult kind: quoted terminators, delimiters and quotes, empty records, CRLF and, with
+    `stray`, quotes inside fields, which rules refuse."""
     chance = random.Random(seed)
     kinds = [b"%d,plain\n", b'%d,"two\nlines"\n', b'%d,"a ""b"", c"\n', b"%d,\r\n", b'%d,"\r\n,\n"\r\n',
              STRAY if stray else b'%d,"5"" tv"\n', b"\n", b"%d," + b"long " * 40 + b"\n"]
@@ -112,7 +113,7 @@ def make_input(size, seed=1, stray=True):
 
 
 class Job:
-    """A split: the input's bytes, the options that say how, and the bytes of each piece that must come of it."""
+    """A split: the input's bytes, the options, and the expected bytes of each piece."""
 
     draws_errors = False   # see nth_call_test.errors_of()
 
@@ -132,7 +133,7 @@ class Job:
         return self.stem + ".{i:06}.csv"
 
     def expect_rows(self, rows):
-        """The rows of a manifest are those of the pieces."""
+        """Expects the rows of a manifest to describe the pieces."""
         named = [(os.path.basename(row.get("name", "")), row["start"], row["start"] + row["length"], row.get("size"))
                  for row in rows]
         wanted = [(name, start, end, len(data))
@@ -144,14 +145,14 @@ class Job:
         return make_input(size, seed)
 
 
-KEY = bytes(range(32))   # "@key" in a command line is the path of a file with it
+KEY = bytes(range(32))   # "@key" in a command line is the path of a file that holds it
 RULES = ["#1: hmac(k, bytes=8, form=hex)", '#2: fixed("a, b") if #1 = 7', "#2: mask(first=2)"]
 RULE_WORDS = ["-d", ",", "--header", "repeat", "--select", "#2,#1", "--key", "k=file:@key",
               *(word for rule in RULES for word in ("--redact", rule))]
 
 
 class Redacted(Job):
-    """The same under rules. What must come of it says the oracle of tests/references/stages."""
+    """The same under rules. The oracle of tests/references/stages provides the expected result."""
 
     def __init__(self, data, option="-C", value=64 << 10, stem="p"):
         self.data, self.stem = data, stem
@@ -170,7 +171,7 @@ class Redacted(Job):
                                                 **{"count" if option == "-l" else "size": value})
         self.pieces = {"%s.%06d.csv" % (stem, i): part for i, part in enumerate(parts, 1)}
         self.ranges, end = [], len(self.header)
-        for part in parts:   # of what is written
+        for part in parts:   # offsets in the output
             self.ranges.append((end, end + len(part) - len(self.header)))
             end = self.ranges[-1][1]
 
@@ -180,7 +181,8 @@ class Redacted(Job):
 
 
 def under(kind, words, check, divisor=1):
-    """The check, with splits of that kind; its name gets the words. Its inputs are smaller by the divisor."""
+    """Returns the check with splits of that kind, and with `words` added to its name. The divisor makes its inputs
+    smaller."""
     def changed(bench):
         bench.kind, bench.divisor = kind, divisor
         try:
@@ -192,14 +194,14 @@ def under(kind, words, check, divisor=1):
 
 
 def under_rules(check, divisor=1):
-    """The check, with rules in each split: see Redacted. The divisor is for the oracle, which is slow."""
+    """Returns the check with rules in each split; see Redacted. There is a divisor because the oracle is slow."""
     return under(Redacted, "under rules", check, divisor)
 
 
-# What is on the disk.
+# What is on disk.
 
 def snapshot(directory):
-    """{name: what it is} of all that is there, hidden files too: bytes, mode, inode and time of each file."""
+    """{name: description} of everything there, hidden files too: bytes, mode, inode and time of each file."""
     found = {}
     for parent, directories, files in os.walk(directory):
         for name in directories + files:
@@ -215,7 +217,7 @@ def snapshot(directory):
 
 
 def difference(before, after):
-    """A line on how two snapshots, or two {name: bytes}, differ; empty if they do not."""
+    """One line that says how two snapshots, or two dictionaries {name: bytes}, differ; empty if they are equal."""
     lost, new = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     other = sorted(name for name in before.keys() & after.keys() if before[name] != after[name])
     parts = [(word, names) for word, names in (("gone", lost), ("new", new), ("changed", other)) if names]
@@ -224,7 +226,7 @@ def difference(before, after):
 
 
 def contents(directory):
-    """{name: bytes} of all that is there, in folders too; what is no regular file, and an empty folder, has None."""
+    """{name: bytes} of everything there, in folders too; None for an empty folder or anything but a regular file."""
     found = {}
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
@@ -237,7 +239,7 @@ def contents(directory):
 
 
 def expect_whole(job, directory, manifest=None, beside=(), report=None):
-    """Every piece with its bytes and nothing else, but for the names in `beside`."""
+    """Expects every piece with its bytes and nothing else, except for the names in `beside`."""
     need(os.path.isdir(directory), "there is no output directory")
     found = contents(directory)
     wanted = dict(job.pieces)
@@ -277,17 +279,17 @@ def expect_clean(before, directory):
 
 
 def is_hidden(name):
-    """It is a hidden file of ours, or in a hidden folder."""
+    """Whether it is one of cleave's hidden files, or is in one of its hidden folders."""
     return any(part.startswith(".cleave") for part in name.split("/"))
 
 
 def is_marker(name):
-    """By which a later run knows that an earlier one has not succeeded."""
+    """Whether it is the file that tells a later run that an earlier one has not succeeded."""
     return re.fullmatch(r"\.cleave-[0-9a-f]{16}", os.path.basename(name)) is not None
 
 
 def expect_only_whole(job, place, before):
-    """Names have their pieces, or what they had before. Hidden files may be there."""
+    """Expects each name to have its piece, or what it had before. There may be hidden files."""
     now = snapshot(place.out)
     data = contents(place.out)
     for name in now:
@@ -299,14 +301,14 @@ def expect_only_whole(job, place, before):
 
 
 class Run:
-    """A run that is over. The code of one that died of a signal is -signal."""
+    """A run that has ended. The code is -N for a run that died from signal N."""
 
     def __init__(self, code, stdout=b"", stderr=b""):
         self.code, self.stdout, self.stderr = code, stdout or b"", stderr or b""
 
     @property
     def message(self):
-        """What it said, but for warnings, and for what a build that counts what it reaches says of its counters."""
+        """What the run printed on standard error, without warnings and the messages of a coverage build."""
         lines = self.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
         return "\n".join(line for line in lines if ": warning: " not in line and not line.startswith("LLVM Profile"))
 
@@ -321,7 +323,7 @@ def expect_exit(run, code, *texts):
 
 
 def kill_group(process):
-    """Ends what start() has started, and what that has started."""
+    """Ends the process that start() has started, and all its descendants."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -338,7 +340,7 @@ def finish(process, timeout=TIMEOUT_S, data=None):
 
 
 def wait_until(condition, what, timeout_s=TIMEOUT_S):
-    """Waits for what must happen, however busy the machine is: `what` is a fault if it does not."""
+    """Waits for something that must happen, however busy the machine is. If it does not, `what` is the failure."""
     end = time.monotonic() + timeout_s
     while not condition():
         need(time.monotonic() < end, "%s: not within %d s" % (what, timeout_s))
@@ -346,14 +348,14 @@ def wait_until(condition, what, timeout_s=TIMEOUT_S):
 
 
 def bytes_in_pipe(descriptor):
-    """How many bytes nobody has read yet; either end of the pipe will do."""
+    """How many bytes in the pipe have not been read yet. The descriptor may be either end."""
     count = array.array("i", [0])
     fcntl.ioctl(descriptor, termios.FIONREAD, count)
     return count[0]
 
 
 def wait_until_read(process, descriptor=None):
-    """Waits until the process has read all that is in its standard input, or in that pipe, or has ended."""
+    """Waits until the process has read everything in its standard input, or in the given pipe, or has ended."""
     pipe = process.stdin.fileno() if descriptor is None else descriptor
     wait_until(lambda: process.poll() is not None or bytes_in_pipe(pipe) == 0, "it does not read")
 
@@ -369,7 +371,7 @@ def has_open(process, path):
 
 
 def state_of(pid):
-    """A letter, see proc_pid_stat(5); Z if the process is gone."""
+    """The state of the process as a letter, see proc_pid_stat(5); Z if the process is gone."""
     try:
         return read("/proc/%d/stat" % pid).rsplit(b")", 1)[1].split()[0].decode()
     except (FileNotFoundError, ProcessLookupError):
@@ -377,7 +379,7 @@ def state_of(pid):
 
 
 def stop(process):
-    """Stops the process. Returns whether it is; it may have ended before."""
+    """Stops the process. Returns False if it had already ended."""
     process.send_signal(signal.SIGSTOP)
     wait_until(lambda: process.poll() is not None or state_of(process.pid) in "Tt", "it does not stop")
     return process.poll() is None
@@ -391,7 +393,7 @@ def repeat_signal(process, number, pause_s=3):
 
 
 def drip(process, data, sizes, pause_s=0.0, keep_open=False):
-    """Writes the data into the process in parts of those sizes, cyclically; a process that leaves ends it."""
+    """Writes the data to the process in parts of those sizes, cyclically, until the process stops reading."""
     at = turn = 0
     with contextlib.suppress(BrokenPipeError):
         while at < len(data):
@@ -406,7 +408,7 @@ def drip(process, data, sizes, pause_s=0.0, keep_open=False):
 
 
 class Place:
-    """A folder with an input file and an empty output directory, and the command that splits the one into the other."""
+    """A folder with an input file and an empty output directory, and the command that splits one into the other."""
 
     def __init__(self, bench, job, out=None):
         self.bench, self.job = bench, job
@@ -427,7 +429,7 @@ class Place:
         return os.path.join(self.out, name)
 
     def piece(self, number=1):
-        """The path; its folder is there."""
+        """Returns the path of a piece, and creates its folder."""
         path = self.path(list(self.job.pieces)[number - 1])
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return path
@@ -446,27 +448,27 @@ class Bench:
 
     def __init__(self, cleave, rounds, seed, verbose, root):
         self.cleave, self.scale, self.verbose, self.root = os.path.abspath(cleave), rounds, verbose, root
-        self.seed = seed   # of what a check picks at random
+        self.seed = seed   # for everything that a check chooses at random
         binary = read(self.cleave)
         self.sanitized = b"__asan_init" in binary or b"__tsan_init" in binary
-        # Signals that end the command. The thread sanitizer takes SIGPIPE for one that the thread has caused, calls the
-        # handler at once, also in the middle of its own code, and crashes.
+        # Signals that end the command. The thread sanitizer treats SIGPIPE as caused by the current thread, calls the
+        # handler at once, even in the middle of its own code, and crashes.
         self.ending_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         self.thread_sanitized = b"__tsan_init" in binary
         if not self.thread_sanitized:
             self.ending_signals += (signal.SIGPIPE,)
         self.jobs, self.libraries, self.notes = {}, {}, []
-        self.kind, self.divisor = Job, 1   # of splits
-        self.outcomes = {}   # what failing calls led to: call -> Counter
+        self.kind, self.divisor = Job, 1   # the kind of splits, and what the sizes of their inputs are divided by
+        self.outcomes = {}   # how runs with failing calls ended: call -> Counter
         self.temporary = os.path.join(root, "tmp")
         os.mkdir(self.temporary)
 
     def rounds(self, modest):
-        """How often to do what is done `modest` times with --rounds 1."""
+        """How many times to do what is done `modest` times with --rounds 1."""
         return max(1, modest * self.scale // (4 if self.sanitized else 1))
 
     def random(self, number):
-        """The generator of a check: the same in each run with one --seed. `number` tells checks apart."""
+        """The random generator for a check: the same in each run with the same --seed. `number` is the check's own."""
         return random.Random(number + self.seed - 1)
 
     def note(self, text):
@@ -510,22 +512,23 @@ class Bench:
                                 preexec_fn=prepare if limits or before else None, **more)
 
     def signal(self, process, number):
-        """Sends a signal that ends the command. The runtime of the thread sanitizer loses one in some hundred that come
-        while a thread forks: the handler is not called, and nothing is pending. So there it is sent until it works."""
+        """Sends a signal that ends the command. The thread sanitizer's runtime loses one in several hundred signals
+        that arrive while a thread forks: the handler is not called, and nothing is pending. With that runtime the
+        signal is therefore repeated until it works."""
         process.send_signal(number)
         if self.thread_sanitized:
             threading.Thread(target=repeat_signal, args=(process, number), daemon=True).start()
 
     def finish_signalled(self, process):
-        """Waits for the end after signal(). With the thread sanitizer the pipe of the input stays open meanwhile: to a
-        run that has not got the signal yet, a pipe that is closed is the whole input."""
+        """Waits for the end after signal(). With the thread sanitizer the pipe of the input stays open meanwhile,
+        because a run that has not received the signal yet would mistake a closed pipe for the end of its input."""
         if self.thread_sanitized:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(TIMEOUT_S)
         return finish(process)
 
     def run(self, args, *, timeout=TIMEOUT_S, data=None, **more):
-        """Runs it to its end, with `data` in a pipe if there is any."""
+        """Runs the command to its end, with `data` in a pipe if it is given."""
         if data is not None:
             more["stdin"] = subprocess.PIPE
         return finish(self.start(args, **more), timeout, data)
@@ -548,7 +551,7 @@ class Bench:
         return self.preloaded("shim.c")
 
     def shimmed(self, **settings):
-        """The environment under which the shim does as told; its log is `shim_log`."""
+        """The environment in which the shim does what `settings` say; its log is `shim_log`."""
         log = self.shim_log
         with contextlib.suppress(FileNotFoundError):
             os.unlink(log)
@@ -560,24 +563,24 @@ class Bench:
         return os.path.join(self.root, "shim.log")
 
     def shim_faults(self, call=""):
-        """How many calls, or calls of that name, the shim has made go wrong since shimmed()."""
+        """How many calls, or how many calls of that name, the shim has disturbed since shimmed()."""
         lines = read(self.shim_log).splitlines() if os.path.exists(self.shim_log) else []
         return sum(line.startswith(call.encode()) for line in lines)
 
     def mounted(self, *arguments):
-        """A directory with a file system on it: mount's arguments, without the directory."""
+        """Mounts a file system and returns its directory. The arguments are mount's, without the directory."""
         return mounts.mounted(self.root, *arguments)
 
 
 def work_directory():
-    """In memory if that can be: the tests make and remove many files."""
+    """A temporary directory, in memory if possible, because the tests create and remove many files."""
     memory = "/dev/shm"
     usable = os.path.isdir(memory) and os.access(memory, os.W_OK)
     return memory if usable else None
 
 
 def main(description, checks, closing=lambda bench: None):
-    """Runs the checks, prints how they went and what `closing` prints; returns the exit code."""
+    """Runs the checks, prints their results and what `closing` prints; returns the exit status."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True, metavar="PATH", help="the binary")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="of a check's name")
@@ -585,8 +588,8 @@ def main(description, checks, closing=lambda bench: None):
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is random [1]")
     parser.add_argument("-v", action="store_true", help="say what was counted, and where a check failed")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
-    # A shell's background job ignores the one, and nohup the other; so would cleave.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that file systems are unmounted
+    # A shell's background job ignores SIGINT, and nohup ignores SIGHUP; cleave would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     tally = Tally(args.v)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""cleave index and cleave join where the output cannot be written, calls fail, and runs are killed; and the verbs that
-use an index, while that happens.
+"""cleave index and cleave join when the output cannot be written, calls fail, and runs are killed; and the verbs that
+use an index under the same conditions.
 
   index_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 """
@@ -27,7 +27,7 @@ STEP = 1 << 20
 
 
 class Site:
-    """A folder with a file, an index of it or none, and two pieces of the file."""
+    """A folder with a file, possibly an index of it, and two pieces of the file."""
 
     def __init__(self, bench, folder=None, data=DATA):
         self.bench = bench
@@ -56,7 +56,8 @@ class Site:
         expect_exit(self.bench.run(self.indexing), 0)
 
     def expect_good(self):
-        """The index is there, complete and right, by the harness's own reading of the file."""
+        """Expects the index to exist and to be complete and right, according to the harness's own reading of the
+        file."""
         data = read(self.index)
         number = lambda at, size=8: int.from_bytes(data[at:at + size], "little")
         need(len(data) == number(len(data) - 16) == 144 + 16 * number(112), "the index is not complete")
@@ -97,7 +98,7 @@ def disk_full(bench):
 
 
 def file_size_limit(bench):
-    """Files may not become so large"""
+    """A limit on the size of files"""
     bench.need_plain_binary("its runtime writes files, too")
     site = Site(bench)
     for old in (False, True):
@@ -110,7 +111,7 @@ def file_size_limit(bench):
 
 
 def forbidden(bench):
-    """The folder may not be written to"""
+    """The folder is not writable"""
     bench.need_root()
     site = Site(bench)
     os.chmod(bench.root, 0o755)
@@ -126,7 +127,7 @@ def forbidden(bench):
 
 
 def every_byte(bench):
-    """Each byte of an index is damaged, and each end cut off: the count is right, and one line says so"""
+    """Each byte of an index is damaged, and each end is cut off: the count is right, and one line reports the damage"""
     site = Site(bench)
     site.make()
     good = read(site.index)
@@ -144,7 +145,7 @@ def every_byte(bench):
 
 
 def each_call(bench, make_command, prepare, judge):
-    """Lets each call of the command fail, for every n. `judge(site, before, run, call)` raises Failure."""
+    """Makes each call of the command fail, for every n. `judge(site, before, run, call)` raises Failure."""
     strace = bench.need_tool("strace")
 
     def traced(site, *words):
@@ -177,7 +178,7 @@ def each_call(bench, make_command, prepare, judge):
                         break
                     continue
                 failed += 1
-                if run.code != 0 and "fcntl(0, F_GETFD" not in text:   # before main()
+                if run.code != 0 and "fcntl(0, F_GETFD" not in text:   # it failed before main()
                     need(snapshot(site.folder) == before, "the folder is not as it was")
                 else:
                     judge(site, before, run, call)
@@ -199,7 +200,7 @@ REMOVING = ("unlinkat", "unlink", "renameat2", "renameat")
 
 
 def judge_writer(good, names):
-    """All or nothing, under the name of `names`; hidden files may stay where removing failed."""
+    """Expects all or nothing in the files `names`; hidden files may stay where removing them failed."""
     def judge(site, before, run, call):
         need(run.code >= 0, "it died of signal %d" % -run.code)
         after = snapshot(site.folder)
@@ -246,14 +247,14 @@ def failing_use(bench):
 
 
 def killed(bench):
-    """INT, TERM and KILL at random moments; then the same again"""
+    """INT, TERM and KILL at random moments; then the same command again"""
     chance = bench.random(5)
     site = Site(bench)
     began = time.monotonic()
     finish(bench.start(site.indexing))
     seconds = time.monotonic() - began
     site.remove()
-    # A signal that comes after the end of the run tests nothing. On a busy machine many do.
+    # A signal that arrives after the end of the run tests nothing. On a busy machine many arrive late.
     in_time = wanted = bench.rounds(60) // 10
     for round_ in itertools.count():
         if round_ >= bench.rounds(60) and in_time <= 0:
@@ -291,7 +292,7 @@ def killed(bench):
 
 
 def at_once(bench):
-    """Several runs at once write the index of one file"""
+    """Several runs write the index of the same file at once"""
     for _ in range(bench.rounds(20)):
         site = Site(bench)
         runs = [finish(process) for process in [bench.start(site.indexing) for _ in range(4)]]
@@ -318,8 +319,8 @@ def changed_under_way(bench):
         run = finish(process)
         need(run.code in (0, 3, 4), str(run))
         noticed += run.code != 0
-        right = bench.run(["count", "--quiet", "--index", "never", "--lenient", site.input])
-        found = bench.run(["count", "--quiet", "--lenient", site.input])
+        right = bench.run(["count", "--quiet", "--index", "never", "--allow-open-quote", site.input])
+        found = bench.run(["count", "--quiet", "--allow-open-quote", site.input])
         need((found.code, found.stdout) == (right.code, right.stdout), "the index is believed: %s" % found)
     bench.note("%d changes were noticed by cleave index itself" % noticed)
     site.remove()

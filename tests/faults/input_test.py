@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The input moves under the command: it is truncated, grown, rewritten or replaced while it is read, or it fails.
+"""The input changes during the run: it is truncated, grown, rewritten or replaced while it is read, or reading fails.
 
   input_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 
-Each function of CHECKS is a check; --only runs those with that in their names. --rounds is how many times those that
-depend on the moment try. What this machine or user cannot do is skipped.
+--only runs the checks whose names contain SUBSTRING. --rounds is the number of attempts in checks that depend on
+timing. Checks that this machine or user cannot carry out are skipped.
 """
 import argparse
 import contextlib
@@ -24,16 +24,16 @@ from harness import TIMEOUT_S, Failure, Inconclusive, Skip, Tally, need, need_si
 import mounts   # found by the harness
 
 MIB = 1 << 20
-SIZE = 64 * MIB    # of an input that others change
+SIZE = 64 * MIB    # the size of an input that another process changes
 RECORD = 256 << 10
 QUOTED = 20
 TRUNCATED = "input truncated while reading"
-CHANGED = "input changed while reading (touch looks the same)"
+CHANGED = "the input was modified while it was read (its mtime or size changed)"
 GREW = "input grew while reading"
 UNREADABLE = "Input/output error"
 
 
-# Ways to run it that change records.
+# Options for runs that change records.
 RULES = ["--quiet", "-d", ",", "--redact", "rest: mask(last=1)", "--redact", 'text: fixed("x, y") if id = 000000007',
          "--redact", "text: keep"]
 UNDER_RULES = [["cat", *RULES], ["cat", "-n", "2/3", "--select", "!text", "--quiet"], ["split", "-C", "1M", *RULES],
@@ -42,8 +42,8 @@ UNDER_RULES = [["cat", *RULES], ["cat", "-n", "2/3", "--select", "!text", "--qui
 
 
 def make_input(path, size):
-    """Long records, almost all holes: it is there at once, and still every page must be made when it is read. At
-    QUOTED before a multiple of RECORD stands a quoted field."""
+    """Writes long records that consist almost entirely of holes: the file is created immediately, yet the kernel must
+    fill every page when it is read. There is a quoted field QUOTED bytes before each multiple of RECORD."""
     with open(path, "wb") as file:
         file.write(b"id,text,rest\n0,,")
         for i, at in enumerate(range(RECORD, size, RECORD)):
@@ -54,7 +54,7 @@ def make_input(path, size):
 
 
 class Run:
-    """The command at work. `out` is where split puts its pieces."""
+    """A running command. `out` is where split puts its pieces."""
 
     def __init__(self, cleave, directory, *words, stdin=None, limits=()):
         self.out = os.path.join(directory, "out")
@@ -91,7 +91,7 @@ class Run:
         return b"".join(read(path) for path in self.pieces())
 
     def expect(self, code, message=""):
-        """Exit code and the message after the name of the input; nothing is left of a run that failed."""
+        """Checks the exit status and the message after the name of the input; a run that failed leaves nothing."""
         need(self.code == code, "%s: exit %s, not %d: %s" % (self.words, self.code, code, self.stderr[:2000]))
         if code != 0:
             name = "stdin" if self.words[-1] == "-" or "-" in self.words else self.words[1]
@@ -101,7 +101,7 @@ class Run:
         return self
 
     def stop_while_reading(self, path):
-        """Stops it between opening the input and the end; False if that came too late."""
+        """Stops the command after it has opened the input and before it ends; returns False if that came too late."""
         status = os.stat(path)
         deadline = time.monotonic() + TIMEOUT_S
         while not self.is_reading(status):
@@ -115,7 +115,7 @@ class Run:
         return self.finish()
 
     def is_reading(self, status):
-        """It has the file mapped, or has read from it."""
+        """Whether the command has mapped the file or has read from it."""
         root = "/proc/%d/" % self.process.pid
         with contextlib.suppress(OSError):
             if any(line.split()[4] == b"%d" % status.st_ino for line in read(root + "maps").splitlines()):
@@ -142,10 +142,10 @@ class Tests:
         with Run(self.cleave, self.directory, *words, **options) as run:
             return run.finish()
 
-    # Truncation, at any moment.
+    # Truncation at any moment.
 
     def truncated(self, words, size, is_whole):
-        """Truncates the input again and again while it is read. A run that ends well is judged by `is_whole`."""
+        """Truncates the input repeatedly while it is read. For a run that succeeds, `is_whole` checks the result."""
         path = self.path("in.csv")
         taken = min(self.time_untouched(words, size) for _ in range(3))
         hits = 0
@@ -159,8 +159,8 @@ class Tests:
             if run.code == 0:
                 need(is_whole(run, read(path)), "%s: exit 0, and not whole" % (run.words,))
             else:
-                # The file may be opened while it is truncated, with the new size and the old times: then only its times
-                # change.
+                # The file may be opened during the truncation, with the new size and the old times. Then only its
+                # times change.
                 run.expect(4, CHANGED if CHANGED in run.stderr else TRUNCATED)
                 hits += 1
             os.unlink(path)
@@ -178,7 +178,7 @@ class Tests:
     def truncated_while_counted(self):
         size = 128 * MIB
         records = b"%d\n" % (size // RECORD)
-        # Opened after the truncation, it holds the header and a record's beginning, or nothing.
+        # If the file is opened after the truncation, it holds the header and the beginning of a record, or nothing.
         self.truncated(["count"], size, lambda run, _: run.stdout in (records, b"1\n", b"0\n"))
 
     def truncated_while_split(self):
@@ -195,7 +195,7 @@ class Tests:
 
         self.truncated(["split", "-H", "-n", "5"], size, is_whole)
 
-    # What happens while the command is stopped in the middle.
+    # Changes while the command is stopped midway.
 
     def while_stopped(self, change, judge, verbs=None, stdin=False, limits=()):
         verbs = verbs or [["count"], ["check"], ["offsets", "-l", "20"], ["cat", "-n", "2/3"],
@@ -237,16 +237,16 @@ class Tests:
     # An input that grows, read as it was when it was opened.
 
     def appended_to_a_snapshot(self):
-        """Every verb does what it does to a file that ends where the last complete record of the snapshot does."""
-        verbs = [["count"], ["check", "--lenient"], ["offsets", "-l", "20"], ["cat", "-n", "2/3"],
-                 ["split", "-H", "-C", "1M"], ["split", "-H", "-n", "3"], ["split", "-n", "3", "--dry-run"]]
+        """Every verb treats the input like a file that ends with the last complete record of the snapshot."""
+        verbs = [["count"], ["check", "--allow-open-quote", "--allow-ragged"], ["offsets", "-l", "20"],
+                 ["cat", "-n", "2/3"], ["split", "-H", "-C", "1M"], ["split", "-H", "-n", "3"], ["split", "-n", "3", "--dry-run"]]
         path = make_input(self.path("in.csv"), SIZE)
         with open(path, "r+b") as file:
             end = read(path).rindex(b"\n%09d" % (SIZE // RECORD - 2)) + 1
             file.truncate(end)
         whole = read(path)
         plain = {tuple(words): self.run(words[0], path, *words[1:]).expect(0).stdout for words in verbs}
-        said = "cleave: %s: left out %d bytes from byte %d on: the last record is not complete\n" % (
+        said = "cleave: %s: left out %d bytes from byte %d on: the last record is incomplete\n" % (
             path, SIZE - end, end)
 
         def judge(run):
@@ -266,8 +266,8 @@ class Tests:
                            verbs=[["count", "--snapshot"], ["split", "-l", "50", "--snapshot"]])
 
     def appended_to_all_the_time(self):
-        """By bytes that begin and end anywhere. A snapshot has nothing but complete records, in order."""
-        size = 22   # of each record
+        """Parts that begin and end anywhere are appended. A snapshot has only complete records, in order."""
+        size = 22   # the size of each record
         text = b"id,text\n" + b"".join(b'%09d,"a\n""b,""c"\n' % i for i in range(1000000))
         path, done = self.path("in.csv"), threading.Event()
         with open(path, "wb") as file:
@@ -316,7 +316,7 @@ class Tests:
         self.expect_changed(lambda path: self.write_at(path, SIZE - MIB))
 
     def rewritten_in_place_with_the_old_time(self):
-        """Only the time of the last status change shows it: a second scan decides, and what it finds is what is there."""
+        """Only ctime shows the change. A second scan decides, and its result is what the file holds now."""
         def change(path):
             status = os.stat(path)
             self.write_at(path, SIZE - MIB)
@@ -346,11 +346,11 @@ class Tests:
                            limits=limits)
 
     def truncated_and_then_odd(self):
-        """What the zeros or the missing end look like is not reported: here, a quote that is never closed."""
+        """The fault that the zeros or the missing end look like, here an unclosed quote, is not reported."""
         self.while_stopped(lambda path: os.truncate(path, SIZE - MIB - QUOTED + 5), lambda run: run.expect(4, TRUNCATED))
 
     def rewritten_all_the_time(self):
-        """The bytes are others at every look."""
+        """The bytes differ every time they are read."""
         size = 16 * MIB
         path, done, hits = make_input(self.path("in.csv"), size), threading.Event(), 0
 
@@ -367,8 +367,8 @@ class Tests:
             for i in range(self.rounds):
                 words = (["offsets", path, "-l", "3"], ["offsets", path, "-n", "1000"], ["split", path, "-n", "40"],
                          ["offsets", path, "-C", "5K"], ["count", path], ["cat", path, "-n", "7/9"],
-                         ["offsets", path, "-n", "50", "--clone", "auto"])[i % 7]
-                run = self.run(*words, "--lenient", "--quiet", "-j", "2", "--block-size", ("1M", "4K")[i % 2])
+                         ["offsets", path, "-n", "50", "--reflink", "auto"])[i % 7]
+                run = self.run(*words, "--allow-open-quote", "--quiet", "-j", "2", "--block-size", ("1M", "4K")[i % 2])
                 if run.code != 0:
                     run.expect(4, CHANGED)
                     hits += 1
@@ -378,7 +378,7 @@ class Tests:
         self.notes = "%d of %d runs ended with 4" % (hits, self.rounds)
         need_sight(hits > 0, "no run was hit")
 
-    # What is no change of the content.
+    # Changes that do not affect the content.
 
     def expect_whole(self, change):
         sound = {}
@@ -407,7 +407,7 @@ class Tests:
     def removed(self):
         def change(path):
             os.unlink(path)
-            make_input(path, 4096)   # another file
+            make_input(path, 4096)   # a different file
 
         self.expect_whole(change)
 
@@ -415,7 +415,7 @@ class Tests:
         self.expect_whole(lambda path: os.chmod(path, 0o600))
 
     def touched(self):
-        """As touch -a does."""
+        """Changes the times as `touch -a` does."""
         self.expect_whole(lambda path: os.utime(path, ns=(1, os.stat(path).st_mtime_ns)))
 
     def another_link(self):
@@ -446,7 +446,7 @@ class Tests:
                         os.truncate(image, 20 * MIB)
                         self.run(words[0], path, *words[1:], limits=limits).expect(1, UNREADABLE)
 
-    # What the system refuses.
+    # Resources that the system refuses.
 
     def need_to_start(self, limits):
         with Run(self.cleave, self.directory, "--version", limits=limits) as run:
@@ -462,22 +462,22 @@ class Tests:
             need(run.joined() == read(path), "%s: the pieces are not whole" % (run.words,))
 
     def threads_refused(self):
-        # Each thread would have a stack of that size.
+        # Each thread would need a stack of that size.
         limits = [(resource.RLIMIT_AS, (1024 * MIB, 1024 * MIB)), (resource.RLIMIT_STACK, (2048 * MIB, 2048 * MIB))]
         self.need_to_start(limits)
         path = make_input(self.path("in.csv"), SIZE)
         run = self.run("split", path, "-H", "-n", "8", "-j", "4", limits=limits).expect(0)
         need(run.joined() == read(path), "%s: the pieces are not whole" % (run.words,))
 
-    # What has no size.
+    # Inputs without a size.
 
     def files_of_the_system(self):
         for path in ("/proc/cpuinfo", "/proc/self/maps", "/sys/devices/system/cpu/online"):
             if not os.path.exists(path):
                 continue
-            # They are no tables: their records are ragged.
-            for words in (["count"], ["check", "--lenient"], ["offsets", "-l", "1"], ["cat", "-n", "1/1"],
-                          ["split", "-l", "5"]):
+            # These inputs are not tables: their records are ragged.
+            for words in (["count"], ["check", "--allow-open-quote", "--allow-ragged"], ["offsets", "-l", "1"],
+                          ["cat", "-n", "1/1"], ["split", "-l", "5"]):
                 self.run(words[0], path, *words[1:], "--no-quote").expect(0)
 
     def fifo(self):
@@ -488,7 +488,7 @@ class Tests:
                 writers = []
 
                 def has_writer():
-                    with contextlib.suppress(OSError):   # nobody has opened it to read
+                    with contextlib.suppress(OSError):   # the pipe has no reader
                         writers.append(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
                     return writers or run.process.poll() is not None
 
@@ -515,7 +515,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=20, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of moments and places [1]")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that file systems are unmounted
 
     tally, notes = Tally(), []
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Keys that cannot be used: the command ends with 1 or 2 before it reads a byte of its input, and shows none of the key.
+"""Keys that cannot be used: the command ends with exit status 1 or 2 before it reads a byte of its input, and shows no
+part of the key.
 
   keys_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 """
@@ -32,7 +33,7 @@ class KeySite(Site):
         return self.words(("", head, PIPE), words, extras)
 
     def run_unread(self, head, where, extras=(), wrap=(), during=None, **more):
-        """Runs it on a pipe that holds the input, and asserts that all of it is still in the pipe."""
+        """Runs the command on a pipe that holds the input, and expects all of it to be in the pipe afterwards."""
         reader, writer = os.pipe()
         try:
             os.write(writer, self.data[:60000])
@@ -61,23 +62,23 @@ class KeySite(Site):
             self.expect_none(run)
 
 
-PATIENCE_S = 5   # of a command that waits for a key
+PATIENCE_S = 5   # how long a command waits for a key
 
 
 def wait_for_opening(process, path):
-    """Waits until the process has opened the pipe, and so waits for what comes from it; or until it has ended."""
+    """Waits until the process has opened the pipe, and so is waiting for its contents, or has ended."""
     wait_until(lambda: process.poll() is not None or has_open(process, path), "it does not open the key")
 
 
 def usable(bench):
-    """Keys that can be used: in a file, a named pipe, a variable, a descriptor; the tokens are the same"""
+    """Usable keys: in a file, a named pipe, a variable, a descriptor; the tokens are the same"""
     site = KeySite(bench)
     fifo, wanted = site.path("fifo"), None
     os.mkfifo(fifo, 0o600)
     os.symlink(site.key, site.path("link"))
 
     def feed(process):
-        wait_for_opening(process, fifo)   # what lies in a pipe is lost when its only holder closes it
+        wait_for_opening(process, fifo)   # a pipe's contents are lost when the last process with it open closes it
         for part in (site.good[:10], site.good[10:]):
             os.write(writing[0], part)
             time.sleep(0.05)
@@ -110,7 +111,7 @@ def usable(bench):
 
 
 def files(bench):
-    """Files: missing, too short, too long, others may read them, others own them, no files at all"""
+    """Files: missing, too short, too long, readable by other users, owned by other users, not files at all"""
     site = KeySite(bench)
 
     def key(data, mode=0o600):
@@ -158,7 +159,7 @@ def words(bench):
 
 
 def pipes(bench):
-    """A named pipe that nobody writes to, or whose writer is silent or leaves: it ends in about five seconds, or TERM
+    """A named pipe without a writer, or whose writer is silent or leaves: the run ends in about five seconds, or TERM
     ends it"""
     site = KeySite(bench)
     path = site.path("fifo")
@@ -185,7 +186,7 @@ def pipes(bench):
         waits(process)
         try:
             writer = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:   # nobody reads any more
+        except OSError:   # the reader has gone
             need_sight(False, "it was over before the writer came")
         with contextlib.suppress(BrokenPipeError):
             os.write(writer, site.good[:31])
@@ -240,7 +241,7 @@ def changing(bench):
     for change in (append, rewrite, truncate, touch, chmod):
         write(site.key, site.good * 200)
         os.chmod(site.key, 0o600)
-        # It is stopped after its first look into the key.
+        # The command is stopped after its first read of the key.
         wrap = [strace, "-f", "-o", trace, "-P", site.key, "-e", "trace=read", "-e", "inject=read:signal=STOP:when=1"]
 
         def during(process):
@@ -251,7 +252,8 @@ def changing(bench):
 
         with contextlib.suppress(FileNotFoundError):
             os.unlink(trace)
-        site.expect_refused("pii=file:" + site.key, "changed while it was read", heads=(CAT,), wrap=wrap, during=during)
+        site.expect_refused("pii=file:" + site.key, "modified while it was read",
+                            heads=(CAT,), wrap=wrap, during=during)
     site.remove()
 
 
@@ -271,7 +273,7 @@ def variables(bench):
 
 
 def descriptors(bench):
-    """Descriptors: closed, standard ones, no numbers, of what is no key"""
+    """Descriptors: closed, standard ones, not numbers, not leading to keys"""
     site = KeySite(bench)
     for number in ("7", "999999", "0", "1", "2", "-1", "x", "3x", "99999999999999999999", " 5"):
         site.expect_refused("pii=fd:" + number, codes=(2,))
@@ -296,7 +298,7 @@ def descriptors(bench):
 
 
 def unopened(bench):
-    """An input that is a file is not opened before the key is there; no command is started"""
+    """An input file is not opened before the key has been read; no command is started"""
     bench.need_plain_binary("its runtime does not work under strace")
     strace = bench.need_tool("strace")
     site = KeySite(bench)
@@ -323,12 +325,12 @@ def unopened(bench):
 
 
 def killed_while_waiting(bench):
-    """QUIT and ABRT while it waits for a key: no core dump has what was read of it"""
+    """QUIT and ABRT while the command waits for a key: no core dump contains the part that was read"""
     bench.need_plain_binary("its runtime handles these signals")
     site = KeySite(bench)
     path = site.path("fifo")
     os.mkfifo(path, 0o600)
-    site.cwd = bench.temporary   # where the sandbox, if it is closed already, would let a core be written
+    site.cwd = bench.temporary   # where the sandbox, if it is already closed, would let a core dump be written
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     for number in (signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV):
         writer = os.open(path, os.O_RDWR)

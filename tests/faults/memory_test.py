@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""cleave whose n-th request for memory fails, once or from there on, in every verb and with every output.
+"""cleave while the n-th request for memory fails, alone or with all later ones, in every verb and with every output.
 
   memory_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-Each check takes one command line, counts its requests, and runs it again and again while one of them fails ("once"), or
-one and all later ones ("on"). With --rounds N each check picks 20 N requests at random for either way; --rounds 1000
-takes every request. The last lines say how many runs a failing request hit, and how these runs ended.
+Each check takes one command line, counts its requests, and runs it repeatedly while one of them fails ("once"), or
+while one and all later ones fail ("on"). With --rounds N each check picks 20 N requests at random for each mode;
+--rounds 1000 takes every request. The last lines say how many runs were hit by a failing request, and how these runs
+ended.
 """
 import collections
 import concurrent.futures
@@ -25,16 +26,17 @@ import time
 from harness import (RULE_WORDS, TIMEOUT_S, Failure, Job, Place, Redacted, expect_clean, expect_exit, expect_only_whole,
                      expect_whole, finish, is_hidden, is_marker, main, need, snapshot, write)
 
-PICKED = 20   # requests of each check and way, with --rounds 1
+PICKED = 20   # requests per check and mode, with --rounds 1
 MOST_REPORTED = 5
 NO_MEMORY = ("out of memory", "Cannot allocate memory", "Resource temporarily unavailable")
 
 
 class Subject:
-    """A command line, and what must have come of it when a request for memory has failed.
+    """A command line, and the expected result when a request for memory has failed.
 
-    In `words` @in is the input, @out the output directory. `piped` gives it the input in a pipe, `encode` makes the
-    input's bytes from the job's. `old` pieces have another content before, `right` ones the right one.
+    In `words`, @in is the input and @out the output directory. With `piped` the command gets the input through a pipe;
+    `encode` turns the job's bytes into the input's. The pieces whose numbers are in `old` exist beforehand with other
+    content, and those in `right` with the right content.
     """
 
     def __init__(self, bench, job, words, *, piped=False, encode=bytes, old=(), right=(), manifest=False,
@@ -45,7 +47,7 @@ class Subject:
     def new_place(self):
         place = Place(self.bench, self.job)
         write(place.input, self.encode(self.job.data))
-        os.utime(place.input, (10 ** 9, 10 ** 9))   # the manifest has the time
+        os.utime(place.input, (10 ** 9, 10 ** 9))   # the time is in the manifest
         place.counts = write(os.path.join(place.root, "counts"), bytes(16))
         return place
 
@@ -69,7 +71,7 @@ class Subject:
         return finish_alone(process)
 
     def calls(self, place):
-        """How many requests the last run has made, and how many failed."""
+        """How many requests the last run made, and how many failed."""
         with open(place.counts, "rb") as file:
             return struct.unpack("=QQ", file.read())
 
@@ -77,12 +79,12 @@ class Subject:
         return data.replace(place.root.encode(), b"ROOT")
 
     def tree(self, place):
-        """{name: bytes, link or kind} of all that is in the output directory."""
+        """{name: bytes, target of a link, or kind} of everything in the output directory."""
         return {name: self.normal(place, what[-1]) if stat.S_ISREG(what[0]) else what[0]
                 for name, what in snapshot(place.out).items()}
 
     def learn(self, place):
-        """Runs it without a failure; returns the number of requests."""
+        """Runs the command without a failure; returns the number of requests."""
         self.prepare(place)
         run = self.run(place)
         need(run.code in (0, 3), "it fails by itself: %s" % run)
@@ -91,11 +93,11 @@ class Subject:
         return self.calls(place)[0]
 
     def judge_learned(self, place):
-        """Nothing is split: nothing is there."""
+        """Expects no files, because this is not a split."""
         need(list(self.wanted) == ["beside"], "it writes files")
 
     def judge(self, place, before, run):
-        """The outcome in a word."""
+        """Returns the outcome in one word."""
         need(run.code >= 0, "it died of signal %d: %s" % (-run.code, run.stderr[-200:]))
         if run.code == self.code:
             stdout, warned = self.normal(place, run.stdout), b": warning: " in run.stderr
@@ -112,7 +114,7 @@ class Subject:
 
 
 class Indexed(Subject):
-    """It finds an index beside its input."""
+    """A command that finds an index beside its input."""
 
     def new_place(self):
         place = super().new_place()
@@ -121,7 +123,7 @@ class Indexed(Subject):
 
 
 class Writing(Subject):
-    """It writes one file: the index of a file, or what was joined. An index holds times and an inode."""
+    """A command that writes one file: an index, or the joined pieces. An index holds times and an inode."""
 
     def prepare(self, place):
         super().prepare(place)
@@ -148,7 +150,7 @@ class Split(Subject):
 
 
 class Compressed(Split):
-    """Its pieces become those of the job."""
+    """A split whose decompressed pieces are the job's."""
 
     def judge_learned(self, place):
         pieces = {os.path.splitext(name)[0]: subprocess.run(
@@ -158,7 +160,7 @@ class Compressed(Split):
 
 
 class Directories(Split):
-    """In directories that it makes."""
+    """A split into directories that it creates."""
 
     def __init__(self, *args, **how):
         super().__init__(*args, **how)
@@ -170,7 +172,7 @@ class Directories(Split):
 
 
 class Resumed(Split):
-    """Complete pieces may stay when it fails, and the marker that says so."""
+    """A split with --resume. When it fails, complete pieces may stay, with the marker that lists them."""
 
     def judge_failed(self, place, before):
         expect_only_whole(self.job, place, before)
@@ -179,14 +181,14 @@ class Resumed(Split):
 
 
 class Filtered(Split):
-    """What commands write is theirs; none of them may be left running."""
+    """A split with --filter. What the commands write does not matter, but none of them may be left running."""
 
     def judge_failed(self, place, before):
         need(not [name for name in os.listdir(place.out) if is_hidden(name)], "hidden files are left")
 
 
 def finish_alone(process):
-    """Lets it come to its end; what it has started must end, by itself or with its input."""
+    """Waits for the process to end. Everything that it has started must end, by itself or with its input."""
     run = finish(process)
     deadline = time.monotonic() + TIMEOUT_S
     with contextlib.suppress(ProcessLookupError):
@@ -200,7 +202,7 @@ def finish_alone(process):
 
 @contextlib.contextmanager
 def piped_file(path):
-    """The reading end of a pipe that holds the file's bytes."""
+    """The read end of a pipe that holds the file's bytes."""
     reader, writer = os.pipe()
     with open(path, "rb") as file:
         data = file.read()
@@ -222,7 +224,7 @@ class Injection:
         self.outcomes, self.failures, self.lock = collections.Counter(), [], threading.Lock()
 
     def picked(self, count):
-        """The requests that are to fail, as the shim takes them."""
+        """The requests that are to fail, in the shim's notation."""
         chance = random.Random("%s %d" % (self.name, self.bench.seed))
         most = min(count, PICKED * self.bench.scale)
         numbers = {*chance.sample(range(1, count + 1), most), count}   # the last may come after the commit
@@ -271,7 +273,7 @@ def small(option="-C", size=4 << 10, count=6, kind=Job):
 
 
 def large(**how):
-    """A split whose pieces are worth several threads."""
+    """A split whose pieces are large enough for several threads."""
     return small(size=80 << 10, count=4, **how)
 
 
@@ -292,7 +294,7 @@ THREADS = ["-j", "4", "--block-size", "16K"]
 
 
 def printing():
-    """(name, what makes the subject), of all that only prints."""
+    """Yields (name, function that creates the subject) for each command that only prints."""
     def row(name, *words, job=small, **how):
         return name, lambda bench: Subject(bench, job(), [*words, "-" if how.get("piped") else "@in"], **how)
 
@@ -328,13 +330,13 @@ def printing():
             words = [*verb.split(), *RULE_WORDS, *(["--spool", "plain"] if "-n" in verb else [])]
             yield row(verb + " under rules" + " of a pipe" * piped, *words, job=redacted(), piped=piped)
         yield row(verb + " under rules by threads", *words, *THREADS, job=redacted(of=large))
-    yield row("cat --report", "cat", *RULE_WORDS, "--report", "/dev/stdout", job=redacted())
+    yield row("cat --redact-report", "cat", *RULE_WORDS, "--redact-report", "/dev/stdout", job=redacted())
     yield row("split --dry-run under rules", "split", "-C", "4K", *RULE_WORDS, "-o", "@out/{i}.csv", "--dry-run",
               job=redacted())
 
 
 def splitting():
-    """(name, what makes the subject), of all that writes pieces."""
+    """Yields (name, function that creates the subject) for each command that writes pieces."""
     def row(name, *options, kind=Split, job=small, **how):
         return "split " + name, lambda bench: kind(bench, job(), *options, **how)
 
@@ -344,9 +346,9 @@ def splitting():
         yield row(option + " under rules", "-j", "1", job=redacted(option))
         yield row(option + " under rules from a pipe", job=redacted(option), piped=True)
         yield row(option + " under rules by threads", *THREADS, job=redacted(option, large))
-    yield row("--report --manifest under rules", "--report", "@out/r.json", "--manifest", "@out/m.json", job=redacted(),
+    yield row("--redact-report --manifest under rules", "--redact-report", "@out/r.json", "--manifest", "@out/m.json", job=redacted(),
               manifest=True, report=True)
-    yield row("--report --manifest --sync --force under rules from a pipe", "--report", "@out/r.json", "--manifest",
+    yield row("--redact-report --manifest --sync --force under rules from a pipe", "--redact-report", "@out/r.json", "--manifest",
               "@out/m.json", "--sync", "--force", job=redacted(), manifest=True, report=True, old=(1, 2, 5), piped=True)
     yield row("--json under rules from a pipe", "--json", job=redacted(), piped=True)
     yield row("--resume under rules", "--resume", "-j", "1", kind=Resumed, right=(1, 4), job=redacted())
@@ -371,9 +373,9 @@ def splitting():
     yield row("--json", "--json", "-j", "1")
     yield row("--json from a pipe", "--json", piped=True)
     yield row("--checksum --json from a pipe", "--checksum", "--json", piped=True)
-    yield row("--print", "--print", *THREADS, job=large)
-    yield row("--print -0 from a pipe", "--print", "-0", piped=True)
-    yield row("--clone auto", "--clone", "auto", *THREADS, job=large)
+    yield row("--print-names", "--print-names", *THREADS, job=large)
+    yield row("--print-names -0 from a pipe", "--print-names", "-0", piped=True)
+    yield row("--reflink auto", "--reflink", "auto", *THREADS, job=large)
     for piped in (False, True):
         yield row("--mkdir" + " from a pipe" * piped, "--mkdir", kind=Directories, piped=piped)
         for threads in ("1", "4"):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""cleave split whose n-th system call fails, for every n, one call after the other.
+"""cleave split while the n-th system call of a kind fails, for every n and one kind of call after another.
 
   nth_call_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-With --rounds N there are N times as many pieces, and so calls. A binary that has a sanitizer makes fewer pieces, and each
-call fails in one way only. A call that is made and never fails fails the check. The table at the end says how often each
-call failed, and how the runs ended: whole, clean, in the loader (clean, and before main), or with a rest where removing
-failed.
+With --rounds N there are N times as many pieces, and so more calls. A sanitized binary writes fewer pieces, and each
+call fails in one way only. If a call is made but never fails, the check fails. The table at the end says how often each
+call failed, and how the runs ended: whole, clean, in the loader (clean, and before main), or with remnants where
+removing them failed ("rest").
 """
 import collections
 import concurrent.futures
@@ -20,7 +20,7 @@ import sys
 from harness import (RULE_WORDS, Failure, Place, Skip, contents, expect_clean, expect_only_whole, expect_whole, finish,
                      is_hidden, is_marker, main, need, snapshot, under_rules, wait_until, write)
 
-# In which ways a call fails, the most telling first. EINTR only where the manual pages allow it.
+# The errors of each call, the most telling first. EINTR is listed only where the manual pages allow it.
 CALLS = {
     "openat": ["EACCES", "EMFILE", "EINTR"],
     "read": ["EIO", "EINTR"],
@@ -60,13 +60,15 @@ CALLS = {
     "statfs": ["EIO"],
     "fstatfs": ["EIO"],
 }
-# A sanitizer's runtime makes them too, for its options and to see whether an address can be read, and fails silently.
+# A sanitizer's runtime makes these calls too, for its options and to test whether an address is readable, and fails
+# silently.
 RUNTIME_CALLS = {"read", "write", "mmap", "munmap", "mremap", "madvise", "clone3"}
 REMOVING = ["unlinkat", "unlink", "renameat2", "renameat", "newfstatat", "rmdir", "close"]
 PIECES, SANITIZED_PIECES = 6, 3   # with --rounds 1
 MOST_REPORTED = 5
-FIRST_TRIES = 10   # of a call that depends on the moment
-# Made for a pipe that is empty, in this order, but the first only once. So nothing is written before poll() is seen.
+FIRST_TRIES = 10   # attempts at the first failure of a call that depends on timing
+# For an empty pipe these calls are made in this order, the first only once. So nothing is written before poll() is
+# seen.
 WAITING_CALLS = ["eventfd2", "poll", "read"]
 
 
@@ -78,11 +80,11 @@ def small_job(bench, option="-C", size=4 << 10, tail=b""):
 
 
 class Subject:
-    """A way to run a split, and how to judge what a failing call has made of it."""
+    """A way to run a split, and how to judge the result of a failing call."""
 
     def __init__(self, bench, job, *options, piped=False, old=(), manifest=False, calls=None, env=None, made=False,
                  skipped=0, encode=bytes, report=False):
-        self.encode = encode   # what is put into the pipe
+        self.encode = encode   # turns the job's bytes into those for the pipe
         self.report = report
         self.bench, self.job, self.options, self.piped, self.skipped = bench, job, list(options), piped, skipped
         self.old, self.manifest, self.calls, self.env, self.made = old, manifest, calls or list(CALLS), env or {}, made
@@ -96,7 +98,7 @@ class Subject:
         return place
 
     def prepare(self, place):
-        """The directory as it is before a run; returns its snapshot."""
+        """Sets up the directory before a run. Returns a snapshot of it."""
         top, place.out = place.out, place.top
         place.empty()
         place.out = top
@@ -107,7 +109,7 @@ class Subject:
         return snapshot(place.top)
 
     def there(self, numbers):
-        """Those of them that are numbers of pieces. A sanitizer gets fewer pieces."""
+        """Those of the given numbers that pieces have; with a sanitizer there are fewer pieces."""
         return [number for number in numbers if number <= len(self.job.pieces)]
 
     def command(self, place):
@@ -115,11 +117,11 @@ class Subject:
         if self.manifest:
             options += ["--manifest", place.path("m.json")]
         if self.report:
-            options += ["--report", place.path("r.json")]
+            options += ["--redact-report", place.path("r.json")]
         return place.command("--quiet", *options, source="-" if self.piped or self.skipped else None)
 
     def run(self, place, calls, *strace):
-        """Runs it and traces the calls."""
+        """Runs the command and traces its calls."""
         command = self.command(place)
         wrap = [self.bench.strace, "-f", "--seccomp-bpf", "-qq", "-o", write(os.path.join(place.root, "trace"), b""),
                 "-e", "trace=" + ",".join("?" + call for call in calls), *strace]
@@ -140,20 +142,20 @@ class Subject:
             return file.read()
 
     def judge(self, call, place, before, run):
-        """The outcome in a word."""
-        # The first that main() does is to look whether descriptor 0 is open. Before that, anything but harm is right.
+        """Returns the outcome in one word."""
+        # main() first checks whether descriptor 0 is open. Before that, any harmless outcome is right.
         if run.code != 0 and "fcntl(0, F_GETFD" not in self.trace(place):
             expect_clean(before, place.top)
             return "loader"
         need(run.code >= 0, "it died of signal %d" % -run.code)
         if run.code == 0:
             beside = [] if self.made else ["beside"]
-            if call in ("unlinkat", "unlink"):   # what could not be removed may be left, out of sight
+            if call in ("unlinkat", "unlink"):   # files that could not be removed may be left if they are hidden
                 beside += [name for name in contents(place.out) if is_hidden(name)]
             expect_whole(self.job, place.out, manifest="m.json" if self.manifest else None, beside=beside,
                          report="r.json" if self.report else None)
             return "whole"
-        # With several threads it can be the message that cannot be written.
+        # With several threads the failing call may be the one that writes the message.
         told = run.message.startswith("cleave: ") or call == "write" and run.message == ""
         need(run.code == 1 and told, str(run))
         self.judge_failed(place, before)
@@ -164,7 +166,7 @@ class Subject:
 
 
 class Resuming(Subject):
-    """Complete pieces may stay when it fails, and the marker that names them."""
+    """A split with --resume. When it fails, complete pieces may stay, with the marker that lists them."""
 
     def judge_failed(self, place, before):
         expect_only_whole(self.job, place, before)
@@ -173,7 +175,7 @@ class Resuming(Subject):
 
 
 class Printing(Subject):
-    """cat, by the rules of the split. It may have printed whole records when it fails."""
+    """cat, under the rules that the split has. It may have printed whole records when it fails."""
 
     def command(self, place):
         return ["cat", "--quiet", *(word.replace("@key", place.key) for word in RULE_WORDS), *self.options,
@@ -193,7 +195,7 @@ class Printing(Subject):
 
 
 class Malformed(Subject):
-    """Fails at the end of its input, and its clean-up fails too: nothing may look like a success."""
+    """A split that fails at the end of its input. Its clean-up fails too, but nothing may look like a success."""
 
     def judge(self, call, place, before, run):
         need(run.code >= 0, "it died of signal %d" % -run.code)
@@ -203,7 +205,7 @@ class Malformed(Subject):
 
 
 def calls_made(subject):
-    """Which of the calls it makes when nothing fails."""
+    """The calls that the subject makes when nothing fails."""
     place = subject.new_place()
     subject.prepare(place)
     run = subject.run(place, CALLS)
@@ -214,7 +216,7 @@ def calls_made(subject):
 
 
 def fail_each(bench, subject, call, error, outcomes, failures):
-    """Returns how often it failed."""
+    """Makes the call fail for every n. Returns how many times it failed."""
     place, failed, tries = subject.new_place(), 0, 0
     traced = ["fcntl", *WAITING_CALLS] if call in WAITING_CALLS else ["fcntl", call]
     while True:
@@ -242,8 +244,8 @@ def fail_each(bench, subject, call, error, outcomes, failures):
 
 
 def errors_of(bench, call):
-    """All that are tried; one under a sanitizer; one drawn by the seed where the kind of split comes after others that
-    are tried with all, unless --rounds asks for more."""
+    """The errors to try: normally all of them; a single one under a sanitizer; and, unless --rounds asks for more, a
+    single one that the seed draws if the kind of split has `draws_errors`, because other kinds try all errors."""
     if bench.sanitized:
         return CALLS[call][:1]
     if bench.kind.draws_errors and bench.scale == 1:
@@ -279,18 +281,18 @@ def from_file(bench):
 
 def from_pipe(bench):
     """From a pipe"""
-    # strace counts the calls of each thread: with several threads one may fail in the clean-up, too.
+    # strace counts the calls of each thread separately, so with several threads one may also fail in the clean-up.
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", piped=True))
 
 
 def spooled(bench):
-    """From a pipe, by a temporary file"""
+    """From a pipe, through a temporary file"""
     calls = [call for call in CALLS if call not in ("renameat2", "linkat", "fcntl")]
     fail_all(bench, Subject(bench, small_job(bench, "-n"), "-j", "1", piped=True, calls=calls))
 
 
 def from_offset(bench):
-    """From standard input that stands inside a file"""
+    """From standard input that is positioned inside a file"""
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", skipped=100, calls=[
         "lseek", "newfstatat", "fstat", "mmap", "read", "preadv2", "fcntl"]))
 
@@ -307,7 +309,7 @@ def replacing_from_pipe(bench):
 
 
 def by_threads(bench):
-    """By several threads"""
+    """With several threads"""
     calls = ["openat", "write", "mmap", "close", "renameat2", "linkat", "unlinkat", "newfstatat", "clone3", "flock"]
     fail_all(bench, Subject(bench, small_job(bench, size=100 << 10), "-j", "3", calls=calls))
 
@@ -319,7 +321,7 @@ def with_directories(bench):
 
 
 def without_nameless_files(bench):
-    """Where files without names cannot be made"""
+    """Where files cannot be created without a name"""
     env = {"LD_PRELOAD": bench.shim(), "SHIM_LACKS": "tmpfile"}
     calls = ["openat", "write", "newfstatat", "close", "renameat2", "linkat", "unlinkat", "flock"]
     fail_all(bench, Subject(bench, small_job(bench), "-j", "1", env=env, calls=calls))
@@ -349,7 +351,7 @@ def with_manifest_replaced(bench):
 
 
 def resuming(bench):
-    """With --resume, some pieces being there"""
+    """With --resume, when some pieces exist"""
 
     class Half(Resuming):
         def prepare(self, place):
@@ -361,7 +363,7 @@ def resuming(bench):
 
 
 def compressed(bench):
-    """Pieces that are compressed, from a file and from a pipe"""
+    """Compressed pieces, from a file and from a pipe"""
     job = small_job(bench, size=100 << 10)
     place = Place(bench, job)
     options = ["-j", "2", "--compress", "gzip:1"]
@@ -377,7 +379,7 @@ def compressed(bench):
 
 
 def compressed_input(bench):
-    """From a pipe with compressed data"""
+    """From a pipe of compressed data"""
 
     calls = ["read", "preadv2", "poll", "write", "openat", "mmap"]
     for options in ([], ["-n"]):
@@ -385,7 +387,7 @@ def compressed_input(bench):
 
 
 def failing_clean_up(bench):
-    """The clean-up of a failure fails too"""
+    """The clean-up after a failure fails too"""
     for options, old in (([], ()), (["--force"], (1, 2, 5))):
         job = small_job(bench, tail=b'1,"never closed\n')
         fail_all(bench, Malformed(bench, job, *options, piped=True, old=old, calls=REMOVING))
@@ -398,8 +400,9 @@ def redacted(bench):
 
 
 def redacted_by_threads(bench):
-    """By several threads, with a report and a manifest"""
-    calls = ["openat", "write", "mmap", "munmap", "close", "linkat", "clone3", "flock"]   # none that the clean-up needs
+    """With several threads, a report and a manifest"""
+    # None of the calls that the clean-up needs.
+    calls = ["openat", "write", "mmap", "munmap", "close", "linkat", "clone3", "flock"]
     fail_all(bench, Subject(bench, small_job(bench, "-n", size=20 << 10), "-j", "3", "--block-size", "4K", calls=calls,
                             manifest=True, report=True))
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""cleave split where the output cannot be written, names are taken, or the machine is short of something.
+"""cleave split when the output cannot be written, names are taken, or the machine is short of something.
 
   output_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-README.md says what each check proves.
+README.md says how the outcomes are judged.
 """
 import contextlib
 import errno
@@ -30,7 +30,7 @@ NOBODY = 65534
 
 
 def refused(bench, place, *texts, command=None, code=1, **more):
-    """A run that fails with that code and those texts, and leaves the output directory as it was."""
+    """Expects a run to fail with that exit status and those texts, and to leave the output directory as it was."""
     before = snapshot(place.out)
     run = bench.run(command or place.command(), **more)
     expect_exit(run, code, *texts)
@@ -46,7 +46,8 @@ def done(bench, place, *, command=None, beside=(), **more):
 
 
 def either(bench, place, command=None, text="", **more):
-    """Exit 0 and whole, or 1, the text and clean. Returns whether it was done; empties the directory."""
+    """Expects a run that either succeeds and is whole, or fails with exit status 1 and the text and is clean. Empties
+    the directory; returns whether the run succeeded."""
     before = snapshot(place.out)
     run = bench.run(command or place.command(), **more)
     if run.code == 0:
@@ -59,7 +60,7 @@ def either(bench, place, command=None, text="", **more):
 
 
 def both_ways(place):
-    """(command, standard input or None): from the file, and from a pipe."""
+    """(command, standard input or None), once for the file and once for a pipe."""
     return [(place.command(), None), (place.command(source="-"), place.job.data)]
 
 
@@ -87,7 +88,7 @@ def inodes_gone(bench):
 
 
 def late_write_back(bench):
-    """The disk under the file system is full: --sync finds out, and there is no manifest"""
+    """The disk under the file system is full: --sync notices, and there is no manifest"""
     place = bench.place(size=12 << 20, value=1 << 20)
     with bench.mounted("-t", "tmpfs", "-o", "size=6m", "tmpfs") as below:
         with mounts.image(below, 64 << 20, "mkfs.ext4", "-q", "-O", "^has_journal") as image, \
@@ -105,7 +106,7 @@ def full_standard_output(bench):
     with open("/dev/full", "wb") as full:
         run = bench.run(["offsets", "-l", "1", place.input], stdout=full)
         expect_exit(run, 1, "No space left on device")
-        refused(bench, place, "No space left on device", command=place.command("--print"), stdout=full)
+        refused(bench, place, "No space left on device", command=place.command("--print-names"), stdout=full)
 
 
 def closed_descriptors(bench):
@@ -136,18 +137,18 @@ def reader_leaves(bench):
     need(run.code == -13 and run.message == "", "%s, but it should die of SIGPIPE silently" % run)
     run = leave(["cat", "--quiet", "-n", "1/1", "-d", ",", place.input])
     need(run.code == -13 and run.message == "", "%s, but it should die of SIGPIPE silently" % run)
-    expect_exit(leave(offsets, restore_signals=False), 1, "Broken pipe")   # Python's own setting is to ignore it
+    expect_exit(leave(offsets, restore_signals=False), 1, "Broken pipe")   # Python itself ignores SIGPIPE
     before = snapshot(place.out)
     reader, writer = os.pipe()
     os.close(reader)
-    run = bench.run(place.command("--quiet", "--print"), stdout=writer)
+    run = bench.run(place.command("--quiet", "--print-names"), stdout=writer)
     os.close(writer)
     need(run.code == -13 and run.message == "", "%s, but it should die of SIGPIPE silently" % run)
     expect_clean(before, place.out)
 
 
 def event_reader_leaves(bench):
-    """The reader of events leaves before one of them: nothing is left; after the last one all is there"""
+    """The reader of events leaves: before the last event nothing is left, and after it everything is there"""
     place = bench.place(size=1 << 16, value=8192)
     options = ["--quiet", "--json", "--manifest", place.path("m.json")]
     command = place.command(*options)
@@ -174,8 +175,9 @@ def event_reader_leaves(bench):
 
 
 def leave_after(bench, command, data, size, ignored):
-    """Runs the command into a pipe that has room for `size` bytes, and whose reader leaves when it is full."""
-    room = 4096   # a page: what fits the rest of it is taken, what does not is waited with
+    """Runs the command with its output going to a pipe with room for `size` bytes, whose reader leaves when it is
+    full."""
+    room = 4096   # a page: what fits into the remaining room is accepted, and a write of anything more waits
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, room)
     os.write(writer, b"x" * (room - size))
@@ -186,13 +188,13 @@ def leave_after(bench, command, data, size, ignored):
         drip(process, data, [65536])
     wait_until(lambda: process.poll() is not None or bytes_in_pipe(reader) >= room, "it does not say what it should")
     if process.poll() is None:
-        time.sleep(0.05)   # so that it waits with the next event
+        time.sleep(0.05)   # so that the command is waiting to write the next event
     os.close(reader)
     return finish(process)
 
 
 def file_size_limit(bench):
-    """Files may not become so large"""
+    """A limit on the size of files"""
     bench.need_plain_binary("its runtime writes files, too")
     place = bench.place()
     for command, data in both_ways(place):
@@ -252,7 +254,7 @@ def failing_sync(bench):
             if bench.shim_faults() == 0:
                 break
             synced += call != "close"
-            if run.code == 0 and call == "close":   # of what was only read
+            if run.code == 0 and call == "close":   # the file was only read
                 expect_whole(place.job, place.out, manifest="m.json")
             else:
                 expect_exit(run, 1, "Input/output error")
@@ -263,7 +265,7 @@ def failing_sync(bench):
 
 
 def named_when_durable(bench):
-    """--sync: the pieces have their names, then they are made durable, and only then the manifest gets its name"""
+    """--sync: the pieces get their names, then are made durable, and only then the manifest gets its name"""
     strace = bench.need_tool("strace")
     place = bench.place(1 << 19)
     trace, calls = os.path.join(place.root, "trace"), "linkat,renameat2,renameat,syncfs,fsync"
@@ -290,7 +292,7 @@ def named_when_durable(bench):
 
 
 def failing_names(bench):
-    """A name cannot be given: permission, or a system without links, rename flags, O_TMPFILE or /proc"""
+    """A name cannot be given: no permission, or a system without links, rename flags, O_TMPFILE or /proc"""
     place, hits = bench.place(), 0
     for lacking in ("", "tmpfile"):
         for call in ("renameat2", "linkat"):
@@ -306,12 +308,12 @@ def failing_names(bench):
         for number in (1, 4):
             write(place.piece(number), b"old")
         finished = either(bench, place, command=place.command("--force"), env=bench.shimmed(lacks=lacking))
-        # Names cannot be exchanged there.
+        # Without rename flags, names cannot be exchanged.
         need(finished or "rename_flags" in lacking, "without %s it fails" % lacking)
 
 
 def no_permission(bench):
-    """The directory may not be written"""
+    """The directory is not writable"""
     bench.need_root()
     place = bench.place()
     setpriv = bench.need_tool("setpriv")
@@ -342,11 +344,11 @@ def immutable_directory(bench):
 
 
 def taken_by_directory(bench):
-    """A piece's name is taken by a directory; the output directory is missing"""
+    """A directory has a piece's name; the output directory is missing"""
     place = bench.place()
     os.mkdir(place.piece(1))
     for options in ([], ["--force"]):
-        refused(bench, place, "exists, and is not a regular file", command=place.command(*options))
+        refused(bench, place, "exists and is not a regular file", command=place.command(*options))
     os.rmdir(place.piece(1))
     os.rmdir(place.out)
     run = bench.run(place.command())
@@ -359,7 +361,7 @@ def taken_by_directory(bench):
 # Names are taken.
 
 def piece_exists(bench):
-    """A piece is there already"""
+    """A piece exists already"""
     place = bench.place()
     for number in (1, 4, len(place.job.pieces)):
         write(place.piece(number), b"old")
@@ -372,12 +374,12 @@ def piece_exists(bench):
 
 
 def old_until_new(bench):
-    """--force: a reader sees the old piece or the new one, never a part"""
+    """With --force, a reader sees the old piece or the new one, never a partial one"""
     watch_pieces(bench, bench.rounds(5), old=True)
 
 
 def complete_when_named(bench):
-    """Whoever reads during the run sees complete pieces only"""
+    """A reader sees only complete pieces during the run"""
     watch_pieces(bench, bench.rounds(5), old=False)
 
 
@@ -417,7 +419,7 @@ def watch_pieces(bench, rounds, old):
 
 
 def input_is_a_piece(bench):
-    """The input has a piece's name, by itself or through a link"""
+    """The input has a piece's name, directly or through a link"""
     place = bench.place()
     data = place.job.data
     def by_copy(path):
@@ -467,7 +469,7 @@ def other_owner(bench):
     done(bench, place)
     os.chown(place.piece(2), NOBODY, NOBODY)
     refused(bench, place, "exists, but belongs to another user", command=place.command("--resume"))
-    os.chown(place.input, NOBODY, NOBODY)   # who could have written anything into it
+    os.chown(place.input, NOBODY, NOBODY)   # this user could have written anything into the input
     done(bench, place, command=place.command("--resume"))
     os.chown(place.input, 0, 0)
     done(bench, place, command=place.command("--resume", "--force"))
@@ -485,12 +487,12 @@ def other_owner(bench):
         refused(bench, place, "1: belongs to another user", command=[*command, "--mkdir", "--dry-run"])
         os.chmod(place.input, 0o644)
         refused(bench, place, "1: belongs to another user", command=[*command, *rules])
-        expect_exit(bench.run([*command, "--dry-run"]), 0)   # they may read the input, too
+        expect_exit(bench.run([*command, "--dry-run"]), 0)   # these users may read the input too
         place.empty()
 
 
 def names_without_case(bench):
-    """--force where A and a are one name: the manifest does not replace a piece"""
+    """--force where A and a are the same name: the manifest does not replace a piece"""
     chattr = bench.need_tool("chattr")
     place = bench.place()
     with mounts.image(place.root, 64 << 20, "mkfs.ext4", "-q", "-O", "casefold") as image, \
@@ -510,7 +512,7 @@ def devices(bench):
     place = bench.place()
     os.mkfifo(place.piece(2))
     for options in ([], ["--force"]):
-        refused(bench, place, "exists, and is not a regular file", command=place.command(*options))
+        refused(bench, place, "exists and is not a regular file", command=place.command(*options))
     place.empty()
     bench.need_root()
     for device in ("/dev/null", "/dev/full"):
@@ -519,7 +521,7 @@ def devices(bench):
         except PermissionError:
             raise Skip("devices cannot be made here") from None
         for options in ([], ["--force"]):
-            refused(bench, place, "exists, and is not a regular file", command=place.command(*options))
+            refused(bench, place, "exists and is not a regular file", command=place.command(*options))
         place.empty()
 
 
@@ -527,7 +529,7 @@ def two_runs(bench):
     """Two runs at once into one directory"""
     jobs = [Job(make_input(8 << 20, seed), "-C", 256 << 10) for seed in (1, 2)]
     one, other = Place(bench, jobs[0]), Place(bench, jobs[1])
-    other.out = one.out   # pieces of the same names
+    other.out = one.out   # pieces with the same names
     rounds, chance, live = bench.rounds(60), bench.random(3), 0
     for round_ in range(rounds):
         write(one.path("beside"), b"beside")
@@ -549,7 +551,7 @@ def two_runs(bench):
 
 
 def taken_meanwhile(bench):
-    """A name is taken by another while the run goes on"""
+    """A name is taken by another process during the run"""
     place = bench.place()
     for number in (2, 9):
         process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
@@ -564,7 +566,7 @@ def taken_meanwhile(bench):
 
 
 def templates(bench):
-    """Templates that are no good, or look like a printf format"""
+    """Templates that are invalid, or look like a printf format"""
     place = bench.place()
     before = snapshot(place.root)
     for template in ("%n", "%s%s", "%1$s", "../{}", "a/{i}", "same", "{i", "{i:0}", "{i:99}", "i}", "{what}"):
@@ -593,7 +595,7 @@ def narrow_counter(bench):
             found = contents(place.out)
             need([found[name] for name in sorted(found)] == list(job.pieces.values()), "names do not sort as pieces do")
         else:
-            need(data is not None, str(run))   # known in advance
+            need(data is not None, str(run))   # the number is known in advance
             expect_exit(run, 1, "digits")
             expect_clean(before, place.out)
         place.empty()
@@ -608,7 +610,7 @@ def modes(bench):
         os.chmod(place.input, permissions)
         for options, lacking in ([], ""), (["--force"], ""), ([], "" if bench.sanitized else "tmpfile"):
             wrap = ()
-            if lacking:   # each write takes a while, so that the file is seen before it gets its name
+            if lacking:   # each write takes a while, so that the file can be seen before it gets its name
                 settings = bench.shimmed(lacks=lacking)
                 wrap = [strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls,
                         "-e", "inject=%s:delay_exit=3000" % calls,
@@ -654,7 +656,7 @@ def read_errors(bench):
 
 
 def small_writes(bench):
-    """A pipe that is filled byte by byte"""
+    """A pipe that is filled one byte at a time"""
     place = bench.place(size=1 << 15, value=4096)
     process = bench.start(place.command(source="-"), stdin=subprocess.PIPE)
     drip(process, place.job.data, [1])
@@ -678,7 +680,7 @@ def nonblocking_input(bench):
 
 
 def input_at_offset(bench):
-    """Standard input stands inside a file"""
+    """Standard input is positioned inside a file"""
     for skipped in (2, 1000, 4096, 5000):
         for option, value in (("-C", 64 << 10), ("-n", 7)):
             place = Place(bench, Job(bench.job().data[skipped:], option, value))
@@ -707,7 +709,7 @@ def few_descriptors(bench):
                 if options == ["-j", "8"]:
                     continue   # --force replaces its pieces
                 at.empty()
-    # A sanitizer's runtime takes it for an error of the program's if it gets no descriptor itself.
+    # If a sanitizer's runtime gets no descriptor, it reports an error in the program.
     for limit in [] if bench.sanitized else range(3, 16):
         before = snapshot(place.out)
         run = bench.run(place.command(), limits=[(resource.RLIMIT_NOFILE, limit)])
@@ -735,10 +737,10 @@ def many_pieces(bench):
 
 
 def many_offsets(bench):
-    """A million offsets of a file as JSON, in less memory than they take up"""
+    """A million offsets as JSON, printed in less memory than they take up"""
     bench.need_plain_binary("it needs terabytes of addresses")
     place = Place(bench, Job(b"id\n1\n2\n", "-l", 1))
-    write(place.input, b"id\n" + b"\n" * 1000000)   # so many pieces are taken only if there are as many records
+    write(place.input, b"id\n" + b"\n" * 1000000)   # this many pieces are accepted only if there are as many records
     limit = 56 << 20
     run = bench.run(["offsets", "-n", "1000000", "--format", "json", "-j", "1", place.input],
                     limits=[(resource.RLIMIT_AS, limit)])
@@ -749,7 +751,7 @@ def many_offsets(bench):
 
 
 def address_space(bench):
-    """Little address space: less than the input has"""
+    """Little address space: less than the size of the input"""
     bench.need_plain_binary("it needs terabytes of addresses")
     limits = [(resource.RLIMIT_AS, 48 << 20)]
     if bench.run(["--version"], limits=limits).code != 0:
@@ -785,7 +787,7 @@ def address_space(bench):
 
 @contextlib.contextmanager
 def memory_group(limit):
-    """A memory cgroup (version 1) with that limit."""
+    """Yields a memory cgroup (version 1) with that limit."""
     root = "/sys/fs/cgroup/memory"
     if not os.path.exists(os.path.join(root, "memory.limit_in_bytes")):
         raise Skip("there is no memory cgroup of version 1")
@@ -818,7 +820,7 @@ def is_in_memory(directory):
 
 
 def long_record(bench):
-    """A record of 300 MB from a pipe in a memory cgroup of 64 MiB"""
+    """A 300 MB record from a pipe in a 64 MiB memory cgroup"""
     bench.need_plain_binary("it allocates memory")
     parent = "/var/tmp"
     if is_in_memory(parent):
@@ -872,10 +874,10 @@ def long_record(bench):
             del giant, wanted
 
 
-# Going on.
+# Resuming.
 
 def resumed(bench):
-    """--resume keeps the pieces that are there, and makes the others"""
+    """--resume keeps the existing pieces and writes the others"""
     place = bench.place()
     manifest = ["--manifest", place.path("m.json")]
     for options in ([], manifest):
@@ -894,7 +896,7 @@ def resumed(bench):
 
 
 def resumed_over_others(bench):
-    """--resume does not take a file for a piece that has other bytes"""
+    """--resume does not accept a file with other bytes as a piece"""
     place = bench.place()
     right = place.job.pieces["p.000003.csv"]
     for wrong in (b"", right[:-1], right + b"\n", right[:-1] + b"x", b"x" + right[1:]):
@@ -911,7 +913,7 @@ def resumed_over_others(bench):
 
 
 def resumed_after_failure(bench):
-    """--resume keeps complete pieces when it fails, and the next goes on from them"""
+    """--resume keeps complete pieces when it fails, and the next run continues from them"""
     place = bench.place()
     for command, data in both_ways(place):
         for share in (0, 1, 3, 6, 9):
@@ -921,7 +923,7 @@ def resumed_after_failure(bench):
             left = {name: data for name, data in contents(place.out).items() if not is_marker(name)}
             wrong = [name for name, found in left.items() if place.job.pieces.get(name) != found]
             need(not wrong, "no pieces, or not whole: %s" % wrong[:3])
-            # What comes from a pipe takes its room in a temporary file first.
+            # Data from a pipe first fills the disk with a temporary file.
             need(share < 3 or left or data, "nothing was kept")
             expect_exit(bench.run([*command, "--resume"], data=data), 0)
             expect_whole(place.job, place.out)

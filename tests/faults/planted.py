@@ -1,4 +1,4 @@
-"""Secrets that are planted into inputs and keys, and the search for them in all that a run leaves behind."""
+"""Secrets that are planted in inputs and keys, and the search for them in everything that a run leaves behind."""
 import contextlib
 import gzip
 import os
@@ -12,17 +12,17 @@ import tempfile
 from harness import Run, finish, need, read, write
 
 MARKER_SIZE = 24
-PART = 8   # any 15 bytes of a marker in a row hold a whole part
+PART = 8   # any 15 consecutive bytes of a marker contain a whole part
 LETTERS = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def new_marker():
-    """Other bytes in each run of the test."""
+    """A marker that differs in each run of the test."""
     return bytes(secrets.choice(LETTERS) for _ in range(MARKER_SIZE))
 
 
 def plain_contents(data):
-    """The bytes, and what they are compressed from."""
+    """The bytes, and what they decompress to."""
     yield data
     if data.startswith(b"\x1f\x8b"):
         with contextlib.suppress(OSError, EOFError):
@@ -32,7 +32,7 @@ def plain_contents(data):
 
 
 class Markers:
-    """Named markers: {what it stands for: bytes}."""
+    """Named markers: {purpose: bytes}."""
 
     def __init__(self, *names):
         self.of = {name: new_marker() for name in names}
@@ -44,7 +44,7 @@ class Markers:
         self.of[name] = value
 
     def found_in(self, data):
-        """Names of the markers of which a part stands in the bytes."""
+        """The names of the markers of which some part occurs in the bytes."""
         return sorted({name for name, marker in self.of.items() for plain in plain_contents(data)
                        for at in range(0, len(marker) - PART + 1, PART) if marker[at:at + PART] in plain})
 
@@ -53,7 +53,7 @@ class Markers:
         need(not found, "%s: a secret of %s: %r" % (where, ", ".join(found), excerpt(data, self, found)))
 
     def expect_none_below(self, directory, beside=()):
-        """In names, links and files, but for the files in `beside`."""
+        """Expects no marker in the names, links and files below the directory, except in the files in `beside`."""
         for parent, directories, files in os.walk(directory):
             for name in directories + files:
                 path = os.path.join(parent, name)
@@ -68,8 +68,8 @@ class Markers:
                         self.expect_none(read(path), "the file " + name)
 
     def expect_none_in_process(self, pid, beside=(), descriptors=True):
-        """In its words, its environment and the regular files that it has open, but for those in `beside`. Names of
-        files say nothing: they may have none."""
+        """Expects no marker in the command line and the environment of the process, nor in the regular files that it
+        has open, except for those in `beside`. Files are compared by inode, because they may have no name."""
         root = "/proc/%d/" % pid
         same = {(status.st_dev, status.st_ino) for status in map(os.stat, beside)}
         for name in ("cmdline", "environ"):
@@ -97,7 +97,7 @@ def excerpt(data, markers, found):
 
 
 def processes_of_session(session):
-    """All processes of the session, as numbers."""
+    """The numbers of all processes in the session."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, ValueError):
@@ -106,7 +106,7 @@ def processes_of_session(session):
     return found
 
 
-# A table with secrets, rules for it, and a place to run them in.
+# A table with secrets, rules for it, and a place to run the command.
 
 COLUMNS = [b"id", b"name", b"ssn", b"email", b"note", b"kind", b"born", b"phone", b"who", b"ref", b"pay"]
 SECRET = [b"name", b"ssn", b"email", b"born", b"phone", b"who", b"ref", b"pay"]
@@ -151,7 +151,7 @@ class Table:
         return (header or b",".join(COLUMNS)) + b"\n" + b"".join(map(self.line, self.records))
 
     def with_record(self, place, line):
-        """The bytes of the table, with that line for one of its records."""
+        """The bytes of the table, with that line in place of the record at `place`."""
         lines = list(map(self.line, self.records))
         lines[place] = line
         return b",".join(COLUMNS) + b"\n" + b"".join(lines)
@@ -161,7 +161,7 @@ PIPE, FILE = "pipe", "file"
 
 
 class Site:
-    """Where a run may leave something: output, the working directory and TMPDIR."""
+    """The places where a run may leave something: output, working directory and TMPDIR."""
 
     def __init__(self, bench, markers=None):
         self.bench, self.markers = bench, markers or new_markers()
@@ -189,7 +189,7 @@ class Site:
         return self.bench.start(words, cwd=self.cwd, **more)
 
     def run(self, way, options, data, extras=(), **more):
-        """Runs it on the data and looks for secrets. Returns the Run."""
+        """Runs the command on the data and looks for secrets. Returns the Run."""
         data = way[3](data)
         words = self.words(way, options, extras)
         if way[2] == FILE:

@@ -1,32 +1,33 @@
-"""What a loss of power may leave of a folder, given the record that recording_shim.c has made of a run.
+"""What a loss of power may leave of a folder, given the record that recording_shim.c has written of a run.
 
-The model is that of ALICE (Pillai et al., "All File Systems Are Not Created Equal", OSDI 2014) and of SQLite's crash
-tests. The disk is a set of inodes. A call makes one or more *changes*:
+The model follows ALICE (Pillai et al., "All File Systems Are Not Created Equal", OSDI 2014) and SQLite's crash tests.
+The disk is a set of inodes. A call causes one or more *changes*:
 
-    names   entries of folders lead to other inodes, all at once: create, link, unlink, mkdir, rename, exchange
-    block   bytes within one sector of a file; a write makes one for each sector
-    size    a file ends somewhere else; a write that makes the file longer makes one, beside those of its sectors
+    names   entries of folders now lead to other inodes, all at once: create, link, unlink, mkdir, rename, exchange
+    block   bytes within one sector of a file; a write causes one such change for each sector
+    size    a file ends somewhere else; a write that extends the file causes one, besides those of its sectors
     mode    permissions
 
 A change is *durable* when a later call has made it so:
 
-    fsync(file)      all earlier changes of its blocks, size and mode; not its name
+    fsync(file)      all earlier changes to its blocks, size and mode; not its name
     fdatasync(file)  the same without the mode
-    fsync(folder)    all earlier changes of its names; not what the files consist of. A rename between two folders needs
+    fsync(folder)    all earlier changes to its names; not the contents of the files. A rename between two folders needs
                      both
     syncfs           everything
 
-close(), sync_file_range() and time make nothing durable.
+close(), sync_file_range() and the passage of time make nothing durable.
 
-When the power goes, durable changes are on the disk. Each other change is there or not, whatever became of those before
-and after it. A sector that was not written has its old bytes; one that is new has zeros, or what the disk had there.
-A name that is there leads to an inode with the mode with which it was made, but perhaps without bytes.
+When the power is lost, durable changes are on the disk. Any other change may be there or not, whatever happened to the
+changes before and after it. A sector that was not written has its old bytes; a new one has zeros, or whatever the disk
+had there. A name that exists leads to an inode with the mode that it was created with, but perhaps without bytes.
 
-This is weaker than what POSIX and file systems give, so what holds here holds there. POSIX promises nothing but what
-fsync does. ext4 and XFS write changes of names in their order; with fsync(file) they write the name of a new file too;
-ext4 (data=ordered) writes the bytes of a file before its size. btrfs writes the names that belong to a file that is
-synced, and others later. Two assumptions are stronger than POSIX and hold in all three: one call changes names as a
-whole or not at all, and a sector of 512 bytes is old or new, never half. Disks that lie about a flush are beyond it.
+This is weaker than what POSIX and file systems guarantee, so whatever holds here holds there. POSIX promises only what
+fsync does. ext4 and XFS write changes of names in order; on fsync(file) they also write the name of a new file; ext4
+(data=ordered) writes the bytes of a file before its size. btrfs writes the names that belong to a synced file, and
+other names later. Two assumptions are stronger than POSIX and hold on all three: a call changes names as a whole or not
+at all, and a 512-byte sector is either old or new, never half of each. The model does not cover disks that lie about a
+flush.
 """
 import math
 import os
@@ -36,13 +37,13 @@ import struct
 from typing import NamedTuple
 
 SECTOR = 512
-ENTRY = struct.Struct("=II4Q2Q2Q2I")   # of recording_shim.c
+ENTRY = struct.Struct("=II4Q2Q2Q2I")   # as in recording_shim.c
 INODE, NAMES, DATA, SIZE, MODE, FILE_SYNC, DISK_SYNC, UNKNOWN, CONTENT = range(1, 10)
 
 
 class Inode:
-    """A file, a folder or a link as it is on the disk. `data` has the target of a link, and may be longer than `size`:
-    sectors that are there, but beyond the end."""
+    """A file, a folder or a link as it is on the disk. `data` holds the bytes of a file or the target of a link. It may
+    be longer than `size`: then there are sectors beyond the end."""
 
     def __init__(self, mode, data=b"", names=None):
         self.mode, self.size, self.data, self.names = mode, len(data), bytearray(data), dict(names or {})
@@ -63,10 +64,10 @@ class Inode:
 
 
 class Change(NamedTuple):
-    at: int            # the entry of the record that makes it
+    at: int            # the entry of the record that describes it
     kind: int          # NAMES, DATA, SIZE or MODE
-    needs: tuple       # the inodes that have to be synced
-    what: tuple        # NAMES: (folder, name, target)...; DATA: offset, bytes; SIZE: size, whether it only grows; MODE: it
+    needs: tuple       # the inodes that must be synced
+    what: tuple        # NAMES: (folder, name, target)...; DATA: offset, bytes; SIZE: size, if it only grows; MODE: mode
 
 
 class Record:
@@ -74,18 +75,18 @@ class Record:
 
     def __init__(self, path, base, root, device):
         self.base, self.root = base, root
-        self.inodes = {}      # made by the run: number -> mode, target
+        self.inodes = {}      # those that the run creates: number -> mode, target
         self.changes = []
-        self.contents = []    # of files that have lost a name: (entries before that, inode, bytes)
-        self.unknown = 0      # entries that say no more than that something has changed
-        self.reused = 0       # inodes that were freed and made again under the same number
-        self.length = 0       # in entries
+        self.contents = []    # contents of files that have lost a name: (entries before that, inode, bytes)
+        self.unknown = 0      # entries that only say that something has changed
+        self.reused = 0       # inodes that were freed and created again under the same number
+        self.length = 0       # the number of entries
         syncs = []            # (at, kind, inode, mode)
         for kind, mode, entry_device, inode, offset, size, names, data in entries(path):
             known = self.inodes.keys() | base.keys()
             about = {folder for folder, _, _ in names} or {inode}
             if entry_device != device or kind not in (INODE, DISK_SYNC, UNKNOWN) and not about <= known:
-                continue   # elsewhere
+                continue   # a change elsewhere
             if kind == CONTENT:
                 self.contents.append((self.length, inode, data))
                 continue
@@ -94,7 +95,7 @@ class Record:
             if kind == INODE:
                 self.reused += inode in self.inodes or inode in base
                 self.inodes[inode] = (mode, data)
-                self.length -= 1   # nothing happens before it has a name
+                self.length -= 1   # a new inode changes nothing on the disk before it has a name
             elif kind == NAMES:
                 self._add(at, NAMES, tuple({folder for folder, _, _ in names}), names)
             elif kind == DATA:
@@ -121,24 +122,24 @@ class Record:
 
     @staticmethod
     def _durable_at(change, syncs):
-        """The number of the entry that makes it durable; infinite if none does."""
+        """The number of the entry that makes the change durable; infinity if none does."""
         def first(inode):
             return next((at for at, kind, synced, data_only in syncs if at > change.at and
                          (kind == DISK_SYNC or synced == inode and not (data_only and change.kind == MODE))), math.inf)
         return max(map(first, change.needs))
 
     def wrong_contents(self):
-        """The inodes of files that had other bytes when they lost a name than the record says."""
+        """The inodes of files whose bytes differed from the record when they lost a name."""
         return [inode for time, inode, data in self.contents
                 if self.disk(sum(self.made_before(time), [])).inodes[inode].content != data]
 
     def made_before(self, time):
-        """The changes of the first `time` entries: (those that are durable by then, the others)."""
+        """The changes in the first `time` entries: (those that are durable by then, the others)."""
         made = [i for i, change in enumerate(self.changes) if change.at < time]
         return ([i for i in made if self.durable[i] < time], [i for i in made if self.durable[i] >= time])
 
     def disk(self, kept, stale=None):
-        """The disk with these changes. A new sector that was not written has zeros, or bytes of `stale`."""
+        """The disk with these changes. A new sector that was not written has zeros, or bytes from `stale`."""
         inodes = {number: inode.copy() for number, inode in self.base.items()}
         for number, (mode, target) in self.inodes.items():
             inodes[number] = Inode(mode, target)
@@ -165,13 +166,13 @@ class Record:
 
 
 class Disk:
-    """A folder with all that is in it."""
+    """A folder with everything in it."""
 
     def __init__(self, inodes, root):
         self.inodes, self.root = inodes, root
 
     def tree(self, number=None, path=""):
-        """Yields (path, number, Inode) of all that has a name, folders first."""
+        """Yields (path, number, Inode) for everything that has a name, folders first."""
         for name, target in sorted(self.inodes[self.root if number is None else number].names.items()):
             if target == 0:
                 continue
@@ -186,11 +187,11 @@ class Disk:
                 for path, _, inode in self.tree()}
 
     def key(self):
-        """Equal for equal disks."""
+        """A key that is equal for equal disks."""
         return tuple((path, number, inode.mode, inode.content) for path, number, inode in self.tree())
 
     def build(self, folder):
-        """Makes everything in an empty folder. Returns {real inode: number}."""
+        """Creates everything in an empty folder. Returns {real inode: number in the model}."""
         numbers, paths = {os.stat(folder).st_ino: self.root}, {}
         for path, number, inode in self.tree():
             full = os.path.join(folder, path)
@@ -213,7 +214,8 @@ class Disk:
 
 
 def entries(path):
-    """Yields (kind, mode, device, inode, offset, size, names, data) of a record; names: (folder, name, target)..."""
+    """Yields (kind, mode, device, inode, offset, size, names, data) for each entry of a record; names: (folder, name,
+    target)..."""
     with open(path, "rb") as file:
         text = file.read()
     at = 0
@@ -232,7 +234,7 @@ def entries(path):
 
 
 def read_disk(folder, number_of, beside=()):
-    """The Disk that is in a folder, without the names in `beside`. `number_of(inode)` gives numbers."""
+    """The Disk with what a folder holds, without the names in `beside`. `number_of(inode)` gives the numbers."""
     inodes = {}
 
     def add(path):
@@ -256,15 +258,15 @@ def read_disk(folder, number_of, beside=()):
 
 
 class State(NamedTuple):
-    """The disk after a loss of power, just before entry number `time` of the record, and how it came about."""
+    """The disk after a loss of power just before entry number `time` of the record, and how it came about."""
     disk: Disk
     time: int
     how: str
 
 
 def states(record, subsets, seed, singles=None):
-    """Yields the States that differ, each once: all prefixes of the record; what a single lost change leaves; random
-    subsets of what is not durable. `singles`: how many of the second kind, drawn at random; None: all.
+    """Yields each distinct State once: all prefixes of the record; what the loss of a single change leaves; random
+    subsets of what is not durable. `singles`: how many single losses to draw at random; None for all.
     """
     chance = random.Random(seed)
     stale = chance.randbytes(4 * SECTOR)
@@ -295,8 +297,8 @@ def states(record, subsets, seed, singles=None):
 
 
 def single_losses(record, time):
-    """Yields (changes, words) for each way in which one entry that is not durable may be lost: as a whole; its sectors,
-    or all but the first of them, but not its size; its size."""
+    """Yields (changes, words) for each way in which one entry that is not durable may be lost: all of it; all its
+    sectors, or all but the first one, but not its size; only its size."""
     entries_of = {}
     for i in record.made_before(time)[1]:
         entries_of.setdefault(record.changes[i].at, []).append(i)

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""What a loss of power leaves of a run, and what the next run makes of it.
+"""What a loss of power leaves of a run, and what the next run does with it.
 
   power_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-A run is recorded by recording_shim.c. power_model.py makes every folder that a loss of power at some moment may have
-left: each prefix of the record; what the loss of one change leaves; random subsets of what was not durable yet. Each of
-these states is made real, judged, given to the next run, and judged again.
+recording_shim.c records a run. power_model.py derives every folder that a loss of power at some moment may have left:
+each prefix of the record; what the loss of one change leaves; random subsets of what was not yet durable. Each of these
+states is created, checked, given to the next run, and checked again.
 
-For `split --sync`, the state is right if every name has its whole piece, or what it had before; if a new manifest is
-there only beside all pieces; and if all is there once the run had reported success. The next run must succeed, and
-leave what a run without a loss of power leaves, hidden files included. It may refuse to replace pieces only if all of
-them are there. Where runs replace older files, a run for other names must bring back all older ones, or keep all new
-ones. An index may be damaged, but must not be believed then, and must be replaced by the next `cleave index`.
+For `split --sync`, the state is right if every name has its whole piece, or what it had before; if a new manifest
+exists only beside all pieces; and if everything is there once the run has reported success. The next run must succeed,
+and leave what a run without a loss of power leaves, hidden files included. It may refuse to replace pieces only if all
+of them exist. Where runs replace older files, a run for other names must restore all the older files, or keep all the
+new ones. An index may be damaged, but then no run may use it, and the next `cleave index` must replace it.
 
-The record itself is judged first: with all its changes the model must equal the real folder, in names, bytes and modes,
-and removed files must have had the bytes that the record gives them.
+The record itself is checked first: with all its changes, the model must equal the real folder in names, bytes and
+modes, and removed files must have had the bytes that the record gives them.
 With --rounds 1 there are 40 random subsets for each run and a sample of the single losses; with --rounds 25, 1,000
 subsets and every single loss.
 """
@@ -30,8 +30,8 @@ from harness import (Job, Place, Redacted, difference, expect_exit, expect_whole
                      main, make_input, need, need_sight, write)
 from power_model import Record, read_disk, states
 
-GENERATION = 1 << 40   # inodes of one generation of the folder are numbered from there
-SHOWN = 3              # faults
+GENERATION = 1 << 40   # the inodes of one generation of the folder are numbered from here
+SHOWN = 3              # faults that are printed
 SUBSETS, LOSSES = 40, 120   # with --rounds 1
 ALL_ROUNDS = 25
 
@@ -39,14 +39,14 @@ MANIFEST, REPORT = "m.json", "r.json"
 
 
 class Scene:
-    """A place where runs are recorded, and which is made again as a loss of power may have left it. Its inodes keep
-    their numbers for the command, see recording_shim.c."""
+    """A place where runs are recorded, and which is recreated in the states that a loss of power may have left. The
+    command sees the same inode numbers each time; see recording_shim.c."""
 
     def __init__(self, bench, job):
         self.bench, self.place = bench, Place(bench, job)
         self.root, self.generation, self.table = self.place.root, 1, {}
         self.log, self.inodes = os.path.join(bench.root, "record"), os.path.join(bench.root, "inodes")
-        # The input and the key stay: an index has the times of its file.
+        # The input and the key stay, because an index has the times of its file.
         self.beside = [os.path.basename(path) for path in (self.place.input, self.place.key)]
         self.fixed = {inode: self.number_of(inode) for inode in (os.stat(os.path.join(self.root, name)).st_ino
                                                                 for name in self.beside)}
@@ -75,7 +75,8 @@ class Scene:
             RECORD_REFUSED=self.refused))
 
     def record(self, command, code=0, data=None):
-        """Runs the command, with `data` in a pipe if there is any. Returns its Record, which is complete."""
+        """Runs the command, with `data` in a pipe if it is given. Returns its Record, after checking that it is
+        complete."""
         before = self.disk()
         write(self.log, b"")
         expect_exit(self.run(command, self.log, data), code)
@@ -100,29 +101,29 @@ def expect(condition, text):
 
 
 def shown(files):
-    """The files that have a name of their own, and their folders."""
+    """Those of the files that have visible names, and their folders."""
     return {path: file for path, file in files.items() if not is_hidden(path)}
 
 
 def has_ended(state, record):
-    """Whether the run may have reported how it has ended: nothing is synced any more."""
+    """Whether the run may already have reported its outcome, because nothing more is synced."""
     return state.time > record.last_sync
 
 
 class Split:
-    """What is wanted of a split with --sync. `old` and `new`: the files before the first run, and those that it makes.
-    `after`: those that are there when it has ended. `left`: those before this run, if a loss of power has left them."""
+    """The expected result of a split with --sync. `old` and `new`: the files before the first run, and those that it
+    writes. `after`: the files after its end. `left`: the files before this run, if a loss of power has left them."""
 
     def __init__(self, scene, job, options):
         self.scene, self.job, self.left = scene, job, {}
         self.command = scene.place.command("--sync", *(word.replace("@out", scene.place.out) for word in options))
 
     def settle(self, old):
-        """To be called after the recorded run."""
+        """Notes the outcome. To be called after the recorded run."""
         self.old, self.new = shown(old.files()), self.scene.disk().files()
         self.after = self.new
         asked = {option: os.path.basename(name) for option, name in zip(self.command, self.command[1:])}
-        expect_whole(self.job, self.scene.place.out, asked.get("--manifest"), [MANIFEST], asked.get("--report"))
+        expect_whole(self.job, self.scene.place.out, asked.get("--manifest"), [MANIFEST], asked.get("--redact-report"))
 
     def is_complete(self, files):
         return shown(files) == self.new
@@ -141,7 +142,7 @@ class Split:
             expect(self.is_complete(files), "the run has ended: %s" % difference(self.new, files))
 
     def go_on(self, state, record, more):
-        """The same command again."""
+        """Runs the same command again."""
         was_complete = self.is_complete(state.disk.files())
         run = self.scene.run(self.command + list(more))
         files = self.scene.disk().files()
@@ -171,7 +172,7 @@ class Unsynced(Split):
 
 
 class Undone(Split):
-    """The same, but the next run makes another piece, and so only clears what was left."""
+    """The same, but the next run writes a different piece, and so only clears what was left."""
 
     def go_on(self, state, record, more):
         place = self.scene.place
@@ -180,7 +181,8 @@ class Undone(Split):
         expect(run.code == 0, "the other run: %s" % run)
         files = self.scene.disk().files()
         files.pop("out/other.000001.csv")
-        files = {path: file for path, file in files.items() if not (is_marker(path) and file[1] == b"")}   # it may live
+        # An empty marker may be in use.
+        files = {path: file for path, file in files.items() if not (is_marker(path) and file[1] == b"")}
         pieces = {"out/" + name for name in self.job.pieces}
         now = {path: file for path, file in files.items() if path in pieces}
         if has_ended(state, record):
@@ -191,7 +193,7 @@ class Undone(Split):
 
 
 class Failing(Undone):
-    """A split that fails when it has replaced older files."""
+    """A split that fails after it has replaced older files."""
 
     def settle(self, old):
         self.old = shown(old.files())
@@ -206,7 +208,7 @@ class Failing(Undone):
 
 
 class Index:
-    """What is wanted of `cleave index`."""
+    """The expected result of `cleave index`."""
 
     def __init__(self, scene, job, options):
         self.scene = scene
@@ -231,7 +233,7 @@ class Index:
 
 
 def try_states(bench, scene, subject, record, more=()):
-    """Makes the states of the record, one after the other, and judges each."""
+    """Creates the states of the record one after another, and judges each."""
     began, count, faults = time.monotonic(), 0, []
     is_all = bench.scale >= ALL_ROUNDS
     for state in states(record, bench.rounds(SUBSETS), bench.seed, None if is_all else LOSSES):
@@ -254,7 +256,7 @@ def small_job(bench):
 
 
 class Named(by_value_test.ByValue):
-    """By a column with four values."""
+    """A split by a column with four values."""
 
     @classmethod
     def make_input(cls, size, seed=1):
@@ -277,7 +279,7 @@ class Large(Job):
 
 
 def make_old(scene):
-    """Older files of the same names, of other sizes."""
+    """Creates older files with the same names and other sizes."""
     for i, name in enumerate([*scene.place.job.pieces, MANIFEST]):
         write(scene.place.path(name), b"older\n" * (50 + 150 * i))
 
@@ -295,7 +297,7 @@ def one_run(bench, kind, job, *options, more=(), prepare=lambda scene: None, lac
 
 
 def two_runs(bench, kind, job, first, second, prepare=lambda scene: None):
-    """A run over what a loss of power has left of an earlier one, and another loss of power."""
+    """A run over what a loss of power has left of an earlier run, and a second loss of power."""
     scene = Scene(bench, job)
     prepare(scene)
     subject = kind(scene, job, first)
@@ -359,23 +361,23 @@ def split_into_folders(bench):
 
 
 def resume_twice(bench):
-    """split --sync --resume over what a loss of power has left, and another loss"""
+    """split --sync --resume over what a loss of power has left, and a second loss of power"""
     two_runs(bench, Split, small_job(bench), WITH_MANIFEST, (*WITH_MANIFEST, "--resume"))
 
 
 def force_twice(bench):
-    """split --sync --force over what a loss of power has left, and another loss"""
+    """split --sync --force over what a loss of power has left, and a second loss of power"""
     two_runs(bench, Undone, small_job(bench), (*WITH_MANIFEST, "--force"), (*WITH_MANIFEST, "--force"), make_old)
 
 
 def split_under_rules(bench):
-    """split --sync --report --manifest under rules, then with --resume"""
+    """split --sync --redact-report --manifest under rules, then with --resume"""
     job = Redacted(Redacted.make_input(4 << 10), "-C", 1500)
-    one_run(bench, Split, job, *WITH_MANIFEST, "--report", "@out/" + REPORT, more=["--resume"])
+    one_run(bench, Split, job, *WITH_MANIFEST, "--redact-report", "@out/" + REPORT, more=["--resume"])
 
 
 def hidden_names(bench):
-    """split --sync --manifest --force where files cannot be without a name, then a run for other names"""
+    """split --sync --manifest --force where every file must have a name, then a run for other names"""
     one_run(bench, Undone, small_job(bench), *WITH_MANIFEST, "--force", prepare=make_old, lacks="tmpfile")
 
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Somebody writes to the input while rules are applied to it: no value of a named column leaves the command, and it does
-not crash.
+"""Another process writes to the input while rules are applied to it: no value from a named column leaves the command,
+and it does not crash.
 
   rewritten_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 
-Each round begins a command, and after a random time writes other content of the same size over its input: by pwrite(),
-or through a mapping whose pages were dirty before, so that no time of the file need change. In both contents the secret
-stands in the column that a rule names, and the fields of the one lie across those of the other: whoever finds fields in
-bytes of the one and copies them from the other prints it. What the command has printed is searched, and what it has left
-in its folder, names included. It may end with 0, 3 or 4. A table shows how often each command ended with which status.
+Each round starts a command, and after a random time overwrites its input with other content of the same size: with
+pwrite(), or through a mapping whose pages were already dirty, so that none of the file's times need change. In both
+contents the secret is in the column that a rule names, and the fields of one overlap those of the other: a program that
+finds fields in the bytes of one and copies them from the other prints the secret. The output of the command is
+searched, and so is everything that it has left in its folder, names included. The exit status may be 0, 3 or 4. A table
+shows how often each command ended with which exit status.
 """
 import argparse
 from collections import Counter
@@ -24,12 +25,12 @@ import time
 from harness import TIMEOUT_S, Tally, need, need_sight
 
 SECRET = b"@secret."
-SIZE = 600_000    # several runs of 256 KiB: neighbours may be of two contents
+SIZE = 600_000    # several runs of 256 KiB, so neighbours may come from different contents
 ENDS = (0, 3, 4)  # done, malformed, changed
 
 
 def filled(header, rows, size):
-    """Rows one after the other, and a last one that fills the size."""
+    """The header, as many rows as fit, and a last row that fills the content up to `size`."""
     text, at = [header], len(header)
     while True:
         row = rows(len(text))
@@ -77,7 +78,7 @@ OPTIONS = ["--quiet", "-d", ",", "--max-record", "64K"]
 HASHED = [*OPTIONS, "--redact", "mail: hmac(p)", "--key", "p=file:key"]
 MASKED = [*OPTIONS, "--redact", "mail: mask(last=4)"]
 SELECTED = [*OPTIONS, "--select", "note,id"]
-# What must not print the secret.
+# Commands that must not print the secret.
 COMMANDS = {
     "cat, fixed": ["cat", *OPTIONS, "--redact", "mail: fixed(x)"],
     "cat, hmac": ["cat", *HASHED],
@@ -86,7 +87,7 @@ COMMANDS = {
     "cat, a snapshot": ["cat", "--snapshot", *HASHED],
     "cat, a piece": ["cat", "-n", "2/3", *MASKED],
     "cat, a range": ["cat", "-r", "1000-9000", *MASKED],
-    "cat, forbidden": ["cat", *OPTIONS, "--select", "note,id", "--forbid", "mail"],
+    "cat, forbidden": ["cat", *OPTIONS, "--select", "note,id", "--forbid", "email"],
     "check": ["check", *HASHED],
     "sample, mask": ["sample", "-k", "5000", "--seed", "1", *MASKED],
     "sample, select": ["sample", "-k", "5000", "--seed", "1", *SELECTED],
@@ -96,11 +97,11 @@ COMMANDS = {
     "split, a filter, mask": ["split", "-n", "2", "--filter", "cat", *MASKED],
     "split, together": ["split", "-n", "3", "--together", "id", "-o", "out/{i}", *HASHED],
     "split, buckets": ["split", "--by", "id", "--buckets", "5", "-o", "out/{i}", *HASHED],
-    "split, by a redacted value": ["split", "--by", "mail", "--max-keys", "5000000", "-o", "out/{value}", *HASHED],
-    "split, by value": ["split", "--by", "id", "--max-keys", "5000000", "-o", "out/{i}", *HASHED],
+    "split, by a redacted value": ["split", "--by", "mail", "--max-values", "5000000", "-o", "out/{value}", *HASHED],
+    "split, by value": ["split", "--by", "id", "--max-values", "5000000", "-o", "out/{i}", *HASHED],
     "split, columns dropped": ["split", "--by", "id", "--drop-by", "--buckets", "3", "-o", "out/{i}", *SELECTED],
 }
-# What may print it, and must not crash.
+# Commands that may print it, and must not crash.
 PLAIN = {
     "split, by value, without rules": ["split", "--by", "id", "--buckets", "5", "-o", "out/{i}", "-d", ","],
     "split, together, without rules": ["split", "-n", "3", "--together", "id", "-o", "out/{i}", "-d", ","],
@@ -127,7 +128,8 @@ class Place:
         shutil.rmtree(self.folder)
 
     def run(self, words, wait_s, is_mapped):
-        """The exit status, all that was printed or left, and how long it took. Without `wait_s` nobody writes."""
+        """Returns the exit status, everything that was printed or left, and how long the run took. If `wait_s` is None,
+        nothing writes to the input."""
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         os.mkdir(os.path.join(self.folder, "out"))
         descriptor = os.open(self.input, os.O_RDWR | os.O_CREAT, 0o600)
@@ -135,10 +137,10 @@ class Place:
             os.ftruncate(descriptor, SIZE)
             with mmap.mmap(descriptor, SIZE) as mapping:
                 if is_mapped:
-                    mapping[:] = self.before   # its pages are dirty: a later write changes no time
+                    mapping[:] = self.before   # dirties the pages, so that a later write changes no time
                 else:
                     os.pwrite(descriptor, self.before, 0)
-                time.sleep(0.006)   # longer than the clock of the file system takes for a tick
+                time.sleep(0.006)   # longer than a tick of the file system's clock
                 began = time.monotonic()
                 process = subprocess.Popen([self.cleave, *words, "in.csv"], cwd=self.folder, stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -161,7 +163,8 @@ class Place:
 
 
 def check(place, words, is_secret, rounds, chance):
-    """Rounds of one command, half of them by each way to write. Returns how often it ended with which status."""
+    """Runs the rounds of one command, half of them with each way to write. Returns how often it ended with which exit
+    status."""
     took, ends = place.run(words, None, False)[2], Counter()
     for round_ in range(rounds):
         is_mapped = round_ % 2 == 1

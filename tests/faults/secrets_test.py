@@ -3,9 +3,9 @@
 
   secrets_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-The secrets are other bytes in each run of this test. They are looked for in what the command prints, in names and
-contents of all files, in temporary files without a name, and in the words and environments of all processes that the
-command starts. Compressed files are decoded. --seed N chooses other moments and another sample of what fails.
+The secrets differ in each run of this test. They are looked for in what the command prints, in the names and contents
+of all files, in temporary files without a name, and in the command lines and environments of all processes that the
+command starts. Compressed files are decoded. --seed N chooses other moments and a different sample of failures.
 """
 import collections
 import contextlib
@@ -27,7 +27,8 @@ from harness import (TIMEOUT_S, Failure, Run, Skip, drip, expect_clean, finish, 
                      snapshot, stop, wait_until, wait_until_read, write)
 from planted import (COLUMNS, FILE, KEY, PIPE, RULES, WORDS, Site, Table, need_code, processes_of_session)
 
-# Inputs that break the rules: (name, what makes the bytes of the input of table and place, more options). Each is 3.
+# Inputs that violate the rules, which gives exit status 3: (name, function from table and place to the input's bytes,
+# more options).
 
 def changed(name, make):
     def with_field(table, place):
@@ -66,12 +67,13 @@ FAULTS = [
     ("an open quote", changed(b"name", lambda m: b'"Ann ' + m["name"]), []),
     ("an open quote at the end", lambda t, _: t.bytes() + b'"' + t.markers["name"], []),
     ("a long value", changed(b"phone", lambda m: m["phone"] * 400), ["--max-record", "4K"]),
-    ("a mail address in another column", changed(b"note", lambda m: m["note"] + b"@example.org"), ["--forbid", "mail"]),
+    ("a mail address in another column", changed(
+        b"note", lambda m: m["note"] + b"@example.org"), ["--forbid", "email"]),
     ("a card number in another column", changed(b"note", lambda m: m["note"] + b" 4111 1111 1111 1111"),
      ["--forbid", "card"]),
 ]
 
-# Rules that cannot be used: (name, header or None, options). Each is 2.
+# Rules that cannot be used, which gives exit status 2: (name, header or None, options).
 REFUSED = [
     ("a number without -d", None, ["--header", "repeat", "--redact", "#2: null"]),
     ("a number without a word on the header", None, ["-d", ",", "--redact", "#2: null"]),
@@ -80,14 +82,14 @@ REFUSED = [
     ("a column whose name looks the same", COLUMNS[:4] + ["\u0435mail".encode()] + COLUMNS[5:], WORDS),
     ("a condition without a last word", None, ["-d", ",", "--redact", "name: null if kind = a"]),
     ("a missing column", None, ["-d", ",", "--redact", "nobody: null"]),
-    ("default fail", None, ["-d", ",", "--default", "fail", "--redact", "name: null"]),
+    ("default fail", None, ["-d", ",", "--redact-default", "fail", "--redact", "name: null"]),
     ("no rule at all", None, ["-d", ",", "--redact", "name: fixed(x"]),
-    ("a token that needs quotes", None, ["-d", ",", "--null", "a,b", "--redact", "name: null"]),
+    ("a token that needs quotes", None, ["-d", ",", "--redact-null", "a,b", "--redact", "name: null"]),
     ("--select twice", None, ["-d", ",", "--select", "id", "--select", "note"]),
     ("a key that is not there", None, ["-d", ",", "--redact", "name: hmac(nobody)"]),
 ]
 
-# Ways to run it: (name, first words, what the input is, what its bytes become).
+# Ways to run the command: (name, first words, kind of input, how its bytes are encoded).
 WAYS = [
     ("split -l", ["split", "-l", "7"], FILE, bytes),
     ("split -l of a pipe", ["split", "-l", "7"], PIPE, bytes),
@@ -104,13 +106,14 @@ WAYS = [
     ("check --json of a pipe", ["check", "--json", "--all"], PIPE, bytes),
 ]
 SPLIT_EXTRAS = [
-    ["--json", "-v"], ["--manifest", "@out/m.json", "--report", "@out/r.json", "--checksum"], ["--resume", "--print"],
-    ["--dry-run"], ["--lenient", "--quoting", "anywhere", "-v"], ["--compress", "gzip"],
-    ["--compress", "zstd:1", "-j", "2"], ["--filter", 'env; cat /proc/self/cmdline; cat > "$FILE"'], ["--strict"],
-    ["-j", "3", "--block-size", "1K"], ["--report", "/dev/stderr"], ["--manifest", "/dev/stdout", "--sync", "--force"],
+    ["--json", "-v"], ["--manifest", "@out/m.json", "--redact-report",
+        "@out/r.json", "--checksum"], ["--resume", "--print-names"],
+    ["--dry-run"], ["--allow-open-quote", "--quoting", "anywhere", "-v"], ["--compress", "gzip"],
+    ["--compress", "zstd:1", "-j", "2"], ["--filter", 'env; cat /proc/self/cmdline; cat > "$FILE"'], ["--require-one-reading"],
+    ["-j", "3", "--block-size", "1K"], ["--redact-report", "/dev/stderr"], ["--manifest", "/dev/stdout", "--sync", "--force"],
     ["--progress", "always", "-v"], ["--print0", "--first-index", "0"]]
-OTHER_EXTRAS = [["-v"], ["--lenient", "--quoting", "anywhere"], ["-j", "3", "--block-size", "1K"], ["--strict"],
-                ["--report", "@out/r.json"], ["--progress", "always"]]
+OTHER_EXTRAS = [["-v"], ["--allow-open-quote", "--quoting", "anywhere"], ["-j", "3", "--block-size", "1K"], ["--require-one-reading"],
+                ["--redact-report", "@out/r.json"], ["--progress", "always"]]
 
 
 def extras_of(way):
@@ -118,7 +121,7 @@ def extras_of(way):
 
 
 def expect_failed_clean(site, before, extras, what):
-    if "--filter" in extras:   # what commands have written is theirs
+    if "--filter" in extras:   # what the commands have written does not matter
         return
     try:
         expect_clean(before, site.out)
@@ -127,7 +130,8 @@ def expect_failed_clean(site, before, extras, what):
 
 
 def with_each_way(bench, cases, judge, samples=1):
-    """judge(site, way, extras, case) for each way and case, without more options and with some picked at random."""
+    """Calls judge(site, way, extras, case) for each way and case, without more options and with some picked at
+    random."""
     site, chance, count, failures = Site(bench), random.Random("ways %d" % bench.seed), 0, []
     for case in cases:
         for way in WAYS:
@@ -145,7 +149,7 @@ def with_each_way(bench, cases, judge, samples=1):
         raise Failure("\n       ".join(["%d runs" % len(failures), *failures[:None if bench.verbose else 12]]))
 
 
-# The test itself.
+# Tests of the test itself.
 
 def expect_found(act, what):
     try:
@@ -157,7 +161,7 @@ def expect_found(act, what):
 
 
 def finds_what_is_there(bench):
-    """A secret that is there is found, wherever it is"""
+    """A secret is found wherever it is"""
     site = Site(bench)
     m = site.markers
     data = Table(m, 40).bytes()
@@ -241,7 +245,7 @@ def sound(bench):
 
 
 def malformed(bench):
-    """Inputs that break the rules are exit 3, and nothing is left"""
+    """Inputs that violate the rules give exit status 3, and nothing is left"""
     chance = random.Random("places %d" % bench.seed)
 
     def judge(site, way, extras, case):
@@ -249,7 +253,7 @@ def malformed(bench):
         data = make(Table(site.markers, 50), chance.choice((0, 25, 30, 49)))
         before = snapshot(site.out)
         run = site.run(way, WORDS + KEY + options, data, extras)
-        # cat of a piece need not look at the others.
+        # To print one piece, cat need not read the others.
         need_code(run, {0, 3} if way[0] == "cat -n" else {3}, "malformed")
         if run.code == 3 and way[1][0] != "check":
             expect_failed_clean(site, before, extras, "malformed")
@@ -258,7 +262,7 @@ def malformed(bench):
 
 
 def resumed(bench):
-    """--resume after a failure: nothing of the failed run stays, with other right pieces or without"""
+    """--resume after a failure: nothing from the failed run stays, with or without other right pieces"""
     site = Site(bench)
     table = Table(site.markers, 50)
     for way in WAYS[:6]:
@@ -272,7 +276,7 @@ def resumed(bench):
                 before = snapshot(site.out)
                 run = site.run(way, WORDS + KEY + options, make(table, 49), ["--resume"])
                 if run.code == 1 and "differs from piece" in run.message:
-                    # It is another input, too. By then another thread may have finished a piece, which stays.
+                    # It is also a different input. Another thread may already have finished a piece, which stays.
                     site.expect_none(run)
                     site.empty()
                     continue
@@ -284,7 +288,7 @@ def resumed(bench):
 
 
 def refused(bench):
-    """Rules that cannot be used are exit 2, and nothing is left"""
+    """Rules that cannot be used give exit status 2, and nothing is left"""
     def judge(site, way, extras, case):
         _, header, options = case
         before = snapshot(site.out)
@@ -298,7 +302,7 @@ def refused(bench):
 
 
 def refused_otherwise(bench):
-    """What does not go with rules: a value that cannot be written, a spool that was not allowed, another format"""
+    """Other reasons to refuse: a value that cannot be written, a spool that was not allowed, a different format"""
     site = Site(bench)
     m, table = site.markers, Table(site.markers, 40)
     one = b"id,name\n" + b"".join(b"%d,%s\n" % (i, m["name"]) for i in range(30))
@@ -307,7 +311,7 @@ def refused_otherwise(bench):
     options = WORDS + KEY
     cases += [(("", ["split", "-n", "3"], PIPE, encode), options, table.bytes(), {2}) for encode in (bytes, gzip.compress)]
     cases += [(("", ["cat", "-n", "2/3"], PIPE, bytes), options, table.bytes(), {2}),
-              (("", ["split", "-n", "3", "--clone", "always"], FILE, bytes), options, table.bytes(), {2}),
+              (("", ["split", "-n", "3", "--reflink", "always"], FILE, bytes), options, table.bytes(), {2}),
               (("", ["offsets", "-n", "3"], FILE, bytes), options, table.bytes(), {2}),
               (("", ["split", "-l", "3", "--max-record", "0"], FILE, bytes), options, table.bytes(), {2})]
     for encode in (lambda data: data.decode().encode("utf-16"), lambda data: gzip.compress(data)[:-30],
@@ -323,7 +327,7 @@ def refused_otherwise(bench):
     site.remove()
 
 
-# Runs that something happens to.
+# Runs that are disturbed.
 
 def large(site):
     return Table(site.markers, 6000).bytes()
@@ -334,10 +338,10 @@ MIDST = [WAYS[0], WAYS[1], WAYS[3], WAYS[4], WAYS[5], WAYS[6], WAYS[8]]
 
 @contextlib.contextmanager
 def midway(site, way, data, extras=(), **more):
-    """A run that has read half of its input from a pipe, or that has begun to read its file."""
+    """Yields a run that has read half of its input from a pipe, or has begun to read its file."""
     data = way[3](data)
     words = site.words(way, WORDS + KEY, ["--block-size", "16K", *extras])
-    stdout = open(site.path("stdout"), "wb")   # not in a directory that is looked through while it runs
+    stdout = open(site.path("stdout"), "wb")   # not in a directory that is searched while the command runs
     if way[2] == FILE:
         write(site.input, data)
     process = site.start(words, stdin=subprocess.PIPE if way[2] == PIPE else subprocess.DEVNULL, stdout=stdout, **more)
@@ -367,7 +371,7 @@ def end(site, process):
 
 
 def stopped(bench):
-    """Stopped in its midst: files without names, hidden files, words and environments"""
+    """Stopped midway: files without names, hidden files, command lines and environments"""
     site, chance, hits = Site(bench), random.Random("stop %d" % bench.seed), 0
     data = large(site)
     for round_ in range(bench.rounds(42)):
@@ -385,7 +389,7 @@ def stopped(bench):
             need_code(end(site, process), {0}, way[0])
         site.empty()
     bench.note("%d stopped" % hits)
-    need_sight(hits > 5, "too few hits")   # sanitizers slow down what is before the hits, too
+    need_sight(hits > 5, "too few hits")   # sanitizers also slow down the part before the hits
     site.remove()
 
 
@@ -396,7 +400,7 @@ def ended(bench):
     for round_ in range(bench.rounds(84)):
         way = MIDST[round_ % len(MIDST)]
         sent = chance.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-        extras = ["--manifest", "@out/m", "--report", "@out/r"] if way[1][0] == "split" and round_ % 2 else []
+        extras = ["--manifest", "@out/m", "--redact-report", "@out/r"] if way[1][0] == "split" and round_ % 2 else []
         if way[1][0] == "split" and round_ % 5 == 1:
             extras = ["--resume", *extras]
         before = snapshot(site.out)
@@ -418,19 +422,19 @@ def ended(bench):
 
 
 def cores(bench):
-    """ABRT, SEGV, QUIT, with core dumps allowed: no core dump is made"""
+    """ABRT, SEGV, QUIT, with core dumps allowed: no core dump is written"""
     bench.need_plain_binary("its runtime handles these signals")
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     if hard == 0 or read("/proc/sys/kernel/core_pattern").startswith((b"|", b"/")):
         raise Skip("this machine writes no core files where they can be found")
     site, chance, hits = Site(bench), random.Random("core %d" % bench.seed), collections.Counter()
     data, limits = large(site), [(resource.RLIMIT_CORE, hard)]
-    site.cwd = bench.temporary   # elsewhere the sandbox would keep the core from being written
+    site.cwd = bench.temporary   # elsewhere the sandbox would prevent the core dump
 
     def defaults():
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
-    # Without rules there is one, and it has what was read.
+    # Without rules there is a core dump, which contains what was read.
     process = site.start(["cat", "-d", ",", "-"], stdin=subprocess.PIPE, limits=limits, stdout=subprocess.DEVNULL,
                          before=defaults)
     drip(process, data[:len(data) // 2], [64 << 10], keep_open=True)
@@ -454,7 +458,7 @@ def cores(bench):
             run = end(site, process)
         need_code(run, {0, -sent}, way[0])
         left = os.listdir(site.cwd)
-        # Before main() there may be one: it has nothing of the input.
+        # Before main() there may be a core dump, which contains no part of the input.
         need(not left or way[2] == FILE, "%s: there is a core dump: %s" % (way[0], left))
         hits["ended"] += run.code < 0
         hits["early core"] += bool(left)
@@ -470,7 +474,7 @@ def memory(bench):
     site, chance, counts = Site(bench), random.Random("memory %d" % bench.seed), collections.Counter()
     data = Table(site.markers, 60).bytes()
     tallies = site.path("counts")
-    extras = {"split": [[], ["--json", "-v"], ["--manifest", "@out/m", "--report", "@out/r"], ["--resume"],
+    extras = {"split": [[], ["--json", "-v"], ["--manifest", "@out/m", "--redact-report", "@out/r"], ["--resume"],
                         ["--filter", 'cat > "$FILE"'], ["--compress", "gzip"]], "cat": [[]], "check": [[]]}
     for way in WAYS:
         for more in extras[way[1][0]]:
@@ -502,7 +506,7 @@ def disk_full(bench):
     failed = 0
     for round_ in range(bench.rounds(40)):
         way = WAYS[round_ % 8]
-        more = chance.choice([[], ["--json", "-v"], ["--manifest", "@out/m", "--report", "@out/r"], ["--force"]])
+        more = chance.choice([[], ["--json", "-v"], ["--manifest", "@out/m", "--redact-report", "@out/r"], ["--force"]])
         env = bench.shimmed(room="%d:%d" % (chance.randrange(len(data) // 2), chance.choice([errno.ENOSPC, errno.EIO])))
         before = snapshot(site.out)
         run = site.run(way, WORDS + KEY, data, more, env=env)
@@ -548,7 +552,7 @@ def input_changed(bench):
                     file.seek(chance.randrange(len(data)))
                     file.write(site.markers["other"] + b',"\n' + site.markers["other"])
             run = end(site, process)
-        # Changed before it was opened, it is another input.
+        # If the input changed before it was opened, it is simply a different input.
         need_code(run, {0, 3, 4}, way[0])
         if run.code != 0:
             expect_clean(before, site.out)
@@ -560,8 +564,8 @@ def input_changed(bench):
 
 
 def filters(bench):
-    """--filter: environments, words and open files of all processes while it runs; the key in a file, a variable, a
-    descriptor"""
+    """--filter: environments, command lines and open files of all processes while it runs; the key in a file, a
+    variable, a descriptor"""
     site = Site(bench)
     site.directories.append(site.path("log"))
     os.mkdir(site.path("log"))
@@ -578,7 +582,7 @@ def filters(bench):
             os.write(writer, key)
             os.close(writer)
             os.set_inheritable(reader, True)
-            stdout = open(site.path("stdout"), "wb")   # a pipe would be full before anybody reads it
+            stdout = open(site.path("stdout"), "wb")   # a pipe would fill up before it is read
             more = {"env": bench.environment(PII=key.decode())} if where.startswith("env") else {}
             if where.startswith("fd"):
                 words = ["-c", 'exec "$@" 9<&%d %d<&-' % (reader, reader), "sh", bench.cleave, *words]
@@ -615,7 +619,7 @@ def filters(bench):
 
 
 def dumpable(bench):
-    """Where the process cannot be kept from being dumped, it does not begin"""
+    """If the process cannot be protected from being dumped, it does not start"""
     bench.need_plain_binary("its runtime makes such calls, too")
     strace = bench.need_tool("strace")
     site = Site(bench)
@@ -633,7 +637,7 @@ def dumpable(bench):
     site.remove()
 
 
-# Another user than root, from whom the system hides a process that is not dumpable.
+# Runs as a user other than root, from whom the system hides a process that is not dumpable.
 
 NOBODY = 65534
 
@@ -655,7 +659,7 @@ class NobodySite(Site):
             os.chown(path, NOBODY, NOBODY)
 
     def shell(self, script, **more):
-        """$CLEAVE, $IN, $OUT, $KEY; $RULES is an array of words."""
+        """$CLEAVE, $IN, $OUT and $KEY are set; $RULES is an array of words."""
         rules = "RULES=(%s)" % " ".join("'%s'" % word.replace("@key", self.key) for word in WORDS + KEY)
         env = self.bench.environment(CLEAVE=self.binary, IN=self.input, OUT=self.out, KEY=self.key)
         done = subprocess.run([*self.wrap, "bash", "-c", rules + "; set -o pipefail; " + script], cwd=self.cwd, env=env,
@@ -664,7 +668,7 @@ class NobodySite(Site):
 
 
 def nobody_works(bench):
-    """As another user than root: /dev/stdout, /dev/fd/N, files without names"""
+    """As a user other than root: /dev/stdout, /dev/fd/N and files without names work"""
     site = NobodySite(bench)
     split = '"$CLEAVE" split -l 20 -o "$OUT/p.{i}.csv" "${RULES[@]}" '
     wanted = None
@@ -672,16 +676,16 @@ def nobody_works(bench):
             (split + '"$IN"', []),
             (split + '--manifest /dev/stdout "$IN" | cat', [b'"pieces"']),
             (split + '--manifest /dev/stdout "$IN" > x; cat x', [b'"pieces"']),
-            (split + '--report /dev/fd/7 "$IN" 7> x && cat x', [b'"rules_digest"']),
-            (split + '--report /dev/stderr "$IN" 2>&1 | cat', [b'"rules_digest"']),
-            (split + '--report >(cat > x) "$IN"; wait $!; cat x', [b'"rules_digest"']),
+            (split + '--redact-report /dev/fd/7 "$IN" 7> x && cat x', [b'"rules_digest"']),
+            (split + '--redact-report /dev/stderr "$IN" 2>&1 | cat', [b'"rules_digest"']),
+            (split + '--redact-report >(cat > x) "$IN"; wait $!; cat x', [b'"rules_digest"']),
             (split + '<(cat "$IN")', []),
             (split + '<(gzip -c "$IN")', []),
             (split + '- < "$IN"', []),
             (split + '/dev/stdin < "$IN"', []),
             (split + '--rules <(echo "id: keep") "$IN"', []),
             (split + '--resume "$IN"', []),
-            (split + '--force --manifest "$OUT/m" --report "$OUT/r" "$IN"; rm "$OUT/m" "$OUT/r"', []),
+            (split + '--force --manifest "$OUT/m" --redact-report "$OUT/r" "$IN"; rm "$OUT/m" "$OUT/r"', []),
             (split.replace('"${RULES[@]}"', '"${RULES[@]/file:*/file:/dev/fd/8}"') + '"$IN" 8< <(cat "$KEY")', []),
             (split.replace('"${RULES[@]}"', '"${RULES[@]/file:*/fd:8}"') + '"$IN" 8< "$KEY"', []),
             (split.replace("-l 20", "-l 20 --filter 'cat > \"$FILE\"'") + '"$IN"', [])]:
@@ -704,12 +708,12 @@ def nobody_works(bench):
 
 
 def nobody_sees(bench):
-    """As another user than root: nobody may look into the process, nor dump it"""
+    """As a user other than root: other processes can neither look into the process nor dump it"""
     site = NobodySite(bench)
     data = Table(site.markers, 2000).bytes()
 
     def looks(words):
-        """How often a look into the process of this command succeeds."""
+        """How many attempts to look into the process of this command succeed."""
         process = subprocess.Popen([*site.wrap, site.binary, *words, "-"], stdin=subprocess.PIPE, cwd=site.cwd,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.environment(),
                                    start_new_session=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""cleave split that is interrupted, stopped or killed.
+"""cleave split when it is interrupted, stopped or killed.
 
   signals_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N] [-v]
 
-Moments are random: --seed N chooses others. A check with too few signals that hit a run in its midst is inconclusive.
+Moments are random; --seed N chooses different ones. A check in which too few signals hit a run midway is inconclusive.
 """
 import collections
 import contextlib
@@ -21,7 +21,7 @@ ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def many_pieces(bench):
-    """A place whose split takes some time: most of it is names."""
+    """A place whose split takes some time, most of which goes into names."""
     return bench.place(size=2 << 20, value=4096)
 
 
@@ -30,7 +30,7 @@ def names_in(directory):
 
 
 def files_open(pid, directory):
-    """The files in the directory that the process has open, those without a name too."""
+    """The files in the directory that the process has open, including those without a name."""
     found = set()
     with contextlib.suppress(FileNotFoundError, PermissionError, ProcessLookupError):
         for descriptor in os.listdir("/proc/%d/fd" % pid):
@@ -42,10 +42,10 @@ def files_open(pid, directory):
 
 
 class Struck:
-    """A run to which something happens in its midst.
+    """A run that is struck by something midway.
 
-    `way`: "time" at a random moment, "names" when a random number of pieces has a name or is open, "pipe" when a random
-    part of the input has been fed to it and it waits for more.
+    `way` says when: "time" at a random moment, "names" when a random number of pieces have a name or are open, "pipe"
+    when a random part of the input has been fed to the run and it waits for more.
     """
 
     def __init__(self, bench, place, chance, way, *options, before=None):
@@ -65,17 +65,17 @@ class Struck:
             time.sleep(chance.uniform(0, 0.03))
 
     def send(self, *signals):
-        """Sends them. Whether the run was in its midst is known afterwards, by in_midst()."""
+        """Sends the signals. Whether they came midway is not known until later; see in_midst()."""
         self.seen = self.begun()
         for number in signals:
             self.bench.signal(self.process, number)
 
     def begun(self):
-        """New names, and the files that are open."""
+        """The new names and the open files."""
         return (names_in(self.place.out) - self.old) | files_open(self.process.pid, self.place.out)
 
     def finish(self, rest=False):
-        """Feeds what is left of the input, if so wished, and waits for the end."""
+        """Feeds the run what remains of the input if `rest` is set, and waits for its end."""
         if rest and self.process.stdin is not None:
             drip(self.process, self.place.job.data[self.fed:], [64 << 10])
         self.run = self.bench.finish_signalled(self.process)
@@ -86,7 +86,7 @@ class Struck:
 
 
 def judge_ended(struck, signals, before):
-    """What became of a run that was asked to end."""
+    """Judges what became of a run that was asked to end."""
     run, place = struck.run, struck.place
     if run.code == 0:
         expect_whole(place.job, place.out)
@@ -95,7 +95,7 @@ def judge_ended(struck, signals, before):
     left = snapshot(place.out)
     if left == before:
         return "in its midst" if struck.seen else "at its start"
-    # Between the last name and the end of the process a signal changes nothing any more.
+    # Between the last name and the end of the process a signal changes nothing.
     expect_whole(place.job, place.out)
     return "at its end"
 
@@ -150,7 +150,7 @@ def ended_twice(bench):
         struck.send(signal.SIGTERM)
         time.sleep(chance.uniform(0, 0.003))
         struck.send(signal.SIGTERM, signal.SIGINT)
-        to_remove = struck.process.poll() is None and bool(struck.seen)   # something was there, and the run lived on
+        to_remove = struck.process.poll() is None and bool(struck.seen)   # the run is alive and has files to remove
         struck.finish()
         outcome = judge_ended(struck, {signal.SIGTERM, signal.SIGINT}, before)
         counts[outcome] += 1
@@ -161,7 +161,7 @@ def ended_twice(bench):
 
 
 def ended_without_manifest(bench):
-    """TERM at random moments: there is no manifest, or all that it names"""
+    """TERM at random moments: there is no manifest, or everything that it lists is there"""
     place, chance, counts = many_pieces(bench), bench.random(13), collections.Counter()
     for round_ in range(bench.rounds(30)):
         struck = Struck(bench, place, chance, ("time", "names", "pipe")[round_ % 3], "--sync", "--manifest",
@@ -249,7 +249,8 @@ def stopped(bench):
 # Killed.
 
 def expect_crashed(place, old, manifest=None):
-    """After a kill: each name has its whole piece, or what it had before, and all else is hidden."""
+    """Expects each name to have its whole piece after a kill, or what it had before, and everything else to be
+    hidden."""
     found = contents(place.out)
     if manifest in found:
         expect_whole(place.job, place.out, manifest=manifest, beside=[name for name in found if is_hidden(name)])
@@ -266,7 +267,7 @@ def expect_crashed(place, old, manifest=None):
 
 
 def killed_and_again(bench, rounds, ways, options=(), again=None, manifest=None, old_names=False, seed=21):
-    """Kills runs, some again and again, and does the same again until it is done."""
+    """Kills runs, some of them repeatedly, and repeats the same command until it succeeds."""
     place, chance, counts = many_pieces(bench), bench.random(seed), collections.Counter()
     if manifest:
         options = ["--manifest", place.path(manifest)]
@@ -283,7 +284,7 @@ def killed_and_again(bench, rounds, ways, options=(), again=None, manifest=None,
             need(run.code in (0, -signal.SIGKILL), str(run))
             expect_crashed(place, old, manifest)
             counts["in its midst" if struck.in_midst() else "otherwise"] += 1
-            done = run.code == 0 or contents(place.out).keys() == names_when_done   # before it was killed
+            done = run.code == 0 or contents(place.out).keys() == names_when_done   # it finished before the kill
             if done:
                 break
         if not done or old_names:
@@ -336,7 +337,7 @@ def killed_leaves_exact_pieces(bench):
 
 
 def killed_beside_another(bench):
-    """What a killed run has left hinders no other split, and is not taken for its pieces"""
+    """What a killed run has left does not hinder a different split, which does not mistake it for its own pieces"""
     place, chance = many_pieces(bench), bench.random(23)
     other = Place(bench, Job(make_input(1 << 20, seed=2), stem="q"))
     other.out = place.out

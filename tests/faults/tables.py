@@ -1,17 +1,18 @@
-"""Random inputs with a secret in each column that a rule names, and random words of the verbs that apply rules."""
+"""Random inputs with a secret in each column that a rule names, and random command lines for the verbs that apply
+rules."""
 
-# What hides a value, and how a secret stands in the value.
+# What hides a value, and what the value looks like around the secret.
 OPERATIONS = [(b"null", b"%s"), (b'fixed("x, y")', b"%s"), (b"hmac(p)", b"%s"),
               (b"hmac(p, trim, lower, bytes=32)", b" %s"), (b"mask", b"%s"), (b"mask(first=1, last=2)", b"%s"),
               (b"initials", b"Ann %s"), (b"short-name", b"Ann %s"), (b"email(local=mask)", b"%s@x.example"),
               (b"email(local=hmac(p))", b"%s@x.example"), (b"date(year)", b"%s"), (b"bucket(10)", b"%s"),
               (b"drop", b"%s")]
 NAMES = [b"name", b"mail", b"ssn", b"born", b"phone", b"pay", b'"home town"', "straße".encode(), b'"of, 2"']
-PLAIN = [b"id", b"kind", b"note"]   # stay as they are
+PLAIN = [b"id", b"kind", b"note"]   # the columns that stay as they are
 
 
 class Table:
-    """Columns and records. `drop` stands for what --select leaves out."""
+    """Columns and records. The operation `drop` means that --select leaves the column out."""
 
     def __init__(self, case, count=None, can_drop=True):
         chance = case.chance
@@ -51,7 +52,7 @@ class Table:
         return {name: b"#%d" % number for number, name in enumerate(self.names, 1)}
 
     def rules(self, called=None):
-        """Words that hide every secret. `called` says how columns are named."""
+        """Words that hide every secret. `called` maps columns to the names used for them."""
         called, rules = called or {name: name for name in self.names}, []
         dropped = [name for name, (operation, _) in self.hidden.items() if operation == b"drop"]
         words = [b"-d", b","]
@@ -67,7 +68,7 @@ class Table:
             words += [word for rule in rules for word in (b"--redact", rule)]
         if b"hmac(p" in b"".join(rules):
             words += self.case.give_key()
-        return words + self.chance.choice(([], [b"--default", b"keep"], [b"--quiet"]))
+        return words + self.chance.choice(([], [b"--redact-default", b"keep"], [b"--quiet"]))
 
 
 FILE = ("file",)
@@ -76,7 +77,7 @@ PIECES = [b"-o", b"out/p.{i}.csv"]
 
 
 def verb(case, names=VERBS, by=b"kind"):
-    """Words of a verb that applies rules to the source of the case."""
+    """Words for a verb that applies rules to the source of the case."""
     chance, name = case.chance, case.chance.choice(names)
     spool = [b"--spool", b"plain"] if case.is_stream else []
     machine = chance.choice(([], [b"-j", b"1"], [b"-j", b"3"], [b"-j", b"3", b"--block-size", b"1K"]))
@@ -101,12 +102,13 @@ def verb(case, names=VERBS, by=b"kind"):
 
 
 def report(chance):
-    return chance.choice(([], [], [b"--report", b"out/r.json"], [b"-v"]))
+    return chance.choice(([], [], [b"--redact-report", b"out/r.json"], [b"-v"]))
 
 
 def beside(chance):
-    """What a split may print and leave beside its pieces."""
-    return chance.choice(([], [b"--manifest", b"out/m.json"], [b"--report", b"out/r.json"], [b"--json", b"-v"],
-                          [b"--manifest", b"out/m.json", b"--report", b"out/r.json", b"--checksum"], [b"--print"],
+    """Options for what a split may print and leave beside its pieces."""
+    return chance.choice(([], [b"--manifest", b"out/m.json"], [b"--redact-report", b"out/r.json"], [b"--json", b"-v"],
+                          [b"--manifest", b"out/m.json", b"--redact-report",
+                              b"out/r.json", b"--checksum"], [b"--print-names"],
                           [b"--dry-run"], [b"--resume"], [b"--compress", b"gzip"], [b"--force", b"--sync"],
-                          [b"--manifest", b"-", b"--report", b"/dev/stderr"], [b"--header", b"drop"]))
+                          [b"--manifest", b"-", b"--redact-report", b"/dev/stderr"], [b"--header", b"drop"]))

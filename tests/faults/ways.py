@@ -1,5 +1,6 @@
-"""The ways that a secret could take out of a run, each as a function of a Case. Its documentation says what is tried,
-and which exit status is right. Nearly all have been open once. ways_by_others.py has those that need somebody else.
+"""The ways in which a secret could get out of a run, each as a function of a Case. The docstring says what is tried,
+and which exit status is right. Nearly all of them were open once. The ways that involve other users or processes are in
+ways_by_others.py.
 """
 import base64
 import hashlib
@@ -10,11 +11,11 @@ from case import flip, need
 from tables import FILE, PIECES, VERBS, Table, beside, verb
 
 REFUSED, MALFORMED = (2,), (3,)
-IDENTITY = [[b"--default", b"keep"], [b"--select", b"*"], [b"--redact", b"*: keep", b"--header", b"repeat"]]
+IDENTITY = [[b"--redact-default", b"keep"], [b"--select", b"*"], [b"--redact", b"*: keep", b"--header", b"repeat"]]
 
 
 def sound(case):
-    """Nothing is wrong: 0, and every value is hidden."""
+    """Nothing is wrong: exit status 0, and every value is hidden."""
     table = Table(case)
     data = table.bytes()
     if flip(case, 0.2):
@@ -27,7 +28,7 @@ def sound(case):
 
 
 def unnamed(case):
-    """No header: columns are named by their numbers, 0, or one by one."""
+    """No header: the rules name columns by number, either one by one or all at once: 0."""
     table = Table(case)
     numbers = table.numbers()
     if flip(case, 0.3):
@@ -39,25 +40,27 @@ def unnamed(case):
 
 
 def headerless(case):
-    """No header, and nothing says so. What fits any first record is no proof of a header: 2."""
+    """No header, and nothing says so. A rule that fits any first record does not prove a header: 2."""
     table, chance = Table(case, can_drop=False), case.chance
     cell = chance.choice((b"te*", b"t*t", b"*text*", b"!text", b"!te*", b"#1-#%d" % len(table.names), b"*, !text",
                           b"#2", b"*"))
     operation = chance.choice((b"null", b"mask", b"mask(last=2)", b"fixed(x)", b"initials", b"email(local=mask)",
                                b"date(year)"))
     words = chance.choice((
-        [b"--redact", cell + b": " + operation], [b"--redact", b"*: " + operation], [b"--default", b"null"],
+        [b"--redact", cell + b": " + operation], [b"--redact", b"*: " + operation], [b"--redact-default", b"null"],
         [b"--redact", b"none: " + operation], [b"--select", b"*", b"--redact", b"*: " + operation],
-        [b"--select", b"!text", b"--default", b"null"], [b"--default", b"fail"], [b"--default", b"mask"],
+        [b"--select", b"!text", b"--redact-default", b"null"], [b"--redact-default", b"fail"], [b"--redact-default", b"mask"],
         [b"--redact", b"tex: mask"], [b"--select", b"te xts"]))
     operand, fed = case.source(b"".join(table.lines()))
     delimiter = chance.choice(([], [b"-d", b","]))
-    run = [word for word in verb(case) if word not in (b"--header", b"drop")]   # which says that there is one
+    # `--header drop` would say that there is a header.
+    run = [word for word in verb(case) if word not in (b"--header", b"drop")]
     case.run([*run, *words, *delimiter, operand], fed, REFUSED)
 
 
 def identity(case):
-    """Rules that change nothing read as strictly as others: a malformed record is 3 and stays inside."""
+    """Rules that change nothing read as strictly as other rules: a malformed record gives 3, and no part of it gets
+    out."""
     table, chance = Table(case, can_drop=False), case.chance
     table.names = [b"id", b"kind", b"note"]
     table.secret_of = {}
@@ -70,10 +73,10 @@ def identity(case):
     lines.insert(at, odd % secret + (b"" if odd.endswith(b'"%s') else table.end))
     words = chance.choice((
         [b"--select", b"id,kind,note"], [b"-H", b"--select", b"#1-#3"], *IDENTITY,
-        [b"--default", b"null", b"--redact", b"id,kind,note: keep"], [b"--redact", b"id: keep"],
+        [b"--redact-default", b"null", b"--redact", b"id,kind,note: keep"], [b"--redact", b"id: keep"],
         [b"--rules", case.give("rules", b"@default keep\nid, note: keep\n")], [b"--forbid", b"card"]))
     is_named = b"-H" not in words
-    lenient = chance.choice(([], [], [b"--lenient", b"--quiet"], [b"--quoting", b"anywhere"]))
+    lenient = chance.choice(([], [], [b"--allow-open-quote", b"--quiet"], [b"--quoting", b"anywhere"]))
     terminator = [b"--terminator", b"lf"] if b"\r" in odd else []
     operand, fed = case.source(table.bytes(lines) if is_named else b"".join(lines))
     by = b"kind" if is_named else b"#2"
@@ -81,7 +84,7 @@ def identity(case):
 
 
 def malformed(case):
-    """The same where values change."""
+    """The same with rules that change values."""
     table, chance = Table(case), case.chance
     lines = table.lines()
     secret = case.secret()
@@ -99,11 +102,11 @@ def malformed(case):
 
 
 def two_readings(case):
-    """A backslash before a quote in quotes, and a quote behind a byte order mark: 3."""
+    """A backslash before a quote within quotes, and a quote after a byte order mark: 3."""
     chance, secret, other = case.chance, case.secret(), case.secret()
     end = chance.choice((b"\n", b"\r\n"))
     rules = chance.choice(([b"--redact", b"#1: null"], [b"--redact", b"#1: mask"], [b"--select", b"!#1"],
-                           [b"--redact", b"#1: fixed(x)", b"--default", b"keep"]))
+                           [b"--redact", b"#1: fixed(x)", b"--redact-default", b"keep"]))
     if flip(case):
         lines = [b"1,a,1", b'%s,"foo\\",",x' % secret, b'%s,bar,5"' % other]
         words = chance.choice(([b"-H"], [b"--header", b"repeat"]))
@@ -118,7 +121,7 @@ def two_readings(case):
 
 
 def key_material(case):
-    """A value of what keys are derived from would make a key of its token: 3."""
+    """A value like those from which keys are derived, so that its token would be a key: 3."""
     chance, context = case.chance, case.secret()
     key, text = case.give_key(), b"\xffcleave " + chance.choice((b"context 1" + context, b"key id 1"))
     token = hmac.new(case.key, text, hashlib.sha256).digest()
@@ -134,7 +137,7 @@ def key_material(case):
 
 
 def twins(name, chance):
-    """A name that a reader takes for this one, which has ASCII letters."""
+    """A name that a reader would mistake for this one, which has ASCII letters."""
     at = chance.randrange(len(name) + 1)
     unseen = chance.choice("\u00a0\u200b\u00ad\ufeff\u2009\u2060\x01\u200e -_.\u2010\u3000")
     wide = "".join(chr(ord(letter) + 0xFEE0) for letter in name)
@@ -145,7 +148,7 @@ def twins(name, chance):
 
 
 def look_alikes(case):
-    """A column that would stay, whose name is easily mistaken for that of one with a rule: 2; named as well: 0."""
+    """A column without a rule has a name that is easily mistaken for a ruled column's: 2; if it has a rule too: 0."""
     chance, table = case.chance, Table(case, can_drop=False)
     if flip(case, 0.7):
         one = chance.choice(("email", "name", "phone", "income", "spice"))
@@ -162,7 +165,7 @@ def look_alikes(case):
     called = {b"one": one, b"other": other}
     header = b",".join(called[name].encode() if name in called else name for name in table.names).split(b",")
     rule = b'"%s": ' % one.encode() + chance.choice((b"mask", b"null", b"fixed(x)"))
-    words = [b"-d", b",", b"--redact", rule, *chance.choice(([], [b"--quiet"], [b"--default", b"keep"]))]
+    words = [b"-d", b",", b"--redact", rule, *chance.choice(([], [b"--quiet"], [b"--redact-default", b"keep"]))]
     allowed = REFUSED
     if flip(case, 0.2):
         words += [b"--redact", b'"%s": null' % other.encode()]
@@ -178,7 +181,7 @@ def card_number(chance):
 
 
 def forbidden(case):
-    """--forbid finds an address or a card number in what stays, in the header too: 3."""
+    """--forbid finds an address or a card number in a column that stays, or in the header: 3."""
     chance, secret = case.chance, case.secret()
     if flip(case):
         kind = b"mail"
@@ -193,7 +196,7 @@ def forbidden(case):
         text = secret + b" " + sign.join(number[at:at + 4] for at in range(0, 16, 4)).encode()
     text = b'"%s"' % (chance.choice((b"", b"to ")) + text).replace(b'"', b'""')
     lines = [b"%d,a,text\n" % number for number in range(chance.randint(1, 6))]
-    choices = [[], [b"--default", b"keep"], [b"--header", b"repeat", b"--redact", b"id: null"]]
+    choices = [[], [b"--redact-default", b"keep"], [b"--header", b"repeat", b"--redact", b"id: null"]]
     if flip(case, 0.3):
         header = text
     else:
@@ -206,7 +209,7 @@ def forbidden(case):
 
 
 def number_for_domain(case):
-    """email() keeps a domain, and a number is none: 0, and it is hidden."""
+    """email() keeps a domain, but a number is not a domain: 0, and it is hidden."""
     local, number = case.secret(), case.secret("0123456789", 16)
     value = local + b"@" + case.chance.choice((number, b"x." + number, number[:8] + b"." + number[8:]))
     key = case.give_key()
@@ -216,7 +219,7 @@ def number_for_domain(case):
 
 
 def modes(case):
-    """Whatever a split leaves is for those who can read its input, with rules or without."""
+    """Everything that a split leaves is readable only by those who can read its input, with rules or without."""
     chance, table = case.chance, Table(case, count=7)
     operand, _ = case.source(table.bytes(), FILE)
     case.secrets = []   # there may be no rules
@@ -235,7 +238,7 @@ def modes(case):
 
 
 def joined(case):
-    """What join writes is for those who can read all pieces."""
+    """What join writes is readable only by those who can read all pieces."""
     data = Table(case, count=3).bytes()
     case.secrets = []   # there are no rules
     for number, mode in enumerate(case.chance.choices((0o600, 0o640, 0o604, 0o644), k=3)):
@@ -245,7 +248,7 @@ def joined(case):
 
 
 def template(case):
-    """A name with control characters goes to no terminal as it is: 0."""
+    """A name with control characters is escaped when it is printed to a terminal: 0."""
     control = case.chance.choice((b"\x1b[31m", b"\x1b]0;x\x07", b"\x08\x08", b"\x9b1m"))
     operand, fed = case.source(b"id,%s,b%sc\n1,2,3\n" % (control + b"a", control))
     run = case.run([b"check", case.chance.choice((b"--rules-template", b"--columns")), b"-d", b",", operand], fed)
@@ -256,7 +259,7 @@ def template(case):
 # Time, and the smallest inputs.
 
 def colliding_names(count):
-    """Names of 16 bytes that have one value under the hash of libstdc++ with its fixed seed (MurmurHash64A)."""
+    """16-byte names that have the same hash in libstdc++ with its fixed seed (MurmurHash64A)."""
     mask, multiplier, seed = 2**64 - 1, 0xC6A4A7935BD1E995, 0xC70F6907
     inverse = pow(multiplier, -1, 2**64)
     goal, found = 0x0123456789ABCDEF, []
@@ -277,8 +280,8 @@ def colliding_names(count):
 
 
 def colliding(case):
-    """A header of names that collide takes no longer than another: 0. Most headers are short, for the sake of the other
-    ways."""
+    """A header of colliding names takes no longer than any other header: 0. Most headers are short, to leave time for
+    the other ways."""
     if "colliding" not in case.place.cache:
         case.place.cache["colliding"] = colliding_names(30_000)
     names = case.place.cache["colliding"][:None if flip(case, 0.1) else 300]
@@ -290,7 +293,7 @@ def colliding(case):
 
 
 def smallest(case):
-    """Inputs with hardly anything, under every verb: no crash, and 0 where nothing is wrong."""
+    """Inputs with hardly anything in them, under every verb: no crash, and 0 if nothing is wrong."""
     chance = case.chance
     data, is_right = chance.choice((
         (b"", True), (b"\xef\xbb\xbf", True), (b"a,b\n", True), (b"a,b", True), (b"a,b\n1,2\n", True),
@@ -299,8 +302,8 @@ def smallest(case):
     operand, fed = case.source(data)
     words = verb(case, chance.choice(((b"check",), VERBS)), by=b"a")
     rules = chance.choice((
-        [b"--default", b"keep"], [b"--select", b"*"], [b"--select", b"b,a"], [b"--redact", b"a: mask"],
-        [b"--header", b"repeat", b"--default", b"null"], [b"-H", b"--redact", b"*: null"], [b"--forbid", b"mail"]))
+        [b"--redact-default", b"keep"], [b"--select", b"*"], [b"--select", b"b,a"], [b"--redact", b"a: mask"],
+        [b"--header", b"repeat", b"--redact-default", b"null"], [b"-H", b"--redact", b"*: null"], [b"--forbid", b"mail"]))
     names_column = b"--by" in words or b"--together" in words or any(b"a" in word[:4] for word in rules[1:2])
     if names_column:
         allowed = (0, 2, 3)   # there may be no such column

@@ -1,5 +1,5 @@
-"""The ways that somebody else could open: who writes to the input meanwhile, or plants an index, a manifest, a library,
-a key, a piece or a marker. As ways.py.
+"""Like ways.py: the ways that another user or process could open by writing to the input during the run, or by planting
+an index, a manifest, a library, a key, a piece or a marker.
 """
 import json
 import os
@@ -8,7 +8,7 @@ import struct
 from case import OTHER_USER, Skip, flip, need, overwriting
 from tables import FILE, PIECES, VERBS, Table, verb
 
-# Of records for rewritten(): i is a number, s the secret, x of another length in each record.
+# Record shapes for rewritten(): i is a number, s the secret, and x has a different length in each record.
 SHAPES = (b"%(i)d,,\n", b"%(i)d,,\r\n", b"%(i)d,%(s)s,\n", b"%(i)d,%(s)s,\r\n", b"%(i)d,%(s)s@b,note %(x)s\n",
           b"%(i)d%(i)d%(i)d,%(s)s%(i)d,note\n", b'%(i)d,"%(s)s","a, ""b"",\n%(x)s"\n',
           b'"%(i)d,\n",%(s)s,"%(x)s\n,\n,"\n')
@@ -28,7 +28,8 @@ def rewritable(case, shape, secret):
 
 
 def rewritten(case):
-    """Somebody writes other records over the input meanwhile, by a call or through a mapping: 0, 3 or 4."""
+    """Another process overwrites the input with other records during the run, with a system call or through a mapping:
+    0, 3 or 4."""
     chance, secret = case.chance, b"aSecretThatAllShapesHave"
     case.secrets.append(secret)
     contents = [rewritable(case, shape, secret) for shape in chance.sample(SHAPES, 2)]
@@ -49,9 +50,9 @@ def rewritten(case):
 
 
 def planted_index(case):
-    """An index of another file, of the same size and time, is not used; where it is required, that is 4."""
+    """An index of a different file with the same size and time is not used; if an index is required: 4."""
     chance, line = case.chance, b"0123456\n"
-    # Of a larger file, earlier versions looked at samples alone: there is none at this place.
+    # Earlier versions only looked at samples of a larger file, and no sample is at this place.
     count, at = chance.choice(((60_000, 72_000), (200, 8 * chance.randrange(200))))
     before = line * count
     after = before[:at] + b"0123456x" + before[at + 8:]
@@ -78,7 +79,7 @@ def planted_index(case):
 
 
 def planted_manifest(case):
-    """A manifest that names a file beyond its folder, by a path or through a link, opens none: 2 or 3."""
+    """If a manifest names a file outside its folder, directly or through a link, the file is not opened: 2 or 3."""
     chance = case.chance
     os.mkdir("v", 0o700)
     outside = b"id\n%s\n" % case.secret()
@@ -103,8 +104,8 @@ def planted_manifest(case):
 
 
 def planted_library(case):
-    """A library that others can write, or could have put there, is not loaded: 2. One that is safe is tried, and is
-    none: 1."""
+    """A library that other users can write to, or could have put there, is not loaded: 2. A safe file is tried, and
+    proves not to be a library: 1."""
     chance, table = case.chance, Table(case)
     operand, fed = case.source(table.bytes())
     allowed = (2,)
@@ -128,7 +129,7 @@ def planted_library(case):
             case.give_away(chance.choice((library, folder)))
         else:
             allowed = (1,)
-        if flip(case, 0.2) and not case.place.is_private:   # a link that others could replace
+        if flip(case, 0.2) and not case.place.is_private:   # a link that other users could replace
             case.link("link.so", library)
             library, allowed = "link.so", (2,)
     library = os.path.abspath(library).encode()
@@ -140,7 +141,7 @@ def planted_library(case):
 
 
 def planted_key(case):
-    """A key that others can know, or that is none: 2."""
+    """A key that other users can know, or that is unusable: 2."""
     chance, table = case.chance, Table(case)
     doubt = chance.choice(("equal bytes", "size", "mode", "owner", "list"))
     case.give("key", chance.choice(b"aZ\0").to_bytes(1, "big") * 32 if doubt == "equal bytes" else
@@ -165,8 +166,8 @@ def planted_key(case):
 
 
 def planted_piece(case):
-    """A plain piece, or a link, that has the name of a piece under --resume: 1, or with --force it is replaced, and
-    what the link leads to stays."""
+    """A file, or a link, that has the name of a piece. With --resume: 1. With --force it is replaced, and the target of
+    the link stays."""
     table, path = Table(case), "out/p.000001.csv"
     operand, fed = case.source(table.bytes(), ("file", "pipe"))
     is_forced = flip(case)
@@ -184,8 +185,8 @@ def planted_piece(case):
 
 
 def foreign_piece(case):
-    """The right piece under --resume, but of another user, or one that others can write to who cannot write to the
-    input: 1, or with --force it is replaced."""
+    """The right piece, but owned by another user, or writable by users who cannot write to the input. With --resume: 1.
+    With --force it is replaced."""
     table, path = Table(case), "out/p.000001.csv"
     operand, fed = case.source(table.bytes(), FILE)
     words = [b"split", b"-l", b"1000", b"-o", b"out/p.{i:06}.csv", *table.rules(), operand]
@@ -202,8 +203,8 @@ def foreign_piece(case):
 
 
 def planted_folder(case):
-    """A folder, or a link to one, that another user made for the pieces of a value, or that others can write to: 1
-    under rules, and nothing is put there."""
+    """A folder, or a link to one, that another user created for the pieces of a value, or that other users can write
+    to: 1 under rules, and nothing is put there."""
     chance, table = case.chance, Table(case)
     table.records[0][b"kind"] = b"a"
     folder = "out/kind=a"
@@ -227,7 +228,7 @@ def planted_folder(case):
 
 
 def older_pieces(case):
-    """Pieces of an earlier run without rules, of which --force replaces some: a warning names the others."""
+    """Pieces from an earlier run without rules, some of which --force replaces: a warning names the others."""
     table = Table(case, count=9)
     operand, _ = case.source(table.bytes(), FILE)
     words = [b"split", *PIECES, b"--force", *case.chance.choice(([], [b"--manifest", b"out/m.json"]))]
@@ -244,7 +245,7 @@ def digest(case):
     """Rules may hold values, so a report has a digest of them only under one of their keys."""
     operand, _ = case.source(b"id,kind\n1,a\n", FILE)
     rule = case.chance.choice((b"fixed(x)", b"null", b"mask"))
-    words = [b"split", b"-l", b"9", *PIECES, b"--force", b"--report", b"-", b"-d", b",", operand]
+    words = [b"split", b"-l", b"9", *PIECES, b"--force", b"--redact-report", b"-", b"-d", b",", operand]
     words += [b"--redact", b"id: " + rule]
     has_key = flip(case)
     if has_key:
@@ -258,8 +259,8 @@ def digest(case):
 
 
 def planted_marker(case):
-    """The marker of a killed run, which somebody else has changed: no file that it names is touched, no link of its
-    name is followed, and the run ends with 1 unless the marker is still its user's."""
+    """The marker of a killed run, changed or replaced by another user: no file that it names is touched, a link in its
+    place is not followed, and the run ends with 1 unless the marker still belongs to the user of the run."""
     chance, table = case.chance, Table(case)
     case.permissions = 0o666
     words = [b"split", b"-l", b"1000000", *PIECES, b"-d", b","]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A secret in every column that a rule names, and the ways by which it could leave: it stands in nothing that a run
-prints or leaves, no file is for more people than the input was, and the exit status is one that the way allows.
+"""A secret in every column that a rule names, and the ways in which it could leave: nothing that a run prints or leaves
+contains it, no file can be read by more users than the input, and the exit status is one that the way allows.
 
   ways_test.py --cleave PATH [--runs N] [--seed N] [--jobs N] [--only WAY]
 
-The number of a case makes all of it: an input, a way, a verb, a file or a pipe, plain or compressed. A failure names
-its number N, and `--seed N --runs 1` repeats it. Needs Python 3.9, the binary, and of the project this folder alone.
-Only root can make files of another user. ways.py and ways_by_others.py have the ways.
+The number of a case determines all of it: an input, a way, a verb, a file or a pipe, plain or compressed. A failure
+shows its number N, and `--seed N --runs 1` repeats it. The script needs Python 3.9, the binary, and only this folder of
+the project. Only root can create files that belong to another user. The ways are in ways.py and ways_by_others.py.
 """
 import argparse
 import collections
@@ -19,11 +19,11 @@ from case import Case, Failure, Place, Skip
 import ways
 import ways_by_others
 
-SHOWN = 3   # failures of each way
+SHOWN = 3   # how many failures of each way are shown
 
 
 def try_case(place, number, way):
-    """What came of it: "passed", or "failed" or "skipped" and why."""
+    """Returns the verdict and the reason: "passed" and None, or "failed" or "skipped" and why."""
     case = Case(place, number)
     try:
         way(case)
@@ -33,14 +33,14 @@ def try_case(place, number, way):
         return "skipped", str(reason)
     except Failure as failure:
         return "failed", "%s\n       cleave %s" % (failure, b" ".join(case.words).decode("utf-8", "backslashreplace"))
-    except Exception:   # of the case itself; the others are not to blame
+    except Exception:   # an error in the case itself must not stop the others
         return "failed", traceback.format_exc()
     finally:
         case.remove()
 
 
 def work(cleave, seconds, numbers, picked, results):
-    """Sends {way: {verdict: count}} and {way: [what to show of it]}."""
+    """Sends {way: {verdict: count}} and {way: [failures to show]}."""
     counts, shown = collections.defaultdict(collections.Counter), collections.defaultdict(dict)
     with Place(cleave, seconds) as place:
         for number in numbers:
@@ -63,7 +63,7 @@ def main():
     parser.add_argument("--only", default="", metavar="WAY", help="one way")
     parser.add_argument("--seconds", type=float, default=1, metavar="N", help="of processor time for a run [1]")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without removing what was made
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that temporary files are removed
     known = ways.WAYS + ways_by_others.WAYS
     picked = [way for way in known if args.only in ("", way.__name__)] or parser.error("there is no way " + args.only)
     workers = []

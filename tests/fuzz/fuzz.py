@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs fuzz targets of a build with the address sanitizer.
 
-  fuzz.py BUILD --seconds N [--seed N]     every target for that long, as many side by side as there are processors
-  fuzz.py BUILD --since COMMIT             the targets that have changed since then, 10,000 runs each, one after the other
+  fuzz.py BUILD --seconds N [--seed N]     every target for N seconds, as many in parallel as there are processors
+  fuzz.py BUILD --since COMMIT             the targets changed since then, 10,000 runs each, one after the other
 
-For some seconds: what is found is kept in build/fuzz/corpus/TARGET, and read again by the next run. Seed 0 is a random one.
-Since a commit: the same inputs each time, so nothing is kept and the seed is always 1. The logs are build/fuzz/TARGET.log.
+With --seconds, new inputs are kept in build/fuzz/corpus/TARGET, and the next run reads them; seed 0 is random. With
+--since, the inputs are the same each time, so nothing is kept and the seed is always 1. The logs are
+build/fuzz/TARGET.log.
 """
 import argparse
 import concurrent.futures
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from touched import HERE, ROOT, stem, targets_of, touched_targets   # makes the folder of verdicts.py known, too
+from touched import HERE, ROOT, stem, targets_of, touched_targets   # also adds the folder of verdicts.py to the path
 from verdicts import PASSED, Failure, Tally
 
 FOLDER = os.path.join("build", "fuzz")
@@ -29,8 +30,8 @@ def dictionary_of(target):
 
 
 def run(build, target, *arguments):
-    """Runs a target to its end. Returns the number of its executions; raises Failure with what it has printed."""
-    # A target that writes files is several times as fast where no disk takes part.
+    """Runs a target to its end. Returns the number of executions; raises Failure with the target's output."""
+    # A target that writes files is several times faster if no disk is involved.
     environment = {**os.environ, **({"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) else {})}
     path = os.path.join(FOLDER, target + ".log")
     with open(path, "wb") as log:
@@ -46,7 +47,7 @@ def run(build, target, *arguments):
 
 def run_long(build, target, seconds, seed):
     kept = os.path.join(FOLDER, "corpus", target)
-    os.makedirs(kept, exist_ok=True)   # the first folder gets what is found
+    os.makedirs(kept, exist_ok=True)   # libFuzzer writes new inputs to the first folder
     return run(build, target, "-seed=%d" % seed, "-max_total_time=%d" % seconds, kept,
                os.path.join("tests", "fuzz", "corpus", target), "data")
 

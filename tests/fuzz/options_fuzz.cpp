@@ -1,4 +1,4 @@
-// Command lines: a mistake is a UsageError and nothing else, and what is accepted is something to work with.
+// Command lines: every mistake is a UsageError, and accepted arguments are usable.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -39,13 +39,13 @@ void expect_policy(const Arguments& arguments) {
     EXPECT_TRUE(cuts ? may_cut : !must_cut);
     if (arguments.verb == Verb::kCat) {
         EXPECT_EQ(policy.pieces || has_plan, arguments.cat_piece > 0);
-        EXPECT_LE(arguments.cat_piece, policy.pieces.value_or(has_plan ? UINT64_MAX : 0));  // the plan has their count
+        EXPECT_LE(arguments.cat_piece, policy.pieces.value_or(has_plan ? UINT64_MAX : 0));  // the plan knows the count
     }
     EXPECT_EQ(policy.alignment != 0, arguments.clone.value_or(CloneMode::kNever) != CloneMode::kNever);
 }
 
 void expect_usable(const Arguments& arguments) {
-    if (arguments.help) return;
+    if (arguments.help != cli::HelpLevel::kNone) return;
     expect_policy(arguments);
     for (const char* name : {"in.csv", "in.tsv"}) {
         const Dialect dialect = settle_dialect(arguments.dialect, bytes_of("a,b;c\td\n"), name).dialect;
@@ -55,8 +55,9 @@ void expect_usable(const Arguments& arguments) {
     EXPECT_GE(arguments.execution.block_size, 64U);
     EXPECT_LE(arguments.execution.block_size, kMaxBlockSize);
     EXPECT_FALSE(arguments.inputs.empty() && arguments.output.manifest.empty());
-    const bool has_one =
-        arguments.verb <= Verb::kCat || arguments.verb == Verb::kSample;  // the others take several inputs
+    const bool has_one = arguments.verb == Verb::kSplit || arguments.verb == Verb::kOffsets ||
+                         arguments.verb == Verb::kCat ||
+                         arguments.verb == Verb::kSample;  // the others accept several inputs
     if (has_one) {
         EXPECT_EQ(arguments.inputs.size(), 1U);
     }
@@ -70,10 +71,10 @@ void fuzz(Choices choices) {
     const std::string text = choices.text(300);
     try {
         const Arguments arguments = cli::parse_arguments(verb, words_of(text));
-        if (verb != Verb::kKey && verb != Verb::kMachine) expect_usable(arguments);
+        if (verb != Verb::kKey && verb != Verb::kInfo) expect_usable(arguments);
     } catch (const UsageError& error) {
         EXPECT_NE(std::string_view(error.what()), "");
-    } catch (const std::system_error&) {  // a file of rules cannot be read
+    } catch (const std::system_error&) {  // a rules file cannot be read
         EXPECT_NE(text.find("--rules"), std::string::npos);
     }
 }

@@ -1,8 +1,8 @@
 """Which fuzz targets a change touches.
 
-The dependency files of a build with the address sanitizer say what each target includes. A target is touched by a change
-of its corpus, its dictionary, its source, a file that it includes, or the .cpp file of such a header, which has the same
-name wherever it is. All are touched by a change of what they share.
+The dependency files of a build with the address sanitizer say what each target includes. A target is touched by a
+change to its corpus, its dictionary, its source, a file that it includes, or a .cpp file with the same name as such
+a header, wherever it is. A change to what the targets share touches all of them.
 """
 import glob
 import os
@@ -27,8 +27,8 @@ def targets_of(dictionary):
 
 
 def touched(changed, sources, dictionaries):
-    """`sources`: {source of a target: paths that it includes}, `dictionaries`: {path: targets that use it}; `changed` and all
-    paths are relative to the repository."""
+    """`sources`: {source of a target: paths that it includes}, `dictionaries`: {path: targets that use it};
+    `changed` and all paths are relative to the repository."""
     named = {name for path in changed for name in dictionaries.get(path, [])}
     stems = {stem(path) for path in changed if path.endswith((".h", ".cpp", ".inc"))}
     for source, included in sorted(sources.items()):
@@ -39,7 +39,7 @@ def touched(changed, sources, dictionaries):
 
 
 def touched_targets(commit, build):
-    """The targets that have changed since that commit, by the build in that folder."""
+    """The targets that have changed since that commit, according to the build in that folder."""
     wanted = glob.glob(os.path.join(HERE, "*_fuzz.cpp"))
     known = dependencies(os.path.abspath(build))
     missing = [path for path in wanted if path not in known]

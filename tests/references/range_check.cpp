@@ -26,7 +26,7 @@ Execution random_execution(Random& random) {
     return execution;
 }
 
-// Composes neighbours at random until one summary is left.
+// Composes random neighbours until only one summary is left.
 RangeSummary composed(std::vector<RangeSummary> ranges, Random& random) {
     while (ranges.size() > 1) {
         const std::size_t at = random.below(ranges.size() - 1);
@@ -244,7 +244,7 @@ std::size_t largest_json(const std::string& text, const Dialect& dialect) {
     }
     for (RulesRow& row : summary.rules) move(row.parted);
     summary.end = kFar + text.size() * kScale;
-    const InputVersion input{kFar * 2, std::string(128, 'v')};  // the longest name that the command takes
+    const InputVersion input{kFar * 2, std::string(128, 'v')};  // the longest name that the command accepts
     const std::string json = range_text(summary, input);
     EXPECT_LE(json.size(), 1024U) << json;
     EXPECT_EQ(parse_range_text(json).summary, summary) << json;
@@ -253,7 +253,7 @@ std::size_t largest_json(const std::string& text, const Dialect& dialect) {
 
 namespace {
 
-// What the call throws says this.
+// Expects the call to throw an Error with this text.
 template <class Error, class Call>
 void expect_error(const std::string& text, const Call& call) {
     try {
@@ -264,7 +264,7 @@ void expect_error(const std::string& text, const Call& call) {
     }
 }
 
-// `json` is the summary of a whole input, `of_byte` that of its fifth byte.
+// `json` is the summary of a whole input, `of_byte` the summary of its fifth byte.
 void check_malformed(const std::string& json, const std::string& of_byte) {
     const auto with = [](std::string changed, const std::string& part, const std::string& other) {
         const std::size_t at = changed.find(part);
@@ -272,7 +272,7 @@ void check_malformed(const std::string& json, const std::string& of_byte) {
         if (at != std::string::npos) changed.replace(at, part.size(), other);
         return changed;
     };
-    const std::string none = "it is no summary of a range of cleave: ";
+    const std::string none = "not a range summary (the output of cleave scan): ";
     expect_error<InputError>(none + "the rules differ before the first record",
                              [&] { parse_range_text(with(json, "\"rules\":{}", R"("rules":{"00":["!",1]})")); });
     expect_error<InputError>(none + "a number is missing or too large",
@@ -284,7 +284,7 @@ void check_malformed(const std::string& json, const std::string& of_byte) {
                              [&] { parse_range_text(with(of_byte, R"("fupU":["u",0])", R"("fupU":["u",0,0])")); });
 }
 
-// A summary of which a byte has changed, or that is cut off, is refused or read as another one.
+// A summary with one changed byte is refused or read as a different summary. A truncated one is refused.
 void check_damaged(const std::string& json) {
     for (std::size_t i = 0; i < json.size(); ++i) {
         std::string damaged = json;
@@ -292,7 +292,7 @@ void check_damaged(const std::string& json) {
         try {
             RangeFold any(12);
             any.add(parse_range_text(damaged).summary);
-        } catch (const InputError&) {  // what matters is that nothing else happens
+        } catch (const InputError&) {  // allowed, unlike any other exception
         }
         EXPECT_THROW(parse_range_text(json.substr(0, i)), InputError);
     }
@@ -310,35 +310,35 @@ void check_refusals() {
         policy.pieces = 2;
         plan_ranges(ranges, text.size(), policy);
     };
-    expect_error<RangesError>("bytes 0-12 are in no summary", [&] { fold({}); });
-    expect_error<RangesError>("bytes 0-4 are in no summary", [&] { fold({range(4, 12)}); });
-    expect_error<RangesError>("bytes 7-12 are in no summary", [&] { fold({range(0, 7)}); });
-    expect_error<RangesError>("bytes 3-5 are in no summary", [&] { fold({range(5, 12), range(0, 3)}); });
-    expect_error<RangesError>("bytes 3-9 overlap bytes 0-5, which were given before", [&] {
+    expect_error<RangesError>("bytes 0-12 are missing from the summaries", [&] { fold({}); });
+    expect_error<RangesError>("bytes 0-4 are missing from the summaries", [&] { fold({range(4, 12)}); });
+    expect_error<RangesError>("bytes 7-12 are missing from the summaries", [&] { fold({range(0, 7)}); });
+    expect_error<RangesError>("bytes 3-5 are missing from the summaries", [&] { fold({range(5, 12), range(0, 3)}); });
+    expect_error<RangesError>("bytes 3-9 overlap bytes 0-5, which have already been given", [&] {
         fold({range(0, 5), range(3, 9)});
     });
-    expect_error<RangesError>("bytes 8-12 overlap bytes 3-9, which were given before", [&] {
+    expect_error<RangesError>("bytes 8-12 overlap bytes 3-9, which have already been given", [&] {
         fold({range(3, 9), range(8, 12)});
     });
-    expect_error<RangesError>("bytes 2-4 overlap bytes 3-9, which were given before", [&] {
+    expect_error<RangesError>("bytes 2-4 overlap bytes 3-9, which have already been given", [&] {
         fold({range(3, 9), range(2, 4)});
     });
     Dialect tab;
     tab.delimiter = '\t';
-    expect_error<RangesError>("bytes 5-12 were read by another dialect than those before", [&] {
+    expect_error<RangesError>("bytes 5-12 were read with another dialect than those before", [&] {
         fold({range(0, 5), range(5, 12, tab)});
     });
-    expect_error<RangesError>("bytes 12-13 are not in an input of 12 bytes", [&] {
+    expect_error<RangesError>("bytes 12-13 are not within an input of 12 bytes", [&] {
         RangeSummary past = range(12, 12);
         past.end = 13;
         fold({past});
     });
-    expect_error<RangesError>("bytes 5-12: the summary is not whole", [&] {
+    expect_error<RangesError>("bytes 5-12: the summary is incomplete", [&] {
         RangeSummary part = range(5, 12);
         part.states = {};
         fold({range(0, 5), part});
     });
-    expect_error<RangesError>("bytes 5-12: the summary is not whole", [&] {
+    expect_error<RangesError>("bytes 5-12: the summary is incomplete", [&] {
         RangeSummary part = range(5, 12);
         part.rules = {};
         fold({range(0, 5), part});

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Inputs, records, fields and pieces of more than 4 GiB: no offset or size is kept in 32 bits.
+"""Inputs, records, fields and pieces larger than 4 GiB: no offset or size is kept in 32 bits.
 
   beyond_4g_test.py --cleave PROGRAM [--quick] [--python PYTHON] [--folder FOLDER] [--only SUBSTRING]
 
-The inputs are sparse files: short records stand around bytes 2^31 and 2^32, and what is between them is long records of
-NUL bytes, which take no place on the disk. What must come of a run is known from where the records were put. Pieces are
-sums of their bytes, which --filter computes, unless a check is about files; such a check is skipped where the disk has
-too little room. --quick leaves out what takes seconds. --python is an interpreter that has the module cleave.
+The inputs are sparse files: there are short records around bytes 2^31 and 2^32, and between them long records of NUL
+bytes, which take up no disk space. The expected results follow from where the records were put. Pieces are compared
+through checksums, which a --filter command computes, except in checks about files; those are skipped if the disk has
+too little room. --quick leaves out everything that takes seconds. --python is an interpreter with the module cleave.
 """
 import argparse
 import contextlib
@@ -49,7 +49,7 @@ class Bench:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *words, code=0, says="", data=None, piped=None):
-        """What the command prints. `piped` is a file that comes through a pipe."""
+        """Returns the output of the command. `piped` is a file to feed to it through a pipe."""
         with contextlib.ExitStack() as stack:
             source = subprocess.PIPE if data is not None else None
             if piped:
@@ -65,7 +65,7 @@ class Bench:
         return printed
 
     def sum_of(self, *words, piped=None):
-        """CRC-32 and size of what the command prints."""
+        """Returns the CRC-32 and the size of the command's output."""
         with contextlib.ExitStack() as stack:
             feeder = stack.enter_context(subprocess.Popen(["cat", piped], stdout=subprocess.PIPE)) if piped else None
             process = stack.enter_context(self.start(*words, source=feeder and feeder.stdout))
@@ -78,14 +78,15 @@ class Bench:
 
     @contextlib.contextmanager
     def output(self, room=0):
-        """An empty folder, on a disk with so much room."""
+        """Yields an empty folder on a disk that has room for that many bytes."""
         if shutil.disk_usage(self.folder).free < room + 10 * GIB:
             raise Skip("less than %d GiB are free in %s" % (room // GIB + 10, self.folder))
         with tempfile.TemporaryDirectory(dir=self.folder) as out:
             yield out
 
     def expect_sums(self, sparse, wanted, *words, piped=None):
-        """The pieces, which a filter adds up, are these (first, end) of the records."""
+        """Splits through a filter that computes checksums, and expects the pieces to be these (first, end) ranges of
+        records."""
         with self.output() as out:
             self.run("split", *words, "--filter", FILTER, "-o", os.path.join(out, "{i:04}"),
                      "-" if piped else sparse.path, piped=piped)
@@ -135,7 +136,7 @@ def expect_indexed(bench):
 
 
 def by_index(bench):
-    """An index made by its format, so that the holes need not be read."""
+    """An index built from the description of its format, so that the holes need not be read."""
     with open(bench.at("small.csv"), "wb") as file:
         file.write(HEADER + b"1,2,3\n")
     bench.run("index", "small.csv")
@@ -156,7 +157,7 @@ def indexed(bench):
 
 
 def expect_planned(bench, summaries):
-    sparse, last = bench.sparse, 5250   # of the records before a cut behind 4 GiB
+    sparse, last = bench.sparse, 5250   # the number of records before a cut beyond 4 GiB
     for words, pieces in ((["-l", str(last)], [(0, last), (last, sparse.records)]),
                           (["-n", "1000"], sparse.by_number(1000))):
         with open(bench.at("plan.json"), "wb") as file:
@@ -172,7 +173,7 @@ def scanned(bench, begin, end):
 
 
 def by_ranges(bench):
-    """Summaries of holes are the same, however long the hole is. So few bytes of each need to be read."""
+    """Summaries of holes are the same however long the hole is, so only a few bytes of each need to be read."""
     summaries, at = [], 0
     for start, end in [hole for hole in bench.sparse.holes if hole[1] - hole[0] > PART]:
         some = scanned(bench, start, start + 70_000)
@@ -183,20 +184,20 @@ def by_ranges(bench):
 
 
 def by_whole_ranges(bench):
-    """In several ranges, and in one of more than 4 GiB."""
+    """Scanned in several ranges, and in a single range larger than 4 GiB."""
     for inner in ([1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 70_001], []):
         bounds = [0, *inner, bench.sparse.size]
         expect_planned(bench, [scanned(bench, begin, end) for begin, end in zip(bounds, bounds[1:])])
 
 
-# What is appended, what finds it in the report, at which of its bytes, and the exit status.
+# For each fault: the bytes to append, the fault's entry in the report, its offset within those bytes, the exit status.
 FAULTS = [(b"1,2\n", lambda report: report["ragged"]["first"], 3, 3),
           (b'1,2,5" x\n', lambda report: report["stray_quotes"]["first"], 5, 0),
           (b'1,2,"open\n', lambda report: report["open_quote"], 4, 3)]
 
 
 def faults(bench):
-    """Each fault is found at its byte and record, and the message has its line."""
+    """Each fault is reported at the right byte and record, and the message gives its line."""
     sparse, size = bench.sparse, bench.sparse.size
     sparse.file.seek(0)
     lines = 1 + sum(part.count(b"\n") for part in iter(lambda: sparse.file.read(PART), b""))
@@ -212,7 +213,7 @@ def faults(bench):
 
 
 def long_record(bench):
-    """A field, quoted or not, and a record of more than 4 GiB."""
+    """A field, quoted or unquoted, and a record, each larger than 4 GiB."""
     for quoted in (True, False):
         sparse = Sparse(bench.at("long.csv"))
         sparse.add_shorts(5000)
@@ -252,7 +253,7 @@ def split_sums(bench):
 
 
 def split_files(bench):
-    """A piece of more than 4 GiB is written, added up, compared by --resume, and joined."""
+    """A piece larger than 4 GiB is written, checksummed, compared under --resume, and joined."""
     sparse = bench.sparse
     with bench.output(10 * GIB) as out:
         words = ["split", "-n", "1", "--checksum", "--manifest", os.path.join(out, "m"), "-o", os.path.join(out, "{i}"),
@@ -272,7 +273,7 @@ def split_files(bench):
 
 
 def shared(bench):
-    """Pieces that share blocks with the input, of which one has more than 4 GiB."""
+    """Pieces that share blocks with the input, one of them larger than 4 GiB."""
     image, directory = bench.at("image"), bench.at("mounted")
     with open(image, "wb") as file:
         file.truncate(3 * GIB)
@@ -282,7 +283,7 @@ def shared(bench):
             raise Skip("%s fails" % command[0])
     try:
         sparse = make_sparse(bench.at("mounted/sparse.csv"))
-        bench.run("split", "-n", "1", "--clone", "always", "-o", "mounted/{i}", sparse.path)
+        bench.run("split", "-n", "1", "--reflink", "always", "-o", "mounted/{i}", sparse.path)
         expect_same(bench.at("mounted/1"), sparse.path)
         sparse.file.close()
     finally:
@@ -298,14 +299,14 @@ def ruled(bench):
         got = bench.run("cat", "--header", "drop", "-d", ",", "--select", "id", name, piped=source)
         need(got == ids, "other records")
         crc = size = 0
-        for at in range(sparse.records):   # without the key
+        for at in range(sparse.records):   # the records without the column `key`
             number, _, text = sparse.record(at + 1).split(b",", 2)
             line = number + b"," + text
             crc, size = zlib.crc32(line, crc), size + len(line)
         words = ["cat", "--header", "drop", "-d", ",", "--select", "!key", name]
         need(bench.sum_of(*words, piped=source) == (crc, size), "other bytes without the key")
     with bench.output(6 * GIB):
-        spooled = ["--spool", "plain", "-d", ",", "--default", "keep"]
+        spooled = ["--spool", "plain", "-d", ",", "--redact-default", "keep"]
         bench.expect_sums(sparse, sparse.by_number(3), "-n", "3", *spooled, piped=sparse.path)
     rules = ["--redact", "text: null", "--redact", "id,key: keep"]
     want = b"".join(b"%d,%s,\n" % (at + 1, b"ab"[at % 2:at % 2 + 1]) for at in range(sparse.records))
@@ -330,7 +331,7 @@ def by_value(bench):
 
 
 def grouped(bench):
-    """With little memory, the records of each value are brought together in a temporary file, in windows of 256 MiB."""
+    """With little memory, the records of each value are collected in a temporary file, in windows of 256 MiB."""
     sparse = make_many(bench.at("many.csv"))
     with bench.output(6 * GIB) as out, Group(1200 << 20) as group:
         command = [bench.program, "split", "--by", "key", "-d", ",", "--filter", FILTER, "-o", out + "/{value}"]
@@ -343,7 +344,7 @@ def grouped(bench):
 
 
 def together(bench):
-    """A run of more than 4 GiB stays whole. Keys are found in records of GiBs."""
+    """A run of equal values larger than 4 GiB stays whole. Values are found in records that span several GiB."""
     sparse = bench.sparse
     keys = [sparse.read(start, start + 20).split(b",")[1] for start in sparse.starts[:-1]]
     cuts = [0]
@@ -381,7 +382,7 @@ for batch in pyarrow.RecordBatchReader.from_stream(file.select(*sys.argv[2:])):
 
 
 def columns(bench):
-    """Columns of records behind 4 GiB, in Python."""
+    """Python reads columns from records beyond the first 4 GiB."""
     if bench.python is None:
         raise Skip("there is no --python")
     sparse = make_many(bench.at("many.csv"))

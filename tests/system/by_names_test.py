@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Pieces of values that are hard to name, on file systems of several kinds.
+"""Pieces for values that are hard to turn into file names, on several kinds of file system.
 
   by_names_test.py --cleave PATH
 
-One is the file system of temporary files. The others do not tell upper from lower case; they are images that are
-mounted. What this machine has no programs for, or will not mount, is skipped.
+One is the file system that holds temporary files. The others are mounted images that do not distinguish upper and lower
+case. A kind is skipped if this machine has no program for it or cannot mount it.
 """
 import argparse
 import contextlib
@@ -19,14 +19,14 @@ from harness import Tally, need, read, write  # noqa: E402
 import mounts  # noqa: E402
 
 IMAGE_SIZE = 64 << 20
-# By kind: how it is made, and how it is mounted.
+# For each kind: the commands that create and mount it.
 KINDS = {
     "ext4": ("mkfs.ext4 -q -O casefold -E encoding=utf8", "mount -o loop"),
     "vfat": ("mkfs.vfat", "mount -o loop,utf8"),
     "ntfs": ("mkfs.ntfs -F -Q -q", "lowntfs-3g -o ignore_case"),
 }
 HEADER = b"id,value,note\n"
-# Values of which no file system takes two for the same when they are named.
+# Values whose names are different on every file system.
 VALUES = [
     b"../x", b"/etc/passwd", b"", b".", b"..", b"a/b", b"-rf", b"a\nb", b"\x1b[31m", b"x" * 300, b"x" * 299 + b"X", b"A",
     b"a", b"\xff\xfe", b"a b", b"%2F", b"/", b"a.", b"a@2", b"A@2", b"__EMPTY__", b"__empty__", b"\x00", b"\xc2\x85",
@@ -42,7 +42,7 @@ def field(value):
 
 
 def make_input(values):
-    """The file, and what the piece of each value holds."""
+    """Returns the file, and the content of each value's piece."""
     records = [(value, b"%d,%s,x\n" % (i * 1000 + k, field(value)))
                for k in range(RECORDS_EACH) for i, value in enumerate(values)]
     pieces = {value: HEADER + b"".join(record for of, record in records if of == value) for value in values}
@@ -51,7 +51,7 @@ def make_input(values):
 
 @contextlib.contextmanager
 def mounted(kind, root):
-    """A directory on a fresh file system that does not tell upper from lower case."""
+    """A directory on a fresh file system that does not distinguish upper and lower case."""
     make, mount = KINDS[kind]
     program, *options = mount.split()
     with mounts.image(root, IMAGE_SIZE, *make.split()) as image, \
@@ -82,7 +82,7 @@ class Tests:
         self.cleave, self.root = cleave, root
 
     def split(self, values, directory, *options, want=0):
-        """Runs in the directory. The message, and what the pieces should hold."""
+        """Splits in the directory. Returns the message, and what the pieces should hold."""
         data, pieces = make_input(values)
         source = os.path.join(self.root, "in.csv")
         write(source, data)
@@ -96,7 +96,7 @@ class Tests:
         return done.stderr.decode(), pieces
 
     def hostile(self, directory):
-        """Every value has a piece of its own, in the folder, under a name that is safe"""
+        """Every value has a piece of its own, inside the folder, under a safe name"""
         _, pieces = self.split(VALUES, directory)
         found = files_below(directory)
         need(sorted(map(read, found)) == sorted(pieces.values()), "other pieces than one for each value")
@@ -105,7 +105,7 @@ class Tests:
         need(len({os.path.basename(path).lower() for path in found}) == len(VALUES), "two names differ in case alone")
 
     def bare(self, directory):
-        """The same where the value alone is the name"""
+        """The same where the name consists of the value alone"""
         _, pieces = self.split(VALUES, directory, "-o", "{value}")
         found = files_below(directory)
         need(sorted(map(read, found)) == sorted(pieces.values()), "other pieces than one for each value")
@@ -127,7 +127,7 @@ class Tests:
         return [body[:end], body[end:]]
 
     def folders(self, directory):
-        """--hive: folders that differ by more than case"""
+        """--hive: folders that differ in more than case"""
         values = [b"north", b"a b", b"a/b", b"", b"..", b"-x", "東京".encode(), b"y" * 249, b"a.", b"a"]
         _, pieces = self.split(values, directory, "--hive", "--keep-by")
         found = files_below(directory)
@@ -139,11 +139,11 @@ class Tests:
         need(names == sorted(("value=%s/in.1.csv" % name).lower() for name in encoded), "the folders are %s" % names)
 
     def equal_folders(self, directory):
-        """--hive: folders that the file system takes for the same are an error that leaves nothing"""
+        """--hive: if the file system cannot tell two folders apart, the run fails and leaves nothing"""
         self.clash([b"north", b"x", b"North"], directory, takes_for_the_same(directory, "n", "N"), "--hive", "--keep-by")
 
     def equal_names(self, directory):
-        """Names that the file system takes for the same, but ASCII does not"""
+        """Names that the file system may regard as equal although they differ in more than the case of ASCII letters"""
         same = takes_for_the_same(directory, "é", "É")
         self.clash(["é".encode(), b"x", "É".encode()], directory, same)
 
@@ -158,7 +158,7 @@ class Tests:
             need(sorted(map(read, found)) == sorted([*pieces.values(), b"before"]), "other pieces")
 
     def again(self, directory):
-        """A second run replaces nothing, and --resume keeps all"""
+        """A second run replaces nothing, and --resume keeps everything"""
         self.split(VALUES, directory)
         before = {path: (read(path), os.stat(path).st_mtime_ns) for path in files_below(directory)}
         self.split(VALUES, directory, want=1)
@@ -177,7 +177,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True, help="the binary")
     cleave = os.path.abspath(parser.parse_args().cleave)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that file systems are unmounted
 
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="by_names.") as root, contextlib.ExitStack() as stack:
@@ -190,7 +190,8 @@ def main():
         for kind, parent in directories.items():
             for test in (tests.hostile, tests.bare, tests.numbered, tests.folders, tests.equal_folders,
                          tests.equal_names, tests.again):
-                # A folder inherits how case is taken. It stays: lowntfs-3g fails if a new one takes its inode.
+                # A folder inherits its case handling from its parent. It is not removed after the test, because
+                # lowntfs-3g fails if a new folder reuses its inode.
                 directory = tempfile.mkdtemp(dir=parent)
                 tally.run("%s: %s" % (kind, test.__doc__), lambda: test(directory))
     return tally.close()

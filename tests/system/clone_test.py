@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""--clone on file systems that share blocks, and on one that does not.
+"""--reflink on file systems that share blocks, and on one that does not.
 
   clone_test.py --cleave PATH
 
-Makes images of XFS, btrfs and ext4 in a temporary directory and mounts them. What this machine has no mkfs for, or will
-not mount, is skipped.
+Creates images of XFS, btrfs and ext4 in a temporary directory and mounts them. A file system is skipped if this machine
+has no mkfs for it or cannot mount it.
 """
 import argparse
 import contextlib
@@ -26,14 +26,14 @@ BLOCK = 4096
 INPUT_SIZE = 64 << 20
 IMAGE_SIZES = {"xfs": 3 << 30, "btrfs": 3 << 30, "ext4": 256 << 20}
 HEADER = b"id,name\n"
-# (how to cut, the header's mode) that have aligned cuts in the input; the records are short.
+# Limits and header modes for which the input has aligned cuts, because its records are short.
 HOWS = [["-n", "4"], ["-C", "15M"]]
 MODES = ["repeat", "first", "drop", "none"]
 
 
 @contextlib.contextmanager
 def mounted(kind, root):
-    """The directory of a fresh file system."""
+    """A directory on a fresh file system."""
     with mounts.image(root, IMAGE_SIZES[kind], "mkfs." + kind, "-q") as image, \
             mounts.mounted(root, "-o", "loop", image) as directory:
         yield directory
@@ -62,7 +62,7 @@ def sync(directory):
 
 
 def extents(path):
-    """(logical, physical, length, shared) of each extent, by the FIEMAP call."""
+    """(logical, physical, length, shared) of each extent, as FIEMAP reports it."""
     fiemap, count, extent = struct.Struct("=QQLLLL"), 500, struct.Struct("=QQQQQLLLL")
     found, offset = [], 0
     with open(path, "rb") as file:
@@ -83,7 +83,7 @@ def extents(path):
 
 
 def blocks(path):
-    """{number of a block: (where it is on the disk, whether it is shared)}"""
+    """{block number: (its place on the disk, whether it is shared)}"""
     return {(logical + i) // BLOCK: (physical + i, shared)
             for logical, physical, length, shared in extents(path) for i in range(0, length, BLOCK)}
 
@@ -92,7 +92,7 @@ class Tests:
     def __init__(self, cleave, plain_directory):
         self.cleave = cleave
         self.data = make_input()
-        self.plain = write(os.path.join(plain_directory, "in.csv"), self.data)   # wherever temporary files are
+        self.plain = write(os.path.join(plain_directory, "in.csv"), self.data)   # in the temporary directory
 
     def run(self, *args, want=0, stdin=None):
         env = {k: v for k, v in os.environ.items() if not k.startswith("CLEAVE")}
@@ -103,12 +103,13 @@ class Tests:
         return done.stdout, message
 
     def cuts(self, path, *args):
-        """[(start, length)] by offsets."""
+        """[(start, length)] as `cleave offsets` prints them."""
         rows = [row.split(b"\t") for row in self.run("offsets", *args, path)[0].splitlines()]
         return [(int(start), int(length)) for _, start, length, _, _ in rows]
 
     def split(self, path, directory, *args, mode, stdin=None):
-        """Splits into a fresh directory and checks the bytes. Returns [(piece's path, its size of header, start)]."""
+        """Splits into a fresh directory and checks the bytes. Returns [(path of the piece, size of its header,
+        start)]."""
         shutil.rmtree(directory, ignore_errors=True)
         os.mkdir(directory)
         how = [*args, *header_options(mode)]
@@ -127,7 +128,7 @@ class Tests:
         return pieces
 
     def expect_shared(self, path, pieces, mode):
-        """Each whole block of each body is a block of the input."""
+        """Each whole block of each body is also a block of the input."""
         of_input = blocks(path)
         for i, (piece, header, start) in enumerate(pieces):
             of_piece = blocks(piece)
@@ -146,7 +147,7 @@ class Tests:
         for how in HOWS:
             for mode in MODES:
                 before = used(directory)
-                pieces = self.split(path, out, *how, "--clone", "always", mode=mode)
+                pieces = self.split(path, out, *how, "--reflink", "always", mode=mode)
                 sync(directory)
                 self.expect_shared(path, pieces, mode)
                 grown = used(directory) - before
@@ -154,51 +155,51 @@ class Tests:
                 need(grown < copied + len(self.data) // 20, "%s %s takes %d bytes" % (how, mode, grown))
                 starts = [start for _, _, start in pieces]
                 for clone in ("auto", "always"):
-                    cuts = self.cuts(self.plain, *how, "--clone", clone, *header_options(mode))
+                    cuts = self.cuts(self.plain, *how, "--reflink", clone, *header_options(mode))
                     need([start for start, _ in cuts] == starts, "%s %s: other cuts elsewhere" % (how, mode))
-                need(self.split(path, out, *how, "--clone", "auto", mode=mode) == pieces, "auto cuts otherwise")
+                need(self.split(path, out, *how, "--reflink", "auto", mode=mode) == pieces, "auto cuts otherwise")
                 sync(directory)
                 self.expect_shared(path, pieces, mode)
                 shutil.rmtree(out)
                 sync(directory)
         # Pieces so small that some cuts are not aligned.
-        self.split(path, out, "-n", "300", "--clone", "auto", mode="repeat")
+        self.split(path, out, "-n", "300", "--reflink", "auto", mode="repeat")
         shutil.rmtree(out)
         os.unlink(path)
 
     def standard_input(self, directory):
-        """Where it stands inside a file."""
+        """Standard input is a file positioned after its start."""
         for skipped in (BLOCK, 100):
             path = write(os.path.join(directory, "in.csv"), b"p" * (skipped - 1) + b"\n" + self.data)
             sync(directory)
             out = os.path.join(directory, "out")
             with open(path, "rb", buffering=0) as file:
                 file.seek(skipped)
-                pieces = self.split("-", out, "-n", "4", "--clone", "auto", mode="repeat", stdin=file)
+                pieces = self.split("-", out, "-n", "4", "--reflink", "auto", mode="repeat", stdin=file)
                 sync(directory)
                 if skipped == BLOCK:
                     self.expect_shared(path, [(p, h, start + BLOCK) for p, h, start in pieces], "repeat")
                 shutil.rmtree(out)
                 os.mkdir(out)
                 file.seek(skipped)
-                _, message = self.run("split", "-n", "4", "--clone", "always", "-o", out + "/{i}", "-", stdin=file,
+                _, message = self.run("split", "-n", "4", "--reflink", "always", "-o", out + "/{i}", "-", stdin=file,
                                       want=0 if skipped == BLOCK else 1)
                 need(skipped == BLOCK or (os.listdir(out) == [] and "begins at byte 100" in message), message)
             shutil.rmtree(out)
             os.unlink(path)
 
     def remark(self, directory):
-        """More than 1 GiB, sparse so that it is made at once."""
+        """More than 1 GiB brings a remark about sharing blocks. The input is sparse so that it is quick to create."""
         path, out = write(os.path.join(directory, "in.csv"), b"h\n"), os.path.join(directory, "out")
         size = (1 << 30) + 2 * BLOCK + 1
         os.truncate(path, size)
         os.mkdir(out)
         split = ["split", "-H", "-f", "-o", out + "/{i}", path]
-        said = "cleave: %s: this file system can share blocks: --clone auto would take almost no extra space\n" % path
+        said = "cleave: %s: this file system can share blocks: --reflink auto would take almost no extra space\n" % path
         need(self.run(*split, "-n", "1")[1] == said, "there is no remark on -n")
         need(self.run(*split, "-C", "2G")[1] == said, "there is no remark on -C")
-        for silent in (["-l", "9"], ["-n", "1", "--quiet"], ["-n", "1", "--clone", "never"], ["-n", "1", "--dry-run"],
-                       ["-n", "1", "--clone", "auto"]):
+        for silent in (["-l", "9"], ["-n", "1", "--quiet"], ["-n", "1", "--reflink", "never"], ["-n", "1", "--dry-run"],
+                       ["-n", "1", "--reflink", "auto"]):
             need(self.run(*split, *silent)[1] == "", "there is a remark with %s" % silent)
         need(os.path.getsize(out + "/1") == size, "what is shared in parts has another size")
         need(os.listdir(out) == ["1"], "more is left than the piece: %s" % os.listdir(out))
@@ -208,17 +209,17 @@ class Tests:
         os.unlink(path)
 
     def refusal(self, path, directory, reason):
-        """What cannot be shared here: always fails and leaves nothing, auto copies."""
+        """Where blocks cannot be shared, `always` fails and leaves nothing, and `auto` copies."""
         out = os.path.join(directory, "out")
         os.mkdir(out)
         write(os.path.join(out, "2"), b"old")
         split = ["split", "-n", "4", "-j", "1", "-f", "-o", out + "/{i}", path]
-        _, message = self.run(*split, "--clone", "always", want=1)
-        need(message == "cleave: %s/1: cannot be cloned: %s\n" % (out, reason), message)
+        _, message = self.run(*split, "--reflink", "always", want=1)
+        need(message == "cleave: %s/1: cannot share blocks: %s\n" % (out, reason), message)
         need(os.listdir(out) == ["2"], "something is left: %s" % os.listdir(out))
         need(read(os.path.join(out, "2")) == b"old", "the old file is gone")
         for mode in MODES:
-            self.split(path, out, "-n", "4", "--clone", "auto", mode=mode)
+            self.split(path, out, "-n", "4", "--reflink", "auto", mode=mode)
         shutil.rmtree(out)
 
     def between(self, directory, other):
@@ -245,7 +246,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True, help="the binary")
     cleave = os.path.abspath(parser.parse_args().cleave)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without unmounting
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that file systems are unmounted
 
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="clone.") as root, contextlib.ExitStack() as stack:
@@ -261,7 +262,7 @@ def main():
         for test, kind, arguments in todo:
             tally.run("%s: %s" % (kind, test.__name__), lambda: test(*arguments))
             for directory in arguments:
-                for name in os.listdir(directory):   # where it failed; the next test finds it empty
+                for name in os.listdir(directory):   # after a failure; the next test needs it empty
                     path = os.path.join(directory, name)
                     shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
     return tally.close()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Check the Debian packages with lintian. Then install, use, upgrade, remove and purge them in a fresh root of this
-machine's Debian release. Packages for another architecture run under qemu.
+"""Checks the Debian packages with lintian, then installs, uses, upgrades, removes and purges them in a fresh root of
+this machine's Debian release. Packages for a different architecture run under qemu.
 
   debian_test.py PACKAGE_FOLDER ARCHITECTURE...
 
-Needs root, some hundred megabytes in $TMPDIR [/var/tmp], and Debian's archive.
+Needs root, a few hundred megabytes in $TMPDIR [/var/tmp], and access to Debian's archive.
 """
 import argparse
 import contextlib
@@ -25,12 +25,12 @@ INPUT = os.path.join(SOURCE, "data", "orders.csv")
 PROGRAM = os.path.join(SOURCE, "examples", "ranges.cpp")
 NAMES = ["cleave", "libcleave-dev", "libcleave0"]
 INSTALL = ["apt-get", "install", "-y", "-q", "--no-install-recommends"]
-# What apt and ldconfig keep of any package.
+# Files that apt and ldconfig keep for any package.
 CACHES = ("var/cache/", "var/lib/apt/", "var/log/", "var/lib/dpkg/status-old", "var/lib/dpkg/diversions-old")
 
 
 def run(*words, **options):
-    """The standard output of a command that succeeds."""
+    """The standard output of a command that must succeed."""
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
     if done.returncode != 0:
         raise Failure("%s: exit %d\n%s%s" % (" ".join(words), done.returncode, done.stdout[-2000:],
@@ -39,7 +39,7 @@ def run(*words, **options):
 
 
 def run_or_open(*words):
-    """Runs what depends on the network and not on the packages."""
+    """Runs a command that depends on the network rather than on the packages."""
     try:
         run(*words)
     except Failure as failure:
@@ -57,7 +57,7 @@ def mounted(kind, place):
 
 @contextlib.contextmanager
 def runnable(architecture):
-    """The kernel runs programs of the architecture, under qemu where the machine's own are others."""
+    """In this context the kernel can run programs for the architecture, under qemu if it is not the machine's own."""
     with contextlib.ExitStack() as stack:
         if architecture != run("dpkg", "--print-architecture").strip():
             processor = run("dpkg-architecture", "-f", "-a", architecture, "-q", "DEB_HOST_GNU_CPU").strip()
@@ -77,7 +77,7 @@ def read(path):
 
 
 class Root:
-    """A root with Debian in it. `work` is a folder for the test, /work from inside."""
+    """A root with Debian in it. `work` is a folder for the test, seen as /work from inside."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -88,7 +88,7 @@ class Root:
                    "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", *words)
 
     def files(self):
-        """The paths of all files but the caches."""
+        """The paths of all files except the caches."""
         found = set()
         for folder, folders, names in os.walk(self.folder):
             folders[:] = [name for name in folders if os.path.join(folder, name) not in
@@ -111,7 +111,7 @@ def debian_root(architecture):
                     platform.freedesktop_os_release()["VERSION_CODENAME"], folder)
         root = Root(folder)
         os.mkdir(root.work)
-        # debootstrap mounts it for emulated architectures only, and leaves it there.
+        # debootstrap mounts it only for emulated architectures, and leaves it mounted.
         if os.path.ismount(folder + "/proc"):
             stack.callback(run, "umount", folder + "/proc")
         else:
@@ -120,7 +120,7 @@ def debian_root(architecture):
 
 
 def packages_of(folder, architecture):
-    """{name: path}. The newest package of each name."""
+    """{name: path} with the newest package of each name."""
     found = {}
     for name in NAMES:
         paths = glob.glob(os.path.join(folder, "%s_*_%s.deb" % (name, architecture)))
@@ -134,7 +134,7 @@ def field(package, name):
 
 
 def next_version(package, folder):
-    """The package again, with a version that is one patch higher. The library's file is named after it."""
+    """Repacks the package with the patch version increased by one. The library's file is named after the version."""
     old = field(package, "Version")
     new = "%s.%d" % (old.rpartition(".")[0], int(old.rpartition(".")[2]) + 1)
     tree = tempfile.mkdtemp(dir=folder)
@@ -166,13 +166,13 @@ def check_command(root, version):
     check(root.run("cleave", "--version").startswith("cleave "), "cleave --version")
     check(root.run("dpkg-query", "-W", "-f", "${Version}", "cleave") == version, "the version is " + version)
     check(root.run("cleave", "count", "orders.csv") == "7000\n", "cleave count")
-    names = root.run("cleave", "split", "-f", "-n", "3", "--header", "first", "--print", "orders.csv").split()
+    names = root.run("cleave", "split", "-f", "-n", "3", "--header", "first", "--print-names", "orders.csv").split()
     pieces = b"".join(read(os.path.join(root.work, name)) for name in names)
     check(len(names) == 3 and pieces == read(INPUT), "the three pieces, joined, are the input")
 
 
 def build_program(root):
-    """From the shared library."""
+    """A program linked with the shared library."""
     flags = root.run("pkg-config", "--cflags", "--libs", "cleave").split()
     root.run("c++", "-std=c++20", "ranges.cpp", "-o", "ranges", *flags)
     check("[libcleave.so.0]" in root.run("readelf", "-d", "ranges"), "the program needs libcleave.so.0")
@@ -199,7 +199,7 @@ def packages_come_and_go(folder, architecture):
         inside = {name: "./" + os.path.basename(path) for name, path in packages.items()}
 
         root.run(*INSTALL, inside["cleave"])
-        check_command(root, version)   # needs no other package of ours
+        check_command(root, version)   # needs none of the other packages
         root.run(*INSTALL, inside["libcleave-dev"], inside["libcleave0"])
         check(root.run("dpkg", "--verify", *NAMES) == "", "the installed files are those of the packages")
         build_program(root)

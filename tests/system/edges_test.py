@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Every verb on the smallest inputs, whichever way they come and under whichever rules. doc/edge_cases.md says why each
-exit status is right.
+"""Every verb on the smallest inputs, in every form and under every kind of rules. doc/internals/edge_cases.md says why
+each exit status is right.
 
   edges_test.py --cleave PATH [--only VERB] [--every N]
 
-A cell of the table is a verb, an input, a way to hand it over, and rules. The command must end with the status that
-expected() names, and not by a signal. It prints data only with the statuses 0 and 3.
+A cell of the table is a verb, an input, the form in which it is passed, and rules. The command must end with the exit
+status that expected() returns, and not from a signal. It prints data only if that status is 0 or 3.
 """
 import argparse
 import gzip
@@ -39,7 +39,7 @@ RULES = {
     "identity": ["--select", "*"],
     "selected": ["--select", "b"],
     "changing": ["--header", "repeat", "--redact", "a: mask"],
-    "default": ["--header", "repeat", "--default", "null"],
+    "default": ["--header", "repeat", "--redact-default", "null"],
 }
 VERBS = {   # name: words, whether rules apply, whether a column is named
     "count": (["count"], False, False),
@@ -59,9 +59,9 @@ VERBS = {   # name: words, whether rules apply, whether a column is named
     "join": (["join", "-o", "joined"], False, False),
     "scan": (["scan", "--terminator", "lf"], False, False),
 }
-NAMELESS = ("empty", "mark", "line feeds", "a preamble", "a preamble, cut")   # have no column a
+NAMELESS = ("empty", "mark", "line feeds", "a preamble", "a preamble, cut")   # they have no column a
 ODD = ("a field missing", "an open quote")
-NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # of a stream: they copy it
+NEEDS_ALL = ("split -n", "split --together", "cat -n", "cat -r", "sample")    # these verbs copy a stream
 
 
 def expected(verb, name, way, rules):
@@ -71,19 +71,19 @@ def expected(verb, name, way, rules):
     if verb == "index":
         return 2 if is_stream else 3 if name == "an open quote" else 0
     if verb == "scan":
-        return 2 if is_stream else 0    # of a range nobody knows yet whether a quote is closed behind it
+        return 2 if is_stream else 0    # within a range it is not known whether a quote is closed later
     if rules != "none":
         if verb in NEEDS_ALL and is_stream and INPUTS[name]:
             return 2    # a copy would hold the values
         if rules in ("selected", "changing") and name in NAMELESS:
             return 2    # there is no such column
         if names_column and (name in NAMELESS or rules == "selected"):
-            return 2    # there is none, or it is left out
+            return 2    # there is no column, or it is left out
         if name in ODD:
             return 0 if verb in ("cat -n", "cat -r") else 3   # the odd record is in the other part
         return 0
     if names_column and name == "line feeds":
-        return 2    # there is a record, and no column
+        return 2    # there is a record, but no column
     if name == "an open quote":
         return 0 if verb in ("cat", "join") else 3
     return 3 if verb == "check" and name in ODD else 0
@@ -98,7 +98,7 @@ class Place:
         return subprocess.run([self.cleave, *words], cwd=self.folder, capture_output=True, timeout=120, **how)
 
     def hand_over(self, data, way):
-        """The operand, and what comes by standard input."""
+        """Returns the operand, and the bytes for standard input."""
         if way == "pipe":
             return "-", data
         packed = {"gz": gzip.compress, "zst": lambda plain: subprocess.run(
@@ -107,7 +107,7 @@ class Place:
         with open(os.path.join(self.folder, name), "wb") as file:
             file.write(packed[way](data) if way in packed else data)
         if way == "index":
-            self.run("index", "-d", ",", "--quiet", name)   # an open quote has none
+            self.run("index", "-d", ",", "--quiet", name)   # fails for an open quote
         return name, None
 
 
@@ -127,7 +127,7 @@ def check_cell(cleave, verb, name, way, rules):
 
 
 def check_verb(cleave, verb, every):
-    """Every cell of the verb, or one of `every`."""
+    """Checks every cell of the verb, or one in `every`."""
     cells = itertools.product(INPUTS, WAYS, RULES if VERBS[verb][1] else ["none"])
     for cell in itertools.islice(cells, 0, None, every):
         check_cell(cleave, verb, *cell)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Run the programs of examples/ on a plain file, a compressed one, a pipe and standard input, and compare what they do
-with what the command does.
+"""Runs the programs of examples/ on a plain file, a compressed one, a pipe and standard input, and compares the results
+with the command's.
 
   examples_test.py --cleave CLEAVE --examples DIRECTORY
 """
@@ -44,32 +44,34 @@ class Examples:
         return os.path.join(self.folder, "example_" + name)
 
     def ways(self):
-        """How the same bytes can be given: a name, the path, standard input."""
+        """The ways to pass the same bytes: (name, path, bytes for standard input)."""
         return [("file", self.plain, b""), ("gzip", self.packed, b""), ("pipe", "/dev/stdin", self.text),
                 ("standard input", "-", self.text)]
 
     def test_ranges(self):
-        """Ranges are those of the command, whichever way the bytes come"""
+        """Ranges are the same as the command's, however the bytes arrive"""
         wanted = output(self.cleave, "offsets", "-n", "4", self.plain)
         check(len(wanted.splitlines()) == 4, "the command prints four rows")
         for name, path, stdin in self.ways():
-            printed = output(self.program("ranges"), path, "4", stdin=stdin)
-            check(printed == wanted, "ranges of a %s: %r" % (name, printed))
+            for program in ("ranges", "plan"):
+                printed = output(self.program(program), path, "4", stdin=stdin)
+                check(printed == wanted, "%s of a %s: %r" % (program, name, printed))
 
     def test_count(self):
-        """Counts are those of the command"""
+        """Counts are the same as the command's"""
         wanted = int(output(self.cleave, "count", "--no-header", self.plain))
         for name, path, stdin in self.ways():
             printed = output(self.program("count"), path, stdin=stdin)
             check(printed == "%d\n" % wanted, "count of a %s: %r" % (name, printed))
 
     def test_split(self):
-        """Pieces are those of the command"""
+        """Pieces are the same as the command's"""
         for number, (name, path, stdin) in enumerate(self.ways()):
             template = os.path.join(self.scratch, "%s%d.{i}.csv")
             unmapped = output(self.program("split_unmapped"), path, "3", template % ("unmapped", number), stdin=stdin)
             check(unmapped == "3 pieces\n", "pieces of a %s without a mapping: %r" % (name, unmapped))
-            wanted = output(self.cleave, "split", "-n", "3", "-o", template % ("want", number), "--print", self.plain)
+            wanted = output(self.cleave, "split", "-n", "3", "-o", template %
+                            ("want", number), "--print-names", self.plain)
             printed = output(self.program("split"), path, "3", template % ("got", number), stdin=stdin)
             check(printed == wanted.replace("want", "got"), "names of a %s: %r" % (name, printed))
             for piece in wanted.splitlines():
@@ -78,23 +80,23 @@ class Examples:
                         check(a.read() == b.read(), "%s of a %s, %s" % (piece, name, other))
 
     def test_mapping(self):
-        """One of the programs that split maps the file, the other does not"""
+        """Of the two programs that split, one maps the file and the other does not"""
         if run("sh", "-c", "strace -e trace=none true").returncode != 0:
             raise Skip("strace cannot be used here")
         for name, wanted in [("split", True), ("split_unmapped", False)]:
             done = run("strace", "-f", "-y", "-e", "trace=mmap", self.program(name), self.plain, "2",
                        os.path.join(self.scratch, name + "{i}.csv"),
-                       environment={"ASAN_OPTIONS": "detect_leaks=0"})  # looks for leaks by ptrace, as strace does
+                       environment={"ASAN_OPTIONS": "detect_leaks=0"})  # the leak check uses ptrace, as strace does
             check(done.returncode == 0, "%s runs under strace: %s" % (name, done.stderr))
             check((self.plain in done.stderr.decode()) == wanted, "%s maps the file: %s" % (name, wanted))
 
     def test_failures(self):
-        """What fails is named, with exit status 1, and leaves nothing"""
+        """A failure is named, gives exit status 1, and leaves nothing"""
         wide = os.path.join(DATA, "utf16.csv")
         unclosed = os.path.join(DATA, "unclosed.csv")
         missing = os.path.join(self.scratch, "missing.csv")
         for path, part in [(wide, "UTF-16"), (unclosed, "quote"), (missing, "No such file")]:
-            for name, more in [("ranges", ["4"]), ("count", []),
+            for name, more in [("ranges", ["4"]), ("plan", ["4"]), ("count", []),
                                ("split", ["4", os.path.join(self.scratch, "never{i}.csv")]),
                                ("split_unmapped", ["4", os.path.join(self.scratch, "never{i}.csv")])]:
                 done = run(self.program(name), path, *more)
@@ -102,6 +104,8 @@ class Examples:
                       "%s of %s fails: %d %s" % (name, path, done.returncode, done.stderr))
         done = run(self.program("ranges"), self.plain, "0")
         check(done.returncode == 1 and b"at least 1" in done.stderr, "no ranges for 0 workers: %s" % done.stderr)
+        done = run(self.program("plan"), self.plain, "0")
+        check(done.returncode == 1 and b"no limit" in done.stderr, "no plan for 0 workers: %s" % done.stderr)
         check(not any(name.startswith("never") for name in os.listdir(self.scratch)), "a failed split leaves nothing")
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Files that older versions of the command wrote, read by this one; and files of this one, beside those kept.
+"""Reads files that older versions of the command wrote, and compares the files that this version writes with those
+that are kept.
 
   formats_test.py --cleave PROGRAM [--module SIMULATED_MODULE] [--keep]
 
 data/formats holds a file of each version of each format that any commit has ever written; its README.md says which
-command made it. A check of reading passes if the file is used and gives exactly what it must, or is refused with the
-message that names its version. A check of writing makes the file again and compares it with the newest one there, byte
-for byte, except for what differs from machine to machine (inodes, times of status changes, rates). To change what is
-written, choose a new version, for which --keep adds a file; the old file stays, and goes on being read.
+command produced it. A check of reading passes if the file is used and gives exactly the expected result, or is refused
+with a message that names its version. A check of writing writes the file again and compares it with the newest one
+there, byte for byte, except for what differs between machines (inodes, times of status changes, rates). To change what
+is written, choose a new version, for which --keep adds a file; the old file stays, and must remain readable.
 """
 import argparse
 import csv
@@ -27,7 +28,7 @@ from verdicts import Skip, Tally, need, need_sight, need_tool  # noqa: E402
 
 DATA = os.path.join(HERE, "..", "..", "data")
 KEPT = os.path.join(DATA, "formats")
-WRITTEN_NS = 1767323045678901234   # when each input was last written
+WRITTEN_NS = 1767323045678901234   # the modification time of each input
 DIALECT = ["-d", ",", "--terminator", "lf"]
 RANGES = ["0-500", "500-900", "900-"]
 PIECES = ["p1.csv", "p2.csv", "p3.csv"]
@@ -49,7 +50,7 @@ def kept(name):
 
 
 def crc32c(data):
-    """RFC 3720, appendix B.4, a bit at a time."""
+    """The CRC32C of RFC 3720, appendix B.4, computed one bit at a time."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -59,7 +60,7 @@ def crc32c(data):
 
 
 class Folder:
-    """A temporary folder with copies of samples, which were all last written at one time."""
+    """A temporary folder with copies of samples, all with the same modification time."""
 
     def __init__(self, bench, *samples):
         self.program = bench.program
@@ -89,7 +90,7 @@ class Folder:
         return sorted(os.listdir(self.path))
 
     def run(self, *words, code=0, says="", data=b"", wrap=()):
-        """What the command writes to standard output. Exit status and standard error must be as given."""
+        """The standard output of the command. Exit status and standard error must be as given."""
         done = subprocess.run([*wrap, self.program, *words], cwd=self.path, input=data, capture_output=True, timeout=60,
                               env=self.environment, check=False)
         errors = done.stderr.decode(errors="replace")
@@ -106,7 +107,7 @@ class Bench:
         self.environment = {**os.environ, "LC_ALL": "C"}
 
     def expect_kept(self, name, data):
-        """The bytes that were just written are those of the file that is kept."""
+        """Expects the bytes just written to be the same as in the file that is kept."""
         path = os.path.join(KEPT, name)
         if self.keeps and not os.path.exists(path):
             write(path, data)
@@ -129,15 +130,15 @@ def with_identity(index, ctime_ns, inode):
 
 
 def expect_indexed(folder, says="", when="require"):
-    """Counts and ranges of records are right. `says`: on standard error."""
+    """Expects right counts and ranges of records. `says`: expected on standard error."""
     lines = folder.get("readings.csv").decode().splitlines(keepends=True)
-    ends = []   # in lines
+    ends = []   # line numbers
     rows = csv.reader(lines)
     for _ in rows:
         ends.append(rows.line_num)
     counted = folder.run("count", "--index", when, "readings.csv", says=says)
     need(counted == b"%d\n" % (len(ends) - 1), "another count: %s" % counted)
-    first, last = 40000, 41999   # from 1, and the header is number 0
+    first, last = 40000, 41999   # counted from 1; the header is number 0
     words = ["-r", "%d-%d" % (first, last), "--index", when]
     printed = folder.run("cat", "--header", "drop", *words, "readings.csv", says=says)
     need(printed == "".join(lines[ends[first - 1]:ends[last]]).encode(), "cat -r prints other records")
@@ -148,7 +149,7 @@ def index_is_read(bench):
         with Folder(bench, "readings.csv") as folder:
             index = kept(name)
             folder.put("readings.csv.cleave", index)
-            folder.run("count", "--index", "require", "readings.csv", code=4, says="was copied, moved or touched since")
+            folder.run("count", "--index", "require", "readings.csv", code=4, says="has been copied or moved since")
             status = os.stat(folder.at("readings.csv"))
             folder.put("readings.csv.cleave", with_identity(index, status.st_ctime_ns, status.st_ino))
             expect_indexed(folder)
@@ -175,12 +176,13 @@ def index_is_written(bench):
         bench.expect_kept("index-%d.cleave" % struct.unpack_from("<I", index, 8), with_identity(index, 0, 0))
 
 
-# Manifests. Version 1 names pieces from the folder where the run was started, version 2 from that of the manifest.
+# Manifests. Version 1 names pieces relative to the folder where the run was started, version 2 relative to
+# the manifest's own folder.
 
 SPLIT = ["split", "-n", "3", "-o", "p{i}.csv"]
 BY = ["split", "--by", "sensor", "--drop-by", "-o", "by/{value}/p.csv", "--mkdir"]
 BUCKETS = ["split", "--by", "thing", "--buckets", "4", "-o", "p{i}.csv"]
-LEAD = ["--skip-lines", "2", "-e", "\\", "-q", "'", *DIALECT]
+LEAD = ["--skip-lines", "2", "-e", "\\", "--quote", "'", *DIALECT]
 PREAMBLE = ["split", "-n", "3", "-o", "p{i}.csv", "--header", "first", *LEAD]
 
 
@@ -209,7 +211,7 @@ def manifest_is_read(bench):
     with Folder(bench, "readings.csv") as folder:
         folder.run(*BY, "readings.csv")
         folder.put("by.json", kept("manifest-2-by.json"))
-        folder.run("join", "--manifest", "by.json", code=2, says="are without the column sensor")
+        folder.run("join", "--manifest", "by.json", code=2, says="lack the column sensor")
 
 
 def later_manifest_is_refused(bench):
@@ -228,7 +230,7 @@ def manifest_is_written(bench):
             folder.run(*split, "--checksum", "--manifest", "m.json", os.path.basename(sample))
             manifest = folder.get("m.json")
             bench.expect_kept("manifest-%d%s.json" % (json.loads(manifest)["cleave"], part), manifest)
-    with Folder(bench, "quoted.csv") as folder:   # where the pieces do not lie beneath the manifest
+    with Folder(bench, "quoted.csv") as folder:   # where the pieces are not below the manifest's folder
         for place in ("pieces", "manifests"):
             os.mkdir(folder.at(place))
         folder.run("split", "-n", "3", "-o", "pieces/p{i}.csv", "--manifest", "manifests/m.json", "quoted.csv")
@@ -237,7 +239,7 @@ def manifest_is_written(bench):
         bench.expect_kept("manifest-1.json", manifest.replace(b"pieces/", b""))
 
 
-# Summaries of ranges, and plans made of them.
+# Summaries of ranges, and plans made from them.
 
 RANGE_SAMPLES = [("", "quoted.csv", DIALECT), ("-preamble", "formats/preamble.csv", LEAD)]
 
@@ -258,7 +260,7 @@ def ranges_are_read(bench):
 
 
 def later_ranges_are_refused(bench):
-    says = "it is of another version of the format"
+    says = "it has another version of the format"
     with Folder(bench, "quoted.csv") as folder:
         for version in (0, 2):
             summaries = kept("ranges-1.jsonl").replace(b'"cleave_range":1', b'"cleave_range":%d' % version)
@@ -267,7 +269,7 @@ def later_ranges_are_refused(bench):
             for words in [["offsets"], ["cat", "-n", "1"]]:
                 folder.run(*words, "--plan", "plan.json", "quoted.csv", code=3, says=says)
         summaries = kept("ranges-1.jsonl").replace(b'"dialect":{', b'"dialect":{"comment":"#",')
-        folder.run("plan", "-n", "3", data=summaries, code=3, says="its dialect is not known")
+        folder.run("plan", "-n", "3", data=summaries, code=3, says="its dialect is unknown")
 
 
 def ranges_are_written(bench):
@@ -287,7 +289,7 @@ def offsets_are_written(bench):
         bench.expect_kept("offsets-%d.json" % json.loads(offsets)["cleave"], offsets)
 
 
-# Rules, keys and tokens. They have no version: what a file of rules once meant, and the token of a value, stays.
+# Rules, keys and tokens. They have no version: the meaning of a file of rules and the token of a value never change.
 
 RULED = ["-d", ",", "--header", "repeat", "--rules", "rules-1.rules", "--key", "pii=file:key-1"]
 
@@ -296,13 +298,13 @@ def rules_are_read(bench):
     with Folder(bench, "formats/people.csv", "formats/rules-1.rules", "formats/key-1") as folder:
         os.chmod(folder.at("key-1"), stat.S_IRUSR)
         bench.expect_kept("rules-1.csv", folder.run("cat", *RULED, "people.csv"))
-        folder.run("split", "-n", "2", "-o", "p{i}.csv", "--report", "report.json", *RULED, "people.csv")
+        folder.run("split", "-n", "2", "-o", "p{i}.csv", "--redact-report", "report.json", *RULED, "people.csv")
         report = folder.get("report.json")
         bench.expect_kept("report-%d.json" % json.loads(report)["cleave"], report)
         bench.expect_kept("template-1.rules", folder.run("check", "--rules-template", "people.csv"))
 
 
-# The markers of killed runs: `.cleave-ID`. Kept with the inodes and the ID of nobody.
+# The markers of killed runs, `.cleave-ID`. They are kept with placeholders for inodes and the ID.
 
 KEPT_ID = b"0123456789abcdef"
 KEPT_INODES = [b"4000000001", b"4000000002"]
@@ -343,7 +345,7 @@ def marker_is_written(bench):
             fields = notes.split(b"\0")
             for number, (at, inode) in enumerate(zip((0, 3), KEPT_INODES)):
                 fields[at] = inode
-                fields[at + 1] = re.sub(rb"-\d+$", b"-%d" % number, fields[at + 1])   # begins anywhere
+                fields[at + 1] = re.sub(rb"-\d+$", b"-%d" % number, fields[at + 1])   # starts at a random number
             bench.expect_kept(name, b"1".ljust(20, b"\0") + b"\0".join(fields))
 
 
@@ -351,7 +353,7 @@ def marker_is_read(bench):
     for name, _, _ in KILLED:
         with Folder(bench, "quoted.csv") as folder:
             hidden = [".cleave-%s-%d" % (KEPT_ID.decode(), i) for i in (0, 1)]
-            # As it is left: one piece has been replaced, or both; what has lost its name has the hidden one.
+            # What a killed run leaves: one piece or both have been replaced, and a replaced file has the hidden name.
             holders = [PIECES[0], hidden[1] if name == "marker-1-replacing" else PIECES[1]]
             for path in [*PIECES[:2], *hidden]:
                 folder.put(path, b"new\n" if path in holders else b"old\n")
@@ -366,20 +368,22 @@ def marker_is_read(bench):
                 need(folder.get(piece) == wanted, "%s: %s is %r, not %r" % (name, piece, folder.get(piece), wanted))
 
 
-# Profiles of machines. A profile is of one processor and one device, so those are put in place of what is kept.
+# Profiles of machines. A profile belongs to one processor and one device, so the names of this machine's replace those
+# in the kept file.
 
 def machine(bench, folder, *words):
-    """What cleave machine says of its profile, and in all."""
+    """Returns what `cleave info` says about its profile, and its whole output."""
     if bench.module is None:
         raise Skip("there is no --module")
     bench.environment["XDG_CACHE_HOME"] = folder.path
-    lines = folder.run("machine", "--device", bench.module, *words).decode().splitlines()
+    lines = folder.run("info", "--device", bench.module, *words).decode().splitlines()
     shown = {line[:18].strip(): line[19:] for line in lines}
     return shown["profile"], shown
 
 
 def members(value):
-    """The names of an object's members, and of theirs, in order; nothing for a number or a text."""
+    """The names of an object's members in order, each with the names of its own members; None for anything but an
+    object."""
     return [(name, members(each)) for name, each in value.items()] if isinstance(value, dict) else None
 
 
@@ -396,10 +400,10 @@ def profile_is_read(bench):
             said, now = machine(bench, folder)
             if version == 3:
                 need(said == path, "the profile is not used: %s" % said)
-                need(now["to the device"] == "8 GB/s, 12.0 us to begin with", "another rate: %s" % now)
+                need(now["to the device"] == "8 GB/s, 12.0 us to start", "another rate: %s" % now)
                 need(now["to open it"] == "250 ms", "another time: %s" % now)
             else:
-                need("is of another version" in said, "version %d: %s" % (version, said))
+                need("has another version" in said, "version %d: %s" % (version, said))
 
 
 def profile_is_written(bench):
@@ -408,7 +412,7 @@ def profile_is_written(bench):
         profile = json.loads(folder.get("cleave/machine-simulated-0.json"))
         name = "profile-%d.json" % profile["version"]
         need(os.path.exists(os.path.join(KEPT, name)), "there is no data/formats/%s" % name)
-        wanted = {**json.loads(kept(name)), "functions": {}}   # none has been measured
+        wanted = {**json.loads(kept(name)), "functions": {}}   # no function has been measured
         need(members(profile) == members(wanted),
              "what is written is no more like data/formats/%s: a new format needs a new version" % name)
 

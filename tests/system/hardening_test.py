@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Look at how a program was linked and compiled.
+"""Examines how a program was linked and compiled.
 
-  hardening_test.py PROGRAM plain|fortified    an optimised build has fortified functions too
+  hardening_test.py PROGRAM plain|fortified    an optimised build also has fortified functions
 """
 import re
 import subprocess

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A file that does not fit into memory: the command runs in a control group with little of it.
+"""Splits a file that does not fit into memory: the command runs in a control group with little memory.
 
   large_test.py --cleave PROGRAM
 
-Needs root, a control group for memory (version 1 or 2), and a disk. Without the first two it is skipped; where the file
-stays in memory, it could not look. What must come of the split is known from how the input was written.
+Needs root, a control group for memory (version 1 or 2), and a disk. Without the first two it is skipped; if the file
+stays in memory, the test is inconclusive. The expected pieces follow from how the input was written.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ HEADER = b"id,text\n"
 
 
 class Group:
-    """A control group whose processes and their files in the page cache take up at most so many bytes."""
+    """A control group whose processes, with their files in the page cache, take up at most `size` bytes."""
 
     def __init__(self, size=LIMIT):
         name = "cleave-test-%d" % os.getpid()
@@ -46,7 +46,7 @@ class Group:
         return self
 
     def __exit__(self, *_):
-        for _ in range(100):   # what has ended may be there for a moment
+        for _ in range(100):   # a process that has ended may remain in the group for a moment
             try:
                 return os.rmdir(self.path)
             except OSError:
@@ -58,10 +58,10 @@ class Group:
 
 
 def drop(path):
-    """Takes the file out of the page cache. Returns whether that worked."""
+    """Removes the file from the page cache. Returns whether that worked."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
-        for _ in range(10):  # pages that are on their way to a list of the system stay
+        for _ in range(10):  # pages on their way to one of the kernel's lists are not removed
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             try:
                 os.preadv(file.fileno(), [bytearray(1)], SIZE // 2, os.RWF_NOWAIT)
@@ -80,14 +80,14 @@ def make_input(path):
             number += 1
             row = b'%d,"%s\n""%s"""\n' % (number, b"x" * rows.randrange(2000), b"y" * rows.randrange(100))
             ends.append(ends[-1] + file.write(row))
-    with open(path, "rb") as file:   # a part of it as the other tests see it
+    with open(path, "rb") as file:   # compares a part with what the harness's reader finds
         start = file.read(ends[99])
     need(record_ends(start) == ends[:100], "the input has other records than it should")
     return ends
 
 
 def split(program, path, out, group):
-    """Returns its exit status, its events of pieces, and what it said."""
+    """Returns the exit status, the events about pieces, and the messages."""
     os.makedirs(out, exist_ok=True)
     command = [program, "split", "-n", str(PIECES), "--json", "-o", os.path.join(out, "{i}.csv"), path]
     try:
@@ -106,7 +106,7 @@ def expect_pieces(path, ends, out, events):
         for name, (start, end) in zip(names, ranges, strict=True):
             file.seek(start)
             need(read(os.path.join(out, name)) == HEADER + file.read(end - start), "%s has other bytes" % name)
-    number_of = {end: number for number, end in enumerate(ends)}   # of the records before
+    number_of = {end: number for number, end in enumerate(ends)}   # offset -> the number of records before it
     wanted = [(start, end - start, number_of[start] + 1, number_of[end] - number_of[start], len(HEADER) + end - start)
               for start, end in ranges]
     told = [tuple(event[key] for key in ("start", "length", "first_record", "records", "size")) for event in events]
@@ -114,14 +114,14 @@ def expect_pieces(path, ends, out, events):
 
 
 def check_by_value(program):
-    """Pieces that commands take one after the other are grouped in a temporary file first, in windows of 64 MiB."""
+    """Pieces for commands that run one after the other are first grouped in a temporary file, in windows of 64 MiB."""
     chance, wanted = random.Random(2), {}
     with Group() as group, tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         path = os.path.join(directory, "in.csv")
         with open(path, "wb") as file:
             size = file.write(HEADER)
             while size < SIZE:
-                length = chance.choice([100] * 20 + [10_000] * 10 + [3 << 20])   # the last do not fit into a buffer
+                length = chance.choice([100] * 20 + [10_000] * 10 + [3 << 20])   # the longest do not fit into a buffer
                 line = b'%d,"%s\n"\n' % (chance.randrange(5), chance.randbytes(length // 2).hex().encode())
                 wanted.setdefault(line[:1].decode(), []).append(line)
                 size += file.write(line)
@@ -147,7 +147,7 @@ def check(program, is_sound):
             need(code == 0, "exit %d, %s" % (code, message))
             expect_pieces(path, ends, out, events)
             return
-        # A quote that stays open is found at the end. By then a file that is cut as it is read has finished pieces.
+        # An open quote is not found until the end. By then a run that cuts the file as it reads has finished pieces.
         need(code == 3 and "quote" in message, "exit %d, %s" % (code, message))
         need(len(events) == PIECES - 1, "the file was not cut as it was read: %d pieces were made" % len(events))
         need(os.listdir(out) == [], "left behind: %s" % os.listdir(out))
@@ -157,7 +157,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleave", required=True)
     program = os.path.abspath(parser.parse_args().cleave)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # not without removing the group
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))   # so that the group is removed
     tally = Tally()
     tally.run("A file that does not fit into memory", lambda: check(program, True))
     tally.run("A file that does not fit into memory, with a quote that stays open", lambda: check(program, False))

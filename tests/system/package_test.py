@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Make the packages, unpack them into an empty root, and use what is there: the command, its manual page, and the
-library from a program of another project. A build with CLEAVE_BUILD_SHARED, as ./dev package has it, also gives the
-shared library; programs are then linked with that, too.
+"""Builds the packages, unpacks them into an empty root, and uses their contents: the command, its manual pages, and the
+library from a program of another project. A build with CLEAVE_BUILD_SHARED, as in ./dev package, also provides the
+shared library; then programs are linked with that too.
 
   package_test.py --build BUILD_DIRECTORY --cxx COMPILER
 """
@@ -21,12 +21,15 @@ TOOLS = ["cpack", "cmake", "ninja", "dpkg-deb", "dpkg-shlibdeps", "dpkg-parsecha
          "file", "pkg-config", "mandoc", "nm", "readelf"]
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 INPUT = os.path.join(SOURCE, "data", "orders.csv")
+C_HEADER = os.path.join(SOURCE, "include", "cleave", "cleave_c.h")
 COMPLETIONS = {"bash": "usr/share/bash-completion/completions/cleave",
                "zsh": "usr/share/zsh/vendor-completions/_cleave",
                "fish": "usr/share/fish/vendor_completions.d/cleave.fish"}
-COMMAND_FILES = {"usr/bin/cleave", "usr/share/man/man1/cleave.1.gz", "usr/share/doc/cleave/copyright",
-                 "usr/share/doc/cleave/changelog.gz", "usr/share/lintian/overrides/cleave", *COMPLETIONS.values()}
-# In the folder of the architecture.
+MANUAL_PAGES = {"usr/share/man/man%s/%s.gz" % (name[-1], name) for name in os.listdir(os.path.join(SOURCE, "man"))
+                if re.search(r"\.[1-9]$", name)}
+COMMAND_FILES = {"usr/bin/cleave", "usr/share/doc/cleave/copyright", "usr/share/doc/cleave/changelog.gz",
+                 "usr/share/lintian/overrides/cleave", *MANUAL_PAGES, *COMPLETIONS.values()}
+# In the architecture's folder.
 LIBRARY_FILES = [r"usr/lib/{arch}/libcleave((_offload)?\.a|\.so)", r"usr/lib/{arch}/pkgconfig/cleave(-offload)?\.pc",
                  r"usr/lib/{arch}/cmake/cleave/cleave(Config|ConfigVersion|Targets|Targets-[a-z]+)\.cmake",
                  r"usr/lib/{arch}/cmake/cleave/Find(Libdeflate|Nettle|Utf8proc)\.cmake",
@@ -37,7 +40,7 @@ HEADERS = {"usr/include/cleave/" + name for name in os.listdir(os.path.join(SOUR
 
 
 def run(*words, may_talk=False, **options):
-    """The standard output of a command that succeeds and has nothing to say beside."""
+    """The standard output of a command that must succeed and print nothing on standard error."""
     done = subprocess.run(words, capture_output=True, text=True, **options)
     if done.returncode != 0 or (done.stderr and not may_talk):
         raise Failure("%s: exit %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
@@ -60,7 +63,8 @@ def make_packages(build, packed):
 
 
 def check_same_again(build, folder, packages):
-    """Packed in another folder, from files of another time, the packages are the same byte for byte."""
+    """Packed in a different folder, from files with different modification times, the packages are the same byte for
+    byte."""
     os.utime(os.path.join(build, "cleave"))
     again = make_packages(build, os.path.join(folder, "again"))
     for name, path in packages.items():
@@ -73,7 +77,7 @@ def field(package, name):
 
 
 def unpack(package, root):
-    """The files of the package, from the root."""
+    """The package's files, relative to the root."""
     before = files_below(root)
     run("dpkg-deb", "-x", package, root)
     return files_below(root) - before
@@ -102,7 +106,7 @@ def check_control(packages):
 
 
 def check_files(root, files, build):
-    """`files` are those of each package."""
+    """`files`: the files of each package."""
     check(files["cleave"] == COMMAND_FILES, "the command's files are %s" % sorted(files["cleave"]))
     arch = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
     for name, patterns in (("libcleave-dev", LIBRARY_FILES), ("libcleave0", SHARED_FILES)):
@@ -128,24 +132,30 @@ def check_files(root, files, build):
 
 
 def check_exports(root):
-    """The shared library exports names of the namespace cleave, and no others."""
+    """The shared library exports names in the namespace cleave, and no others."""
     library = glob.glob(root + "/usr/lib/*/libcleave.so.0")[0]
     check("[libcleave.so.0]" in run("readelf", "-d", library), "the name in the library is libcleave.so.0")
     names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
-    others = [name for name in names if not re.match(r"_Z(N|NK|GVN|TIN|TSN|TVN)6cleave", name)]
-    check(names and not others, "no name outside of the namespace is exported: %s" % others[:3])
+    with open(C_HEADER) as file:
+        declared = set(re.findall(r"\b(cleave_\w+)\(", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)))
+    in_c = {name for name in names if name.startswith("cleave_")}
+    check(in_c == declared, "the C interface is exported: %s" % sorted(in_c ^ declared))
+    others = [name for name in names if not re.match(r"_Z(N|NK|GVN|TIN|TSN|TVN)6cleave", name) and name not in in_c]
+    check(not others, "no other name outside of the namespace is exported: %s" % others[:3])
 
 
 def check_command(root):
-    """Returns what cleave says the offsets are."""
+    """Returns the offsets that cleave prints."""
     cleave = os.path.join(root, "usr/bin/cleave")
     offsets = run(cleave, "offsets", "-n", "4", INPUT)
     check(len(offsets.splitlines()) == 4, "cleave offsets prints four rows")
     for shell, path in COMPLETIONS.items():
         with open(os.path.join(root, path)) as file:
             check(file.read() == run(cleave, "--completion", shell), path + " is what the command prints")
-    page = run("mandoc", "-T", "ascii", os.path.join(root, "usr/share/man/man1/cleave.1.gz"))
-    check("CLEAVE(1)" in page, "the manual page can be read")
+    for path in sorted(MANUAL_PAGES):
+        stem, section, _ = os.path.basename(path).split(".")
+        page = run("mandoc", "-T", "ascii", os.path.join(root, path))
+        check("%s(%s)" % (stem.upper(), section) in page, "%s can be read" % path)
     with open(os.path.join(root, "usr/share/doc/cleave/copyright")) as file:
         check("MIT" in file.read(), "the licence is there")
     changelog = os.path.join(root, "usr/share/doc/cleave/changelog.gz")
@@ -166,7 +176,7 @@ def build_by_cmake(root, folder, cxx):
 
 
 def build_with_shared(root, folder, cxx):
-    """By CMake, from the shared library."""
+    """Builds with CMake and the shared library."""
     project = os.path.join(folder, "with_shared")
     os.mkdir(project)
     with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
@@ -189,7 +199,7 @@ def build_by_pkg_config(root, folder, cxx, module="cleave"):
 
 
 def build_by_offload_module(root, folder, cxx):
-    """With the planner, which has the static library beside it."""
+    """Builds with the offload library, which brings the static library with it."""
     return build_by_pkg_config(root, folder, cxx, "cleave-offload")
 
 
@@ -198,7 +208,8 @@ def is_shared(program):
 
 
 def check_embedding(folder, cxx):
-    """A project that adds this one as a folder gets the library alone, and needs nothing that only the rest needs."""
+    """A project that adds this one as a subdirectory gets only the library, and does not need what only the rest
+    needs."""
     project, build = os.path.join(folder, "embedding"), os.path.join(folder, "embedded")
     os.mkdir(project)
     with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
@@ -215,7 +226,7 @@ def check_embedding(folder, cxx):
 
 
 def packages_are_whole(build, cxx):
-    """The packages hold what they should, the same again; the command works, and programs are built with the library"""
+    """The packages are complete and reproducible; the command works, and programs build with the library"""
     for tool in TOOLS:
         need_tool(tool)
     with tempfile.TemporaryDirectory() as folder:
@@ -226,13 +237,13 @@ def packages_are_whole(build, cxx):
         check_control(packages)
         check_files(root, {name: unpack(package, root) for name, package in packages.items()}, build)
         offsets = check_command(root)
-        # What builds a program, and whether that needs the shared library.
+        # How to build a program, and whether the result needs the shared library.
         builds = [(build_by_cmake, False), (build_by_offload_module, False), (build_by_pkg_config, False)]
         if "libcleave0" in packages:
             check_exports(root)
             builds[2:] = [(build_by_pkg_config, True), (build_with_shared, True)]
         libraries = ":".join(glob.glob(root + "/usr/lib/*"))
-        # All kernels are in the library.
+        # The library contains all kernels.
         kernels = run(os.path.join(root, "usr/bin/cleave"), "--version").split("available:")[1].split()
         for build_one, shared in builds:
             program = build_one(root, folder, cxx)
@@ -245,7 +256,7 @@ def packages_are_whole(build, cxx):
 
 
 def embedding_gets_the_library(cxx):
-    """A project that adds this one as a folder gets the library alone"""
+    """A project that adds this one as a subdirectory gets only the library"""
     with tempfile.TemporaryDirectory() as folder:
         check_embedding(folder, cxx)
 

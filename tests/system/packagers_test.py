@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The recipes in packaging/, each by its own tool, as far as that works without a registry.
+"""Runs each recipe in packaging/ with its own tool, as far as that works without a registry.
 
-  packagers_test.py --python PYTHON      by ./dev recipes; PYTHON has conan and py-rattler-build
+  packagers_test.py --python PYTHON      run through ./dev recipes; PYTHON has conan and py-rattler-build
 
-Conan really builds its package, with the libraries of this machine, and buildah its image, which is then run. The port
-is really built, too, by functions that stand in for those of vcpkg. The formula, the expression for nix and the conda
-recipe are only read by their tools: their dependencies come from registries.
+Conan really builds its package, with this machine's libraries; buildah builds its image, which is then run. The port is
+really built too, with stand-ins for vcpkg's functions. The Homebrew formula, the Nix expression and the conda recipe
+are only parsed by their tools, because their dependencies come from registries.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PACKAGING = os.path.join(ROOT, "packaging")
 INPUT = os.path.join(ROOT, "data", "orders.csv")
 
-# Any version that the recipe takes: what is used is what this machine has.
+# Any versions that the recipe accepts will do, because this machine's own libraries are used.
 PROFILE = """[settings]
 os=Linux
 arch=%s
@@ -93,7 +93,7 @@ include(${PORTFILE})
 
 
 def run(*words, **options):
-    """The standard output of a command that succeeds."""
+    """The standard output of a command that must succeed."""
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           **options)
     if done.returncode != 0:
@@ -134,7 +134,7 @@ def conan_builds_the_package(folder, python):
     common = ["-pr:a", profile, "--no-remote", "-o", "cleave/*:command=True"]
     run(conan, "create", os.path.join(PACKAGING, "conan"), *common, env=environment)
     run(conan, "install", "--requires=cleave/[*]", *common, "--deployer=direct_deploy", "--deployer-folder=" + folder,
-        env=environment, cwd=folder)   # where it also writes scripts for the shell
+        env=environment, cwd=folder)   # it also writes shell scripts there
     package = folder + "/direct_deploy/cleave"
     check(run(package + "/bin/cleave", "count", INPUT) == "7000\n", "the command counts")
     for name in ("lib/libcleave.a", "lib/libcleave_offload.a", "include/cleave/cleave.h", "licenses/LICENSE"):
@@ -142,8 +142,8 @@ def conan_builds_the_package(folder, python):
 
 
 def port_builds_the_library(folder, _python):
-    """The port builds the library, by functions that stand in for those of vcpkg, for each kind of linkage"""
-    for linkage in ("static", "dynamic"):   # in one folder: the second compiles nothing again
+    """The port builds the library with stand-ins for vcpkg's functions, for each kind of linkage"""
+    for linkage in ("static", "dynamic"):   # in one folder, so that the second recompiles nothing
         packages = os.path.join(folder, linkage)
         options = {"TREE": ROOT, "CURRENT_PACKAGES_DIR": packages, "VCPKG_LIBRARY_LINKAGE": linkage, "VERSION": "0",
                    "PORTFILE": os.path.join(PACKAGING, "vcpkg/ports/cleave/portfile.cmake")}
@@ -156,7 +156,7 @@ def port_builds_the_library(folder, _python):
 
 
 def image_holds_the_command(folder, _python):
-    """buildah builds the image; its command splits a file in a root with nothing else"""
+    """buildah builds the image; its command splits a file in a root that holds nothing else"""
     if os.geteuid() != 0:
         raise Skip("chroot needs root")
     buildah = [need_tool("buildah"), "--root", folder + "/storage", "--runroot", folder + "/run", "--storage-driver",
@@ -170,7 +170,7 @@ def image_holds_the_command(folder, _python):
     root = run(*buildah, "mount", container, env=environment).strip()
     try:
         shutil.copy(INPUT, root + "/data")
-        said = run("chroot", root, "/usr/bin/cleave", "split", "-n", "2", "--quiet", "--print", "-o",
+        said = run("chroot", root, "/usr/bin/cleave", "split", "-n", "2", "--quiet", "--print-names", "-o",
                    "/data/{stem}.{i}{ext}", "/data/orders.csv")
         check(said == "/data/orders.1.csv\n/data/orders.2.csv\n", "there are two pieces: " + said)
     finally:

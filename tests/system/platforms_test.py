@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Which files know that the system is Linux: those whose names end in _linux, and those that doc/internals/platforms.md
-lists. Then another system is a list of files, not a search.
+"""Which files depend on Linux: files whose names end in _linux, and the files that doc/internals/platforms.md lists. So
+porting to another system means working through a list of files, not searching.
 
   platforms_test.py ROOT
 
-The test looks for names that Linux alone has. It also plants each in a copy, and fails if it does not find it there.
+The test looks for names that only Linux has. It also plants each of them in a copy, and fails if it does not find it
+there.
 """
 import pathlib
 import re
@@ -12,7 +13,7 @@ import sys
 import tempfile
 
 PAGE = "doc/internals/platforms.md"
-# Names of system calls, of their flags, and of files of the kernel. Comments do not count.
+# Names of system calls, of their flags, and of kernel files. Comments do not count.
 NAMES = re.compile(r"<linux/|\"/proc/|\bSYS_\w+|::syscall\(|landlock_|\bPR_[A-Z]+_|copy_file_range\(|renameat2\(|openat2\(|"
                    r"\bO_TMPFILE\b|\bO_PATH\b|\bMADV_(?:DONTDUMP|WIPEONFORK|HUGEPAGE)\b|\bMAP_(?:HUGETLB|POPULATE)\b|"
                    r"\bFICLONE|fstatfs\(|fgetxattr\(|getrandom\(|sched_getaffinity\(|dl_iterate_phdr\(|pipe2\(|preadv2\(|"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The recipes in packaging/ beside each other and beside the build: version, licence, summary, source, dependencies.
+"""Compares the recipes in packaging/ with each other and with the build: version, licence, summary, source,
+dependencies.
 
   recipes_test.py
 
-Reads files only; no tool of a package manager is needed. The last check changes each fact of each recipe, one at a
-time, and fails unless the others notice.
+The test only reads files and does not need any package manager. The last check changes each fact of each recipe in
+turn, and fails unless the other checks notice.
 """
 import json
 import os
@@ -16,8 +17,8 @@ from verdicts import Failure, Tally, need  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
-# What each dependency is called. Debian's names are those of ./dev; CMake's are those that CMakeLists.txt finds; the
-# last column is the first one of packaging/portable/sources.tsv.
+# The names of each dependency. Debian's are the ones in ./dev; CMake's are the ones that CMakeLists.txt finds; the last
+# column is the first column of packaging/portable/sources.tsv.
 COLUMNS = "Debian CMake pkg-config Homebrew conda nix vcpkg Conan portable".split()
 DEPENDENCIES = [row.split() for row in """
 zlib1g-dev                    ZLIB           zlib         zlib           zlib            zlib           zlib                   zlib           zlib
@@ -30,10 +31,11 @@ libxxhash-dev                 xxhash.h       -            xxhash         xxhash 
 libboost-program-options-dev  Boost          -            boost          libboost-devel  boost          boost-program-options  boost          boost
 libfmt-dev                    fmt            -            fmt            fmt             fmt            fmt                    fmt            fmtlib
 """.strip().splitlines()]
-LIBRARY = 5   # the first rows, which programs that use the library need, too
-TOOLS = {"cmake", "ninja", "ninja-build", "g++", "vcpkg-cmake", "vcpkg-cmake-config"}   # which are not compiled in
+LIBRARY = 5   # how many of the first rows programs that use the library also need
+TOOLS = {"cmake", "ninja", "ninja-build", "g++", "vcpkg-cmake", "vcpkg-cmake-config"}   # build tools, not compiled in
 
 VERSION_HEADER = "include/cleave/version.h"
+MANUAL_PAGES = sorted("man/" + name for name in os.listdir(os.path.join(ROOT, "man")) if re.search(r"\.[1-9]$", name))
 FORMULA = "packaging/homebrew/Formula/cleave.rb"
 CONDA = "packaging/conda/recipe.yaml"
 NIX = "packaging/nix/package.nix"
@@ -44,7 +46,7 @@ CONTAINER = "packaging/Containerfile"
 
 
 class Tree:
-    """The files of the repository, one of which may be changed."""
+    """The files in the repository, possibly with a change to one of them."""
 
     def __init__(self, changed=None, text=None):
         self.changed, self.changed_text = changed, text
@@ -56,7 +58,7 @@ class Tree:
             return file.read()
 
     def found(self, path, pattern):
-        """What the group of the pattern matches, in each place."""
+        """What the pattern's group matches, for each match in the file."""
         found = re.findall(pattern, self.text(path), re.MULTILINE)
         need(found, "%s: nothing matches %s" % (path, pattern))
         return found
@@ -79,25 +81,26 @@ def names(column, rows=DEPENDENCIES):
 
 
 def versions_agree(tree):
-    """The version is that of version.h"""
+    """The version is the one in version.h"""
     version = tree.one(VERSION_HEADER, r'CLEAVE_VERSION "(.*)"')
     parts = [tree.one(VERSION_HEADER, r"CLEAVE_VERSION_%s (\d+)$" % name) for name in ("MAJOR", "MINOR", "PATCH")]
     same(VERSION_HEADER, ".".join(parts), version)
     same("cmake/changelog", tree.found("cmake/changelog", r"^cleave \((.*)\)")[0], version)
-    same("CHANGELOG.md", tree.found("CHANGELOG.md", r"^## (\S+)")[0], version)
-    same("man/cleave.1", tree.one("man/cleave.1", r'^\.TH .*"cleave (\S+)"'), version)
+    same("CHANGELOG.md", tree.found("CHANGELOG.md", r"^## (\d\S*)")[0], version)
+    for page in MANUAL_PAGES:
+        same(page, tree.one(page, r'^\.TH .*"cleave (\S+)"'), version)
     same(CONTAINER, tree.one(CONTAINER, r"^ARG VERSION=(\S+)"), version)
     same(CONDA, tree.one(CONDA, r'^  version: "(.*)"'), version)
     same(NIX, tree.one(NIX, r'^  version = "(.*)";'), version)
     same(PORT, json.loads(tree.text(PORT))["version"], version)
-    # These read it from the header.
+    # These read the version from the header.
     tree.found("pyproject.toml", '^input = "%s"' % re.escape(VERSION_HEADER))
     tree.found(CONAN, "../../%s" % re.escape(VERSION_HEADER))
     need(not re.search(r"^    version = ", tree.text(CONAN), re.MULTILINE), CONAN + " has a version of its own")
 
 
 def licences_agree(tree):
-    """The licence is that of pyproject.toml"""
+    """The licence is the one in pyproject.toml"""
     licence = tree.one("pyproject.toml", '^license = "(.*)"')
     need(tree.text("LICENSE").startswith(licence + " License\n"), "LICENSE is another one than " + licence)
     same(CONTAINER, tree.one(CONTAINER, r'image\.licenses="(.*?)"'), licence)
@@ -109,7 +112,7 @@ def licences_agree(tree):
 
 
 def summaries_agree(tree):
-    """The summary is that of CMakeLists.txt"""
+    """The summary is the one in CMakeLists.txt"""
     summary = tree.one("CMakeLists.txt", r'^project\(.* DESCRIPTION "(.*?)"')
     same("pyproject.toml", tree.one("pyproject.toml", '^description = "(.*)"')[:len(summary)], summary)
     same(CONTAINER, tree.one(CONTAINER, r'image\.description="(.*?)"'), summary)
@@ -121,7 +124,7 @@ def summaries_agree(tree):
 
 
 def sources_agree(tree):
-    """The source archive has one address, and no hash as long as it is not published"""
+    """The source archive has one address, and no hash until it is published"""
     version = tree.one(VERSION_HEADER, r'CLEAVE_VERSION "(.*)"')
     recipes = {FORMULA: (r'^  url "(.*)"', r'^  sha256 "0+"'), CONDA: (r"^  url: (.*)", r'^  sha256: "0+"'),
                NIX: (r'^    url = "(.*)";', r"^    hash = lib\.fakeHash;"), PORTFILE: (r'URLS "(.*)"', r"SHA512 0$")}
@@ -135,7 +138,7 @@ def sources_agree(tree):
 
 
 def dependencies_agree(tree):
-    """The dependencies are those of CMakeLists.txt"""
+    """The dependencies are the ones in CMakeLists.txt"""
     library = DEPENDENCIES[:LIBRARY]
     lists = "CMakeLists.txt"
     found = tree.words(lists, r"^set\(library_packages (.*)\)") - {"Threads"}
@@ -181,13 +184,13 @@ def is_noticed(tree):
 
 
 def mutants(version):
-    """(path, text with one change, what was changed) for each fact."""
+    """(path, text with one change, description of the change) for each fact."""
     facts = {version: "9.9.9", "MIT": "BSD", "Cuts CSV files": "Cuts files"}
     recipe = {**facts, "mit": "bsd", "cleave.invalid": "a.invalid", "fakeHash": "Hash", "0" * 64: "1" * 64,
               "SHA512 0": "SHA512 1"}
     columns = {FORMULA: "Homebrew", CONDA: "conda", NIX: "nix", PORT: "vcpkg", CONAN: "Conan",
                "CMakeLists.txt": "CMake", "packaging/portable/sources.tsv": "portable"}
-    others = ("pyproject.toml", "cmake/changelog", "CHANGELOG.md", "man/cleave.1", VERSION_HEADER)
+    others = ("pyproject.toml", "cmake/changelog", "CHANGELOG.md", *MANUAL_PAGES, VERSION_HEADER)
     for path in (CONTAINER, PORTFILE, *others, *columns):
         text = Tree().text(path)
         pairs = dict(facts if path in others else recipe if path.startswith("packaging/") else {})
@@ -200,12 +203,12 @@ def mutants(version):
         for old in names(columns[path]) if path in columns and path != "CMakeLists.txt" else ():
             lines = [line for line in text.splitlines(keepends=True)
                      if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(old), line)]
-            if path != PORT:   # whose lines end in commas
+            if path != PORT:   # the port is JSON, where lines end in commas
                 yield path, "".join(lines), "without the lines of " + old
 
 
 def mutants_are_noticed(tree):
-    """Each fact of each recipe is noticed when it is another one, or left out"""
+    """For each fact of each recipe, a change or an omission is noticed"""
     need(not is_noticed(tree), "the recipes agree only when nothing is changed")
     tried = 0
     for path, text, what in mutants(tree.one(VERSION_HEADER, r'CLEAVE_VERSION "(.*)"')):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""packaging/release.py and packaging/sbom.py, as far as nothing needs to be built: in a folder of made-up artefacts.
+"""Tests what packaging/release.py and packaging/sbom.py do without building anything, on a folder of made-up artefacts.
 
   release_test.py
 """
@@ -39,7 +39,7 @@ def make(folder, *names):
 
 
 def sums_are_read_by_sha256sum(folder):
-    """SHA256SUMS is what sha256sum reads, in order, and names all files but itself"""
+    """SHA256SUMS can be read by sha256sum, is sorted, and names all files except itself"""
     make(folder, "b.whl", "a.tar.gz", release.SUMS)
     release.write_sums(folder)
     wanted = subprocess.run(["sha256sum", "a.tar.gz", "b.whl"], cwd=folder, stdout=subprocess.PIPE, text=True,
@@ -53,17 +53,17 @@ def sums_are_read_by_sha256sum(folder):
 
 
 def notes_are_the_section_of_the_version(_):
-    """Release notes are the section of that version, and its absence is a failure"""
+    """Release notes are the changelog's section for the version; a missing section is a failure"""
     same(release.notes(CHANGELOG, "1.1.0"), "# cleave 1.1.0\n\n## Fixed\n\n- This.\n")
     same(release.notes(CHANGELOG, "1.10.0"), "# cleave 1.10.0\n\nNewer.\n")
     raises(Failure, lambda: release.notes(CHANGELOG, "1.1"))
-    raises(Failure, lambda: release.notes(CHANGELOG, "1.0"))   # it is empty
+    raises(Failure, lambda: release.notes(CHANGELOG, "1.0"))   # the section is empty
     version = re.search('CLEAVE_VERSION "(.*)"', (ROOT / "include/cleave/version.h").read_text()).group(1)
     need(len(release.notes((ROOT / "CHANGELOG.md").read_text(), version)) > 500, "CHANGELOG.md says little")
 
 
 def the_table_is_read(_):
-    """Each row of the table gives its artefacts, with names that differ"""
+    """Each row of the table gives its artefacts, with distinct names"""
     same(release.expand("a{b,c}{d,e}"), ["abd", "abe", "acd", "ace"])
     rows = list(release.artefacts("1.2.3"))
     same(len({row.pattern for row in rows}), len(rows))
@@ -80,7 +80,7 @@ class FakeCommand(release.Command):
 
 
 def what_is_missing_is_named(folder):
-    """What was not made is inconclusive, with what the command says; a command that fails is a failure"""
+    """A missing artefact is inconclusive, with the command's message; a command that fails is a failure"""
     root, into = release.ROOT, folder / "into"
     into.mkdir()
     artefact = release.Artefact("./dev x", str(folder), "x-*.whl", "source")
@@ -100,9 +100,9 @@ def what_is_missing_is_named(folder):
 
 
 def sbom_is_valid(folder):
-    """An SBOM of made-up artefacts is valid, lists each library, and is the same again"""
+    """An SBOM for made-up artefacts is valid, lists each library, and is reproducible"""
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cleave")
-    sys.path += glob.glob(cache + "/spdx-tools-*/lib/python3*/site-packages")   # of ./dev release
+    sys.path += glob.glob(cache + "/spdx-tools-*/lib/python3*/site-packages")   # installed by ./dev release
     try:
         import sbom
         from spdx_tools.spdx.parser.json.json_parser import parse_from_file

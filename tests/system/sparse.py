@@ -1,19 +1,19 @@
-"""CSV files with holes: records of GiBs that take no place on the disk, and where each record is.
+"""CSV files with holes: records of several GiB that take up no disk space, and where each record is.
 
-Holes are read as NUL bytes, which are data like any other. What pieces must come of a file follows from where its
-records were put.
+Holes read as NUL bytes, which are data like any other. The expected pieces of a file follow from where its records were
+put.
 """
 import os
 import struct
 import zlib
 
 GIB = 1 << 30
-PART = 1 << 20   # read at a time
+PART = 1 << 20   # how many bytes are read at a time
 HEADER = b"id,key,text\n"
 
 
 def sum_of_file(file):
-    """CRC-32 and size of what is left of it."""
+    """The CRC-32 and the size of what remains to be read from the file."""
     crc = size = 0
     while part := file.read(PART):
         crc, size = zlib.crc32(part, crc), size + len(part)
@@ -28,7 +28,7 @@ class Sparse:
         self.file = open(path, "wb+")
         self.file.write(HEADER)
         self.starts = [len(HEADER)]   # of the records, and the end of the last one
-        self.holes = []               # (start, end) of those of long records
+        self.holes = []               # (start, end) of the holes in long records
 
     @property
     def records(self):
@@ -49,7 +49,7 @@ class Sparse:
             self.add()
 
     def add_long(self, end, quoted=True):
-        """A record that ends at that byte. Within quotes, line feeds stand around each multiple of 1 GiB."""
+        """Adds a record that ends at that byte. If it is quoted, there are line feeds around each multiple of 1 GiB."""
         parts = [(self.size, b'%d,long,%s' % (self.records + 1, b'"' if quoted else b""))]
         if quoted:
             parts += [(at - 2, b'\n\n,""\n') for at in range(self.size // GIB * GIB + GIB, end - 9, GIB)]
@@ -58,7 +58,7 @@ class Sparse:
             self.file.seek(at)
             self.file.write(part)
             self.holes.append((at + len(part), then))
-        self.holes.pop()   # behind the last part
+        self.holes.pop()   # after the last part
         self.starts.append(end)
 
     def done(self):
@@ -70,7 +70,7 @@ class Sparse:
         return self.file.read(end - start)
 
     def record(self, number):
-        """The bytes of the record of that number, from 1."""
+        """The bytes of the record with that number, from 1."""
         return self.read(self.starts[number - 1], self.starts[number])
 
     def sum(self, start, end, with_header=True):
@@ -83,7 +83,7 @@ class Sparse:
         return crc, size
 
     def sum_of_records(self, places):
-        """CRC-32 and size of a piece with these records, from 0."""
+        """CRC-32 and size of a piece with these records, counted from 0."""
         crc, size = zlib.crc32(HEADER), len(HEADER)
         for at in places:
             crc, size = zlib.crc32(self.record(at + 1), crc), size + self.starts[at + 1] - self.starts[at]
@@ -121,7 +121,7 @@ class Sparse:
         return b"".join(b"%d\t%d\t%d\t%d\t%d\n" % row for row in rows)
 
     def index(self, digest):
-        """The index by doc/index.md. `digest` is that of the dialect."""
+        """The index as doc/guide/index.md describes it. `digest` is the digest of the dialect."""
         status, step = os.fstat(self.file.fileno()), 1 << 20
         entries, record = [], 0   # the header is record 0
         starts = [0, *self.starts]
@@ -140,7 +140,7 @@ class Sparse:
 
 
 def make_sparse(path):
-    """Records that start at, before and behind 2^31 and 2^32; 4.5 GiB."""
+    """Creates a 4.5 GiB file with records that start at, before and after 2^31 and 2^32."""
     sparse = Sparse(path)
     sparse.add_shorts(5000)
     for around in (1 << 31, 1 << 32):
@@ -154,7 +154,7 @@ def make_sparse(path):
 
 
 def make_many(path, key=lambda number: b"ab"[number % 2:number % 2 + 1]):
-    """330 records of 14 MiB, which rules and keys can read; 4.5 GiB."""
+    """Creates a 4.5 GiB file of 330 records of 14 MiB each, which rules and --by can read."""
     sparse = Sparse(path)
     for number in range(330):
         sparse.file.seek(sparse.size)
@@ -166,7 +166,7 @@ def make_many(path, key=lambda number: b"ab"[number % 2:number % 2 + 1]):
 
 
 def crc32c(data):
-    """RFC 3720, appendix B.4."""
+    """The CRC32C of RFC 3720, appendix B.4."""
     table = []
     for byte in range(256):
         for _ in range(8):
@@ -179,7 +179,7 @@ def crc32c(data):
 
 
 def member_of_zeros(size):
-    """A member of gzip with a header, a record of that size and a short one; and size and CRC-32 of what it holds."""
+    """A gzip member with a header, a record of that size and a short one; and the size and CRC-32 of its content."""
     pack = zlib.compressobj(1, zlib.DEFLATED, -15)
     head = pack.compress(HEADER + b"1,long,") + pack.flush(zlib.Z_FULL_FLUSH)
     zeros = bytes(64 << 20)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A file of 40 MiB whose records lie across the boundary of every block, buffer and window, by every verb.
+"""Every verb reads a 40 MiB file whose records cross the boundaries of every block, buffer and window.
 
   straddle_test.py --cleave PROGRAM [--only SUBSTRING]
 
 The records have between a few bytes and 3 MB. Most of their bytes are random, so a part that is lost, written twice or
-taken from elsewhere shows. What must come of each run follows from how the records were made: no reader of CSV takes
-part. tests/system/chunks.tsv lists the constants that only this test exceeds.
+taken from elsewhere is noticed. The expected result of each run follows from how the records were generated, without
+any CSV reader. tests/system/chunks.tsv lists the constants that only this test exceeds.
 """
 import argparse
 import base64
@@ -27,7 +27,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tools"))
 from verdicts import Tally, need, need_tool  # noqa: E402
 
 SIZE = 40 << 20
-LONGEST = 3 << 20   # of a record
+LONGEST = 3 << 20   # the size of the longest record
 HEADER = b"id,key,text\n"
 KEYS = [b"amber", b"birch", b"cedar", b"delta", b"ember", b"flint", b"grove"]
 SECRET = hashlib.sha256(b"straddle").digest()
@@ -36,7 +36,8 @@ Record = collections.namedtuple("Record", "key text line")   # the field's value
 
 
 def make_records():
-    """Runs of records with one key. With such lengths all boundaries fall into records, most of them into quotes."""
+    """Returns runs of records with the same key. With these lengths all boundaries fall within records, most of them
+    within quotes."""
     chance = random.Random(7)
     records, total, key = [], len(HEADER), 0
     while total < SIZE:
@@ -55,7 +56,7 @@ def make_records():
 
 
 def groups_of_size(sizes, limit):
-    """(first, last + 1) of each group of as many as fit into `limit`, and at least one."""
+    """(first, last + 1) of each group: as many as fit into `limit`, and at least one."""
     found, first, size = [], 0, 0
     for at, each in enumerate(sizes):
         if size + each > limit and at > first:
@@ -101,7 +102,7 @@ class Bench:
         return HEADER + b"".join(self.lines[first:end])
 
     def by_number(self, number):
-        """The cuts of -n: each at the first record that starts at its share of the body, or later."""
+        """The cuts that -n makes: each at the first record that starts at or after its share of the body."""
         body = self.starts[-1] - self.starts[0]
         cuts, at = [], 0
         for k in range(number):
@@ -111,7 +112,7 @@ class Bench:
         return list(zip(cuts, [*cuts[1:], len(self.lines)]))
 
     def expect_split(self, wanted, *words, data=None, decode=lambda data: data):
-        """Runs a split into a new folder and compares the pieces, which are (first, end) of the records."""
+        """Runs a split into a new folder and compares the pieces, given as ranges (first, end) of records."""
         with tempfile.TemporaryDirectory(dir=self.folder) as out:
             source = "in.csv" if data is None else "-"
             self.run("split", *words, "-o", os.path.join(out, "{i:04}"), source, data=data)
@@ -125,7 +126,7 @@ class Bench:
 def by_number(bench):
     bench.expect_split(bench.by_number(5), "-n", "5")
     bench.expect_split(bench.by_number(5), "-n", "5", "-j", "1")
-    spooled = ["--spool", "plain", "-d", ",", "--default", "keep"]
+    spooled = ["--spool", "plain", "-d", ",", "--redact-default", "keep"]
     bench.expect_split(bench.by_number(5), "-n", "5", *spooled, data=bench.bytes)
 
 
@@ -161,7 +162,7 @@ def filtered(bench):
 
 
 def bgzf(data):
-    """Members of gzip with their size in the extra field, which several threads decode."""
+    """gzip members with their size in the extra field, which several threads can decode."""
     members = []
     for at in range(0, len(data), 65280):
         part = data[at:at + 65280]
@@ -202,7 +203,7 @@ def offsets(bench):
 
 
 def checked(bench):
-    """In one chunk for each thread or in 4,096, by one thread or several."""
+    """Checked in one chunk per thread or in 4,096 chunks, with one thread or several."""
     words = ["check", "--json", "-d", ",", "in.csv"]
     wanted = json.loads(bench.run(*words))
     need(wanted["records"] == len(bench.lines) and wanted["sound"], "the report says %s" % wanted)
@@ -215,7 +216,7 @@ def checked(bench):
 
 
 def indexed(bench):
-    """Each entry is the first boundary of its MiB, and what uses the index does the same as without."""
+    """Each entry is the first boundary of its MiB, and commands that use the index give the same results as without."""
     bench.run("index", "in.csv")
     wanted, record, starts = [], 0, [0, *bench.starts]   # the header is record 0
     for at in range(0, len(bench.bytes), 1 << 20):
@@ -251,7 +252,7 @@ def by_ranges(bench):
 
 
 def many_ranges(bench):
-    """More summaries than plan reads at a time. Those of a regular file differ in their range alone."""
+    """More summaries than `cleave plan` reads at a time. For a regular file they differ only in their range."""
     record, size, count = b"abcdefg\n", 64, 4000
     with open(bench.at("regular.csv"), "wb") as file:
         file.write(record * (size * count // len(record)))
@@ -290,7 +291,7 @@ def redacted(bench):
 
 
 def long_rules(bench):
-    """A file of rules that is as long as it may be, and one that is too long."""
+    """A file of rules of the maximum length, and one that is too long."""
     data, rules = HEADER + b"1,a,x\n", b"text: null\nid, key: keep\n"
     for size in (16 << 20, (16 << 20) + 1):
         with open(bench.at("rules"), "wb") as file:
@@ -299,11 +300,11 @@ def long_rules(bench):
         if size == 16 << 20:
             need(bench.run(*words, data=data) == b"1,a,\n", "the rules behind 16 MiB do something else")
         else:
-            bench.run(*words, data=data, code=2, says="too long for a file of rules")
+            bench.run(*words, data=data, code=2, says="too long for a rules file")
 
 
 def by_value(bench):
-    """With rules, too, which change nothing, and with the loss of a column."""
+    """Split by value, also with rules that change nothing, and with a column dropped."""
     every_way = (["in.csv"], None), (["-j", "1", "in.csv"], None), (["-"], bench.bytes), \
                 (["--filter", "cat >$FILE", "in.csv"], None)
     two_ways = (["in.csv"], None), (["-j", "1", "-"], bench.bytes)
@@ -325,7 +326,7 @@ def by_value(bench):
 
 
 def together(bench):
-    runs = []   # (first, end) of the records with one key
+    runs = []   # (first, end) of the records with the same key
     for at, record in enumerate(bench.records):
         if not runs or record.key != bench.records[at - 1].key:
             runs.append([at, at])
@@ -335,7 +336,7 @@ def together(bench):
     wanted = [(runs[a][0], runs[b - 1][1]) for a, b in groups_of_size(sizes, (9 << 20) - len(HEADER))]
     bench.expect_split(wanted, "-C", "9M", "--together", "key", "-d", ",")
     bench.expect_split(wanted, "-C", "9M", "--together", "key", "-d", ",", "-j", "1")
-    cuts = [0]   # of -n: the first run that begins at the share of the piece or behind
+    cuts = [0]   # made with -n: each at the first run that begins at or after the piece's share
     for k in range(1, 5):
         share = bench.starts[0] + (bench.starts[-1] - bench.starts[0]) * k // 5
         cuts.append(next(first for first, _ in runs if bench.starts[first] >= share))
@@ -345,7 +346,7 @@ def together(bench):
 
 
 def long_runs(bench):
-    """The next value is some MiB away, behind small records or such as are larger than what is read at a time."""
+    """The next value is some MiB away, after small records or after records larger than what is read at a time."""
     for size, count in ((100, 90_000), (100, 130_000), (300_000, 40), (300_000, 42), (300_000, 43)):
         data = HEADER + (b"1,a," + b"x" * size + b"\n") * count + (b"1,b," + b"x" * size + b"\n") * 5
         with open(bench.at("runs.csv"), "wb") as file:
@@ -368,7 +369,7 @@ def resumed(bench):
             bench.run(*words, "--resume", "--dry-run")
             piece = os.path.join(out, "2" + suffix)
             whole = read(piece)
-            ends = [at + part for at in (0, len(HEADER)) for part in (64 << 10, 1 << 20)]   # of parts
+            ends = [at + part for at in (0, len(HEADER)) for part in (64 << 10, 1 << 20)]   # of the parts compared
             for place in (0, *ends, *(end - 1 for end in ends), len(whole) - 1):
                 with open(piece, "wb") as file:
                     file.write(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
@@ -386,7 +387,7 @@ def joined(bench):
 
 
 def faults(bench):
-    """A fault behind all records: its byte, line and record; and one behind nothing but line feeds."""
+    """A fault after all records, with its byte, line and record; and one after nothing but line feeds."""
     for data in (bench.bytes, HEADER + b'1,a,"' + b"\n" * (3 << 20) + b'"\n'):
         records, place = (len(bench.lines) if data is bench.bytes else 1), "byte %d" % (len(data) + 2)
         line = data.count(b"\n") + 1
@@ -401,7 +402,7 @@ def faults(bench):
 
 
 def long_header(bench):
-    """A header of 300 KB, with line feeds in its names; and one behind 3 MiB of empty lines."""
+    """A 300 KB header with line feeds in its names, and a header after 3 MiB of empty lines."""
     with open(bench.at("empty.csv"), "wb") as file:
         file.write(b"\n" * (3 << 20) + HEADER + b"1,a,x\n")
     need(bench.run("count", "empty.csv") == b"1\n", "the header behind empty lines is not found")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Look at the symbols of what was built.
+"""Examines the symbols of what was built.
 
   symbols_test.py kernels NM OBJECT...    no weak definition: the linker could choose it for callers on older machines
   symbols_test.py library NM ARCHIVE      nothing that prints or ends the program, and no std::random_device, which
@@ -16,7 +16,7 @@ FORBIDDEN = re.compile(
     r"|arc4random.*|std::random_device::.*)")
 
 
-# What an object may refer to all the same: a process that was forked ends by _exit, and the program goes on.
+# The exception: a forked process ends with _exit, while the program itself continues.
 ALLOWED = {("command_guard_linux.cpp.o", "_exit")}
 
 

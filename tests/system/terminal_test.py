@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command on a terminal: when there is a bar, how wide it is, and that nothing of it stays.
+"""The command on a terminal: when it draws a bar, how wide the bar is, and that it leaves nothing of it behind.
 
   terminal_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [-v]
 """
@@ -17,12 +17,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from harness import TIMEOUT_S, expect_exit, kill_group, main, need, need_sight, Run, wait_until_read  # noqa: E402
 
 ERASE = b"\x1b[K"
-PATIENCE_S = 0.5   # a run that is over sooner has no bar
+PATIENCE_S = 0.5   # shorter runs have no bar
 MARK = b"<the end>"
 
 
 class Screen:
-    """What a terminal of one line shows, of the few controls that are used. `lines` are those that were ended."""
+    """What a one-line terminal shows, with the few controls that are used. `lines` are the completed lines."""
 
     def __init__(self):
         self.lines, self.line, self.column, self.widest = [], "", 0, 0
@@ -68,13 +68,13 @@ class Terminal:
             self.read_for(0.02)
 
     def read_all(self):
-        """What was written before has come when a mark has."""
+        """Reads until a mark arrives; everything written before has arrived by then."""
         os.write(self.slave, MARK)
         self.read_until(lambda: self.output.endswith(MARK), "the terminal is silent")
         self.output = self.output[:-len(MARK)]
 
     def draws(self):
-        """How often a bar was drawn. It may be erased at the end."""
+        """How many times a bar was drawn, counting its removal at the end, if there was one, as once more."""
         return self.output.count(ERASE)
 
     def close(self):
@@ -84,8 +84,8 @@ class Terminal:
 
 def run_slowly(bench, args, terminal, *, rows=b"1,2\n" * 10_000, seconds=0.0, env=None, stdout=subprocess.PIPE,
                until=lambda: True):
-    """Runs the command on a pipe, standard error on the terminal. Feeds rows during that time, which begins when it has
-    read the first, and on until the condition holds. Returns the run and how often it has got the rows."""
+    """Runs the command on a pipe, with standard error on the terminal. Feeds it rows for some seconds after it has read
+    the first, and then until the condition holds. Returns the run and how many times it got the rows."""
     env = env or bench.environment(TERM="xterm")
     process = bench.start(args, env=env, stdin=subprocess.PIPE, stdout=stdout, stderr=terminal.slave)
     try:
@@ -116,7 +116,7 @@ def shown(output):
 
 
 def a_bar_that_goes_away(bench):
-    """On a terminal there is a bar, and nothing of it stays"""
+    """On a terminal there is a bar, and nothing of it remains"""
     terminal = Terminal(80)
     run, fed = run_slowly(bench, ["count", "-H", "-"], terminal, until=lambda: b"/s" in terminal.output)
     expect_exit(Run(run.code), 0)
@@ -128,13 +128,14 @@ def a_bar_that_goes_away(bench):
 
 
 def never_wider_than_the_window(bench):
-    """The bar is never as wide as the window, which may be resized"""
+    """The bar is always narrower than the window, which may be resized"""
     for wide, narrow in ((100, 30), (40, 12), (20, 5)):
         terminal = Terminal(wide)
         marks = []   # how often it was drawn, and where that ended, when the window became narrow and a little later
 
         def narrowed():
-            """Drawn twice, made narrow, drawn three times, of which one may have been begun before, and then twice."""
+            """Whether the bar has been drawn twice, the window has then been made narrow, and the bar has been drawn
+            three more times, of which the first may have begun earlier, and then twice again."""
             if terminal.draws() < 2:
                 return False
             if not marks:
@@ -162,12 +163,12 @@ def messages_are_whole(bench):
     expect_exit(Run(run.code), 0)
     lines = shown(run.stderr).lines
     need(len(lines) == 2 and all(line.startswith("cleave: stdin: ") for line in lines), "%r" % lines)
-    need(lines[0].endswith("see --quoting") and lines[1].endswith("/s"), "%r" % lines)
+    need(lines[0].endswith("--quoting chooses") and lines[1].endswith("/s"), "%r" % lines)
     terminal.close()
 
 
 def no_bar(bench):
-    """No bar if it is not wanted: quiet, never, a dumb terminal, a short run, output on the same terminal"""
+    """No bar if it is unwanted: quiet, never, a dumb terminal, a short run, output on the same terminal"""
     dumb, no_kind = bench.environment(TERM="dumb"), bench.environment()
     no_kind.pop("TERM", None)
     for args, env, seconds in ((["count", "--quiet", "-"], None, 1.2), (["count", "--progress", "never", "-"], None, 1.2),
@@ -187,7 +188,7 @@ def no_bar(bench):
 
 
 def gone_before_an_error(bench):
-    """The bar is gone before an error is told"""
+    """The bar disappears before an error is printed"""
     terminal = Terminal(80)
     process = bench.start(["count", "--progress", "always", "-"], env=bench.environment(TERM="xterm"),
                           stdin=subprocess.PIPE, stderr=terminal.slave)
@@ -203,7 +204,7 @@ def gone_before_an_error(bench):
         kill_group(process)
     screen = shown(terminal.output)
     need(screen.lines == ["cleave: stdin: quote opened at byte 2 (record 1) is never closed; "
-                              "cleave check shows it, --lenient accepts it"] and screen.line == "",
+                              "cleave check shows it, --allow-open-quote accepts it"] and screen.line == "",
          "%r %r" % (screen.lines, screen.line))
     terminal.close()
 

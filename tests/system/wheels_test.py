@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Install the wheels for any Linux where Python is, and use what was installed.
+"""Installs the wheels for any Linux wherever there is a Python, and uses what was installed.
 
   wheels_test.py [--wheels DIR] PLACE...
 
-A PLACE is an interpreter of this machine, or a folder with the root of a system that has /usr/bin/python3 and pip, also
-one for another processor, where qemu runs it. pip chooses the wheel by itself. The library counts, plans, finds a fault
-and makes a stream of columns, and the command that came with it counts and splits; all is compared with the file.
+A PLACE is an interpreter on this machine, or a folder with the root of a system that has /usr/bin/python3 and pip; the
+system may be for a different CPU, and then runs under qemu. pip itself chooses the wheel. The library counts, plans,
+finds a fault and exports a stream of columns, and the command that came with it counts and splits; every result is
+compared with the file.
 
 Exit status: 1 if a place fails, 75 if a root cannot be entered.
 """
@@ -23,7 +24,7 @@ from verdicts import Failure, Inconclusive, Tally, check, need_tool  # noqa: E40
 
 ROOT = Path(__file__).resolve().parents[2]
 INPUT = ROOT / "data/orders.csv"
-# Prints what of the file is to be compared. The first argument is the file.
+# Prints what is compared with the file, which is the first argument.
 PROGRAM = """
 import platform, sys
 import cleave
@@ -42,7 +43,7 @@ print(platform.python_version(), *platform.libc_ver(), platform.machine())
 
 
 class Place:
-    """Where a Python is."""
+    """An installation of Python."""
 
     def __init__(self, where):
         self.where = Path(where)
@@ -55,7 +56,7 @@ class Place:
         if os.getuid() != 0:
             raise Inconclusive("only root can enter %s" % self.where, retry=False)
         with open(self.where / "usr/bin/python3", "rb") as file:
-            is_foreign = file.read(20)[18:20] != Path("/proc/self/exe").read_bytes()[18:20]  # the machine of an ELF file
+            is_foreign = file.read(20)[18:20] != Path("/proc/self/exe").read_bytes()[18:20]  # e_machine in an ELF file
         if is_foreign:
             shutil.copy(need_tool("qemu-aarch64-static"), self.folder / "qemu")
             self.emulator = [str(self.inside("qemu"))]
@@ -83,7 +84,7 @@ def records_of(path):
 
 
 def use(place, wheels):
-    """Returns what was installed where."""
+    """Installs the wheel and tries it. Returns a description of what was installed where."""
     for wheel in wheels.glob("*.whl"):
         shutil.copy(wheel, place.folder)
     shutil.copy(INPUT, place.folder / "orders.csv")

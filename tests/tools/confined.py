@@ -1,9 +1,9 @@
-"""Runs a command that may do anything where it can do no harm.
+"""Runs an untrusted command where it can do no harm.
 
-The command sees no process but its own, so it can signal no other one. It can write only to an empty folder, which is
-its working directory and its $TMPDIR, to an empty /dev/shm, and to what it takes for /tmp: everything else is
-read-only. What it has started ends with it. Its memory, its processor time and the size of its files are limited. This
-takes namespaces, and so root.
+The command sees only its own processes, so it cannot signal any others. It can write only to an empty folder, which is
+its working directory and its $TMPDIR, to an empty /dev/shm, and to an overlay of /tmp: everything else is read-only.
+Processes that it starts end with it. Its memory, its processor time and the size of its files are limited. This needs
+namespaces, and therefore root.
 """
 import math
 import os
@@ -17,7 +17,7 @@ from verdicts import Inconclusive
 MEMORY, FILE_SIZE = 4 << 30, 1 << 30
 UNCONFINED = 99   # an exit status
 
-# The shell stays as the first process of the namespace, because that one ignores signals.
+# The shell remains as the first process of the namespace, because the first process ignores signals.
 SETUP = """
 findmnt -nlo TARGET --real | while read -r mounted; do mount -o remount,bind,ro "$mounted" 2>/dev/null; done
 [ ! -w / ] && mount -t tmpfs tmpfs /dev/shm && mkdir -m 1777 /dev/shm/upper /dev/shm/work &&
@@ -29,7 +29,7 @@ NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-
 
 
 def run_confined(command, folder, timeout, processor_time):
-    """The exit status and the output; no status if it took longer. `folder` gets the scratch folder and the output."""
+    """The exit status (None on a timeout) and the output. The scratch folder and the output go into `folder`."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
@@ -38,7 +38,7 @@ def run_confined(command, folder, timeout, processor_time):
     scratch = folder / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    with open(folder / "output", "w+b") as log:   # a pipe would be held open by what the command leaves behind
+    with open(folder / "output", "w+b") as log:   # processes left behind by the command would hold a pipe open
         with subprocess.Popen([*NAMESPACES, *command], cwd=scratch, stdin=subprocess.DEVNULL, stdout=log,
                               stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(scratch)},
                               start_new_session=True, preexec_fn=limit) as process:

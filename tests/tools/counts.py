@@ -1,26 +1,28 @@
 #!/usr/bin/env python3
-"""The instructions of ten commands, counted by Callgrind, against those of an earlier commit.
+"""Compares the instructions of ten commands, counted by Callgrind, with those of an earlier commit.
 
   counts.py [--against COMMIT] [--only SUBSTRING]
 
-COMMIT is the commit in .ci/base by default. Its binary and that of the working tree as it is, new files included, are
-built in the same run, in two worktrees in build/prove/counts/, each by its own ./dev. A check fails if a command needs
-more than 1.002 times the instructions of the earlier binary. It then names the function whose own count grew most.
+COMMIT is the commit in .ci/base by default. Its binary and the binary of the working tree, including new files, are
+built in the same run, in two worktrees in build/prove/counts/, each with its own ./dev. A check fails if a command
+needs more than 1.002 times the instructions of the earlier binary. It then names the function whose own count grew
+most.
 
-Why 1.002. On a shared machine, times vary by more than a small loss costs, so only the median of many pairs shows one;
-and ten losses of 0.5 % that each go unnoticed make 5 %. Counts do not vary: the same binary gives the same number, but
-for some tens of instructions that write a process id with more or fewer digits. The 0.2 % therefore allow for no noise.
-They are what a change may add outside the hot path, for instance one more option to parse.
+Why 1.002: on a shared machine, times vary by more than a small loss costs, so only the median of many pairs reveals
+one; and ten losses of 0.5 % that each go unnoticed add up to 5 %. Counts do not vary: the same binary gives the same
+number, except for a few tens of instructions that write a process id with more or fewer digits. So the 0.2 % is not an
+allowance for noise. It is what a change may add outside the hot path, for example one more option to parse.
 
-What makes them exact. One thread and a named kernel. Inputs made from a fixed seed. The same folder to run in, nothing
-in the environment but PATH and what is preloaded, and binaries whose paths are equally long, because starting a process
-includes scanning and copying these texts. The same random bytes each time (fixed_random.c), because the seed of a hash
-table decides how many slots are tried. Address randomisation has no effect: Valgrind itself places what is mapped.
+What makes counts exact: one thread and a named kernel; inputs made from a fixed seed; the same folder to run in, an
+environment with only PATH and the preloaded library, and binaries with paths of equal length, because starting a
+process includes scanning and copying these texts; and the same random bytes each time (fixed_random.c), because the
+seed of a hash table determines how many slots are tried. Address randomisation has no effect, because Valgrind itself
+places mappings.
 
-What Callgrind cannot see. The kernel's work: system calls, page faults, input and output. What an instruction costs: a
-division counts as much as an addition, and a cache miss or a mispredicted branch counts nothing. Threads that wait for
-each other. The AVX-512 kernels: Valgrind does not know these instructions, so the commands use avx2 where the machine
-has it. bench/ measures all of these.
+What Callgrind cannot see: the operating system's work (system calls, page faults, input and output); the cost of an
+instruction (a division counts as much as an addition, and a cache miss or a mispredicted branch counts nothing);
+threads that wait for each other; and the AVX-512 kernels, because Valgrind does not know these instructions, so the
+commands use avx2 where the machine has it. bench/ measures all of these.
 """
 import argparse
 import os
@@ -41,7 +43,7 @@ LIMIT = 1.002
 FOLDER = os.path.join(ROOT, "build", "prove", "counts")
 SEED = 1
 
-# {name: words after the verb and what is common to all}. The inputs are those of make_inputs().
+# {name: the words of the command, without those common to all}. The inputs come from make_inputs().
 COMMANDS = {
     "count, plain": ["count", "plain.csv"],
     "count, quoted": ["count", "quoted.csv"],
@@ -59,7 +61,7 @@ COMMANDS = {
 # Inputs and binaries.
 
 def make_inputs(folder):
-    """The inputs of COMMANDS, a few megabytes."""
+    """Creates the inputs of COMMANDS, a few megabytes."""
     chance = random.Random(SEED)
 
     def records(count, quoted):
@@ -90,7 +92,7 @@ def git(*words, **options):
 
 
 def working_tree():
-    """A commit of the working tree as it is. HEAD where nothing has changed."""
+    """A commit of the working tree as it is; HEAD if nothing has changed."""
     index = os.path.join(FOLDER, "index")
     environment = {**os.environ, "GIT_INDEX_FILE": index}
     git("read-tree", "HEAD", env=environment)
@@ -103,7 +105,7 @@ def working_tree():
 
 
 def build(commit, name):
-    """The binary of a commit, in the worktree of that name."""
+    """Builds a commit in the worktree of that name, and returns the binary."""
     tree = os.path.join(FOLDER, name)
     if os.path.exists(os.path.join(tree, ".git")):
         run(["git", "-C", tree, "checkout", "--quiet", "--force", "--detach", commit])
@@ -117,13 +119,13 @@ def build(commit, name):
 # Counting.
 
 class Counts(NamedTuple):
-    """Of one run of a command: all instructions, and {function: what it does itself}."""
+    """The counts of one run of a command: all instructions, and {function: its own instructions}."""
     total: int
     functions: dict
 
 
 def kernel():
-    """The fastest one that Valgrind can run here."""
+    """The fastest kernel that Valgrind can run here."""
     if platform.machine() != "x86_64":
         return "neon" if platform.machine() == "aarch64" else "scalar"
     with open("/proc/cpuinfo", encoding="ascii") as file:
@@ -131,7 +133,7 @@ def kernel():
 
 
 def count(binary, words, work, preloaded):
-    """The Counts of a command that is run in the folder `work`."""
+    """Runs a command in the folder `work` and returns its Counts."""
     out, data = os.path.join(work, "out"), os.path.join(FOLDER, "callgrind.out")
     shutil.rmtree(out, ignore_errors=True)
     os.mkdir(out)
@@ -164,7 +166,7 @@ def grown_most(old, new):
 
 
 def compare(old, new):
-    """Raises Failure where the new count is too large."""
+    """Raises Failure if the new count is too large."""
     if new.total > LIMIT * old.total:
         raise Failure("%.4f times the instructions, %s instead of %s; the function that grew most, by %s: %s" % (
             new.total / old.total, f"{new.total:,}", f"{old.total:,}", f"{grown_most(old, new)[0]:,}",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What no test reaches: the branches of src/ and include/ that the tests never take, in the preset `coverage`.
+"""Finds what no test reaches: the branches of src/ and include/ that the tests never take, with the preset `coverage`.
 
   coverage.py [--keep] [CTEST ARGUMENT...]
 
@@ -10,13 +10,13 @@ inline function counts once, whichever instance takes it. --keep adds to what ea
 
 The build has clang's source-based coverage. Each program has a file of counters (%m), which all its processes share.
 A process maps the file into memory when it starts, and counts there (%c, continuous mode). By default a profile is
-written when a process exits, which would lose most of what matters here: a process that a signal ends writes nothing,
-and cleave cannot open another file once it has given up its rights.
+written when a process exits, which would lose most of what matters here: a process that is ended by a signal writes
+nothing, and cleave cannot open another file once it has given up its rights.
 
-What is counted wrongly. Counters are not atomic: two threads may lose a count, but hardly all counts of a branch. In a
-function that calls fork(), counters that are computed from others may be wrong.
+Known inaccuracies: counters are not atomic, so two threads may lose a count, but are very unlikely to lose all counts
+of a branch; and in a function that calls fork(), counters that are computed from others may be wrong.
 
-Tests that say nothing about such a build are left out: LEFT_OUT.
+Tests that say nothing about such a build are left out; LEFT_OUT names them.
 """
 import collections
 import glob
@@ -33,7 +33,7 @@ PROFILES = os.path.join(BUILD, "profiles")
 PAGE = os.path.join(ROOT, "build", "prove", "coverage.md")
 LLVM = "14"
 
-# About the binary as it is shipped, which this one is not; and about pages and scripts, which reach no code.
+# Tests of the binary as shipped, which this one is not, and of pages and scripts, which reach no code.
 LEFT_OUT = r"^(hardening|symbols\.|package|gate|prove|includes|public_headers|drift\.|large$)"
 
 LINE = re.compile(r"^ *(\d+)\|[^|]*\|(.*)$")
@@ -48,7 +48,7 @@ class Branch:
 
 
 def run_tests(arguments):
-    """CTest's exit status."""
+    """Runs the tests and returns CTest's exit status."""
     os.makedirs(PROFILES, exist_ok=True)
     environment = {**os.environ, "LLVM_PROFILE_FILE": os.path.join(PROFILES, "%m%c.profraw")}
     return subprocess.run(["ctest", "--test-dir", BUILD, "--output-on-failure", "-j", str(os.cpu_count() + 1),
@@ -60,7 +60,7 @@ def shown():
     merged = os.path.join(BUILD, "merged.profdata")
     subprocess.run(["llvm-profdata-" + LLVM, "merge", "-sparse", "-o", merged,
                     *glob.glob(os.path.join(PROFILES, "*.profraw"))], check=True)
-    # The objects rather than the programs: these lack what no program calls.
+    # The objects rather than the programs, which lack functions that no program calls.
     objects = glob.glob(os.path.join(BUILD, "CMakeFiles", "*.dir", "src", "**", "*.o"), recursive=True)
     objects += glob.glob(os.path.join(BUILD, "src", "cli", "**", "*.o"), recursive=True)
     words = [word for path in objects for word in ("-object", path)][1:]
@@ -69,7 +69,7 @@ def shown():
                           cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return done.stdout   # what it warns of are inline functions in objects that do not use them
+    return done.stdout   # its warnings are about inline functions in objects that do not use them
 
 
 def read_branches(text):
@@ -95,7 +95,7 @@ def folder_of(file):
 
 
 def table_of(files):
-    """Lines of a table in Markdown: sides of branches by folder."""
+    """The lines of a Markdown table with the sides of branches by folder."""
     reached, total = collections.Counter(), collections.Counter()
     for file, branches in files.items():
         for branch in branches.values():

@@ -1,4 +1,4 @@
-"""Which sources a change touches: what the dependency files of builds say of each source.
+"""Which sources a change touches, according to the dependency files of builds.
 
 Used by tidy.py and by ./dev fuzz-changed.
 """
@@ -18,8 +18,8 @@ def git(*arguments):
 
 
 def changed_since(commit):
-    """The paths that differ between the commit and the working tree, files that git does not know included. A renamed
-    file counts with both names."""
+    """The paths that differ between the commit and the working tree, including untracked files. A renamed file counts
+    under both names."""
     changed = git("diff", "--name-only", "--no-renames", "-z", commit).split("\0")
     new = git("ls-files", "--others", "--exclude-standard", "-z").split("\0")
     return sorted(filter(None, changed + new))
@@ -32,7 +32,7 @@ def compile_commands(build):
 
 
 def recorded(build):
-    """{object: paths that it was compiled from}, absolute, from Ninja's log. Empty if nothing was built."""
+    """{object: absolute paths that it was compiled from}, from Ninja's log. Empty if nothing was built."""
     if not os.path.exists(os.path.join(build, ".ninja_deps")):
         return {}
     listed = subprocess.run(["ninja", "-C", build, "-t", "deps"], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -46,7 +46,7 @@ def recorded(build):
 
 
 def dependencies(*builds):
-    """{source: set of the paths that it includes, itself among them}, of what these builds have compiled."""
+    """{source: set of the paths that it includes, and itself}, for sources that these builds have compiled."""
     found = {}
     for build in builds:
         objects = recorded(build)
@@ -59,7 +59,7 @@ def dependencies(*builds):
 
 
 def ask_compiler(entry):
-    """The same for one source that no build has compiled, from the compiler."""
+    """The same for one source that no build has compiled, by asking the compiler."""
     words = shlex.split(entry["command"])
     at = words.index("-o")
     command = [*words[:at], *words[at + 2:], "-M"]

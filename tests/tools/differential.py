@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two binaries on the same random commands: what they print, how they exit and which files they leave must be the same.
+"""Runs two binaries on the same random commands: their output, exit status and the files they leave must be the same.
 
   differential.py OLD NEW [--count N] [--seed N] [--jobs N] [--show N]
 
-For changes that are to change nothing: build the commit before, and the one after. Verbs and options are drawn, on
-inputs of all kinds, sound and not. The number of a case makes all of it, so `--seed N --count 1` repeats case N. What
-differs on purpose must be named by whoever runs this. A run with --sync waits for the disk: with TMPDIR in memory it
-does not.
+For changes that should not affect behaviour: build the commit before and the commit after. Verbs and options are drawn
+at random, on sound and unsound inputs of all kinds. A case is determined by its number, so `--seed N --count 1` repeats
+case N. Intended differences are reported too, and you have to explain them. A run with --sync waits for the disk,
+unless TMPDIR is in memory.
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ WORDS = [b"", b"0", b"7", b"12", b"x", b"red", b"blue", b"ada@example.org", "Zo√
 
 
 class Input:
-    """A text, and how it is to be read."""
+    """A text, and how to read it."""
 
     def __init__(self, chance):
         self.delimiter = chance.choice([b","] * 6 + [b";", b"\t", b"|"])
@@ -108,7 +108,7 @@ def quoted(name):
 
 
 def rules(chance, data):
-    """Also none of them."""
+    """Options for the dialect, possibly none."""
     words = []
     if chance.random() < 0.5:
         return words
@@ -119,7 +119,7 @@ def rules(chance, data):
         where = where % quoted(column(chance, data)) if where else where
         name = chance.choice([quoted(column(chance, data)), "*"])
         words += ["--redact", "%s: %s%s" % (name, operation, where)]
-        if where and chance.random() < 0.9:   # it needs a rule for all others
+        if where and chance.random() < 0.9:   # a rule for all other records is needed too
             words += ["--redact", name + ": keep"]
     if any("hmac" in word for word in words):
         words += ["--key", "s=file:key"]
@@ -250,7 +250,7 @@ def scan(chance, data):
     for option, value in (("-d", data.delimiter.decode()), ("--terminator", "lf")):
         given += [] if option in given else [option, value]
     if "--header" in given or "-H" in given:
-        return count(chance, data)   # which scan does not ask for
+        return count(chance, data)   # because scan does not have that option
     middle = chance.randrange(len(data.text) + 1)
     return [["scan", "-r", "0-%d" % middle, *given, "in.csv", ">", "one.json"],
             ["scan", "-r", "%d-" % middle, *given, "in.csv", ">", "two.json"],
@@ -259,7 +259,7 @@ def scan(chance, data):
             ["offsets", "--plan", "plan.json", "in.csv"]]
 
 
-# And how often each is drawn.
+# The verbs, and how often each is drawn.
 VERBS = [(split, 45), (split_twice, 6), (cat, 20), (offsets, 7), (count, 3), (check, 6), (sample, 4), (index, 3),
          (join, 4), (scan, 4)]
 
@@ -273,7 +273,7 @@ class Bench:
         shutil.rmtree(self.folder)
 
     def leave(self):
-        """{name: mode and bytes} of what a run has left, and none of it stays."""
+        """Removes the files that a run has left, and returns {name: mode and bytes}."""
         found = {}
         for root, folders, files in os.walk(self.folder, topdown=False):
             for name in files:
@@ -281,7 +281,7 @@ class Bench:
                 where = os.path.relpath(path, self.folder)
                 if where in ("in.csv", "key"):
                     continue
-                with open(path, "rb") as file:   # a marker of runs has the number of a process
+                with open(path, "rb") as file:   # the marker of a run contains a process id
                     is_marker = name.startswith(".cleave-")
                     found[where] = (os.stat(path).st_mode, b"" if is_marker else file.read())
                 os.unlink(path)
@@ -306,7 +306,7 @@ class Bench:
         return outcome, self.leave()
 
     def difference(self, number):
-        """None, or what differs; and what verb it was, and how the last command of the old program ended."""
+        """Returns what differs, or None, and the verb with the status of the old program's last command."""
         chance = random.Random(number)
         data = Input(chance)
         make = chance.choices([verb for verb, _ in VERBS], [weight for _, weight in VERBS])[0]
@@ -317,7 +317,7 @@ class Bench:
         os.chmod(os.path.join(self.folder, "key"), 0o600)
         (old, old_files), (new, new_files) = [self.outcome(program, commands, data.text) for program in self.programs]
         kind = "%s: %d" % (make.__name__, old[-1][0])
-        if "--filter" in commands[0] and old[-1][0] != 0:   # what its commands did until they were ended is theirs
+        if "--filter" in commands[0] and old[-1][0] != 0:   # what filters did before they were ended varies
             old, new, old_files, new_files = old[-1][0], new[-1][0], {}, {}
         if (old, old_files) == (new, new_files):
             return None, kind

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The test suite on another processor: built by the compiler of the portable builds, run under qemu.
+"""Runs the test suite for another processor: built with the compiler of the portable builds, run under qemu.
 
-  emulated.py [CTEST ARGUMENT...]        run it by ./dev test arm64
+  emulated.py [CTEST ARGUMENT...]        run it with ./dev test arm64
 
-The tests are those of ./dev test for arm64, with glibc and libc++: the programs of GoogleTest and the cases of the
-command. Those that trace system calls, count instructions or look at packages are about this machine, and not run. Of the
-others, what emulation cannot do is left out by name, with the reason: emulated.tsv. qemu on x86-64 shows neither the
-memory order of arm64 nor its sandbox.
+The tests are those of ./dev test, built for arm64 with glibc and libc++: the GoogleTest programs and the command's
+cases. Tests that trace system calls, count instructions or inspect packages are about this machine and are not run.
+Tests that cannot work under emulation are left out by name, with the reason: emulated.tsv. qemu on x86-64 reproduces
+neither the memory order of arm64 nor the sandbox.
 """
 import os
 import re
@@ -24,7 +24,7 @@ LEFT_OUT = Path(__file__).with_suffix(".tsv")
 
 
 def make_test_libraries(arm, folder):
-    """GoogleTest of Debian's googletest, and the headers of SIMDe."""
+    """GoogleTest from Debian's googletest, and the headers of SIMDe."""
     target.run("cmake", "-S", "/usr/src/googletest", "-B", folder / "work", "-G", "Ninja", "--toolchain",
                target.HERE / "zig.cmake", "-D", "CMAKE_BUILD_TYPE=Release", "-D", "BUILD_GMOCK=OFF",
                "--install-prefix", folder, env=arm.environment)
@@ -44,13 +44,13 @@ def main():
     libraries = target.in_folder(arm.libraries.with_name(arm.libraries.name.replace("libraries-", "test-libraries-")),
                                  lambda folder: make_test_libraries(arm, folder))
     arm.environment["CLEAVE_LIBRARIES"] += ";%s" % libraries
-    # The tests are found where they are linked, and run there.
+    # Linking a test program runs it to discover its tests, so the build needs emulation too.
     with emulated(arm.processor):
         folder = arm.build(kind="tests", BUILD_TESTING="ON")
         names = left_out()
         for name, why in names:
             print("left out: %s: %s" % (name, why))
-        # Each name belongs to a test, to a check within a test (see verdicts.py), or to a case.
+        # Each name is the name of a test, a check within a test (see verdicts.py), or a case.
         arm.environment["CLEAVE_LEFT_OUT"] = "\n".join(name for name, _ in names)
         words = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "-j", str(os.cpu_count()),
                  "-R", "_test[.]|^cli$|^terminal$", "-E", "|".join("^%s$" % re.escape(name) for name, _ in names)]

@@ -1,4 +1,4 @@
-"""Programs for another processor run like any others: the kernel hands them to qemu (binfmt_misc). Needs root."""
+"""Makes programs for another processor run like any others: the kernel hands them to qemu (binfmt_misc). Needs root."""
 import contextlib
 import os
 import shutil
@@ -14,7 +14,8 @@ def write(path, text):
 
 @contextlib.contextmanager
 def emulated(processor):
-    """For as long as this lasts, unless it is so already. Debian's qemu-user-static has what the kernel is told."""
+    """Registers qemu with the kernel for the duration of the context, unless it is registered already. The registration
+    comes from Debian's qemu-user-static."""
     with contextlib.ExitStack() as stack:
         if not os.path.exists(BINFMT + "/register"):
             subprocess.run(["mount", "-t", "binfmt_misc", "binfmt_misc", BINFMT], check=True)
@@ -22,5 +23,5 @@ def emulated(processor):
         entry = "%s/qemu-%s" % (BINFMT, processor)
         if not os.path.exists(entry):
             shutil.copyfile("/usr/lib/binfmt.d/qemu-%s.conf" % processor, BINFMT + "/register")
-            stack.callback(write, entry, "-1")   # takes the entry away
+            stack.callback(write, entry, "-1")   # removes the entry
         yield

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The gate judged by itself: which steps a change calls for, what counts as which verdict, and that every test has a label.
+"""Tests the gate itself: which steps a change calls for, what counts as which verdict, and that every test has a label.
 
   gate_test.py --build FOLDER [--only SUBSTRING]
 
-FOLDER is a build's.
+FOLDER is a build folder.
 """
 import argparse
 import contextlib
@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def load(path):
-    """A program of the repository as a module."""
+    """Loads a program of the repository as a module."""
     name = os.path.basename(path).removesuffix(".py")
     spec = importlib.util.spec_from_file_location(name, os.path.join(ROOT, path))
     module = importlib.util.module_from_spec(spec)
@@ -110,7 +110,7 @@ def the_base_must_be_the_parent(_):
         later = commit("x", "2")
         same(gate.find_base(), (first, None))
         commit("x", "3")
-        commit(".ci/base", later + "\n")   # one commit would never be judged
+        commit(".ci/base", later + "\n")   # otherwise one commit would never be checked
         need(gate.find_base()[0] == gate.EMPTY_TREE and "between" in gate.find_base()[1], "%s" % (gate.find_base(),))
         commit(".ci/base", "no commit\n")
         need(gate.find_base()[0] == gate.EMPTY_TREE, "a name that is not a commit is believed")
@@ -154,7 +154,7 @@ def files_are_linted_with_their_headers(_):
 # Which verdict.
 
 def tally_of(*checks):
-    """What a program with these checks prints, how it exits, and how often each was called."""
+    """Runs a program with these checks. Returns its output, its exit status and the calls."""
     calls = []
 
     def counted(name, check):
@@ -169,7 +169,7 @@ def tally_of(*checks):
 
 
 def raising(error, times=99):
-    """A check that raises so often, and then passes."""
+    """A check that raises that many times, and then passes."""
     left = [times]
 
     def check():

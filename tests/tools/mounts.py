@@ -1,4 +1,4 @@
-"""File systems for tests: made in a file, mounted on a new directory, unmounted and removed. Only root can do that."""
+"""File systems for tests: created in a file, mounted on a new directory, then unmounted and removed. Needs root."""
 import contextlib
 import os
 import subprocess
@@ -8,7 +8,7 @@ from verdicts import Skip, need_tool
 
 
 def run_or_skip(program, *arguments):
-    """Runs what a machine or a container may forbid."""
+    """Runs a command that a machine or a container may forbid, and raises Skip if it fails."""
     done = subprocess.run([need_tool(program), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise Skip("%s: %s" % (program, " ".join(done.stderr.split())[:200]))
@@ -16,7 +16,7 @@ def run_or_skip(program, *arguments):
 
 @contextlib.contextmanager
 def image(root, size, mkfs, *options):
-    """The path of a sparse file of that size in `root`, with a file system that mkfs makes."""
+    """The path of a sparse file of that size in `root`, with a file system made by mkfs."""
     descriptor, path = tempfile.mkstemp(dir=root, suffix=".image")
     try:
         os.truncate(descriptor, size)
@@ -29,7 +29,7 @@ def image(root, size, mkfs, *options):
 
 @contextlib.contextmanager
 def mounted(root, *arguments, program="mount"):
-    """A new directory in `root` with a file system on it: the program's arguments, without the directory."""
+    """A new directory in `root` with a mounted file system. `arguments` are for the program, without the directory."""
     if os.geteuid() != 0:
         raise Skip("only root can do that")
     directory = tempfile.mkdtemp(dir=root)

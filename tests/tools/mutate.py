@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Change the sources in one small place at a time, and see whether a test notices.
+"""Changes the sources in one small place at a time, and sees whether a test notices.
 
   mutate.py [--files PATH[:LINE]...] [--sample N] [--seed N] [--report FILE] [--list]
 
-A mutant is the program with one operator, constant, condition or call changed. A test that fails, or runs out of time,
-kills it. One that survives either behaves as before or shows that a test is missing.
+A mutant is the program with one operator, constant, condition or call changed. A test that fails or times out kills it.
+A mutant that survives either behaves as before or shows that a test is missing.
 
-A mutant costs one compilation, and per step the link and the run of one program; the first step that fails ends it. A
-header costs as many compilations as files include it, so headers are tried only if --files names them.
-Steps are tried in order of the time they take without a change. A program that comes out byte for byte as before is
-not run: it does not contain the change, or the compiler has found it meaningless. If that holds for all programs, the
-mutant counts as the same program and not as a survivor. So TESTS may name tests generously.
+A mutant costs one compilation and, for each step, linking and running one program; the first step that fails ends it. A
+header costs as many compilations as there are files that include it, so headers are tried only if --files names them.
+Steps are tried in order of the time they take without a change. A program that comes out byte for byte as before is not
+run: it does not contain the change, or the compiler has found the change meaningless. If that holds for all programs,
+the mutant counts as the same program and not as a survivor. So TESTS may be generous.
 
-Works on a copy of the tree in build/mutate. The library and the command are compiled with their assertions and little
-optimisation; the tests as for a release, so that they come from the compiler's cache. Mutants signal, remove and write
-whatever they like, so tests run confined: see confined.py.
+Works on a copy of the tree in build/mutate. The library and the command are compiled with assertions and little
+optimisation; the tests as for a release, so that they come from the compiler's cache. Mutants may signal, remove and
+write anything, so tests run confined: see confined.py.
 
-The judgement is per folder, and survivors.tsv is its record; the head of that file gives the rule. Exit status: see
-verdicts.py.
+Folders are judged one by one. The results are recorded in survivors.tsv, which states the rule at its head. Exit
+status: see verdicts.py.
 """
 import argparse
 import hashlib
@@ -40,9 +40,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "build/mutate/tree"
 BUILD = TREE / "build/release"
 SURVIVORS = ROOT / "tests/tools/survivors.tsv"
-CHANCE = 0.01   # that a folder fails whose survival rate is as recorded
+CHANCE = 0.01   # the probability that a folder with the recorded survival rate fails
 
-# Scripts that run the command, and what follows them in TESTS: files of cases, a check, a number of cases, a shell.
+# Scripts that run the command. In TESTS they are followed by files of cases, a check, a number of cases or a shell.
 SCRIPTS = {
     "cli": ["cases/run.py", "--cleave", "cleave", "--only"],
     "edges": ["system/edges_test.py", "--cleave", "cleave", "--only"],
@@ -62,9 +62,9 @@ def cases(names):
 
 SPLIT = "split_pieces split_records split_size "
 
-# Which tests concern a folder; a file has its own beside those of its folder. A step is a script with its argument, or
-# the program of a unit test with GoogleTest's filter. Tests that cannot pass in confinement are left out:
-# they need more memory, or permissions that an overlay does not keep.
+# The tests that concern a folder; a file may have its own in addition. A step is a script with its argument, or the
+# program of a unit test with a GoogleTest filter. Tests that cannot pass in confinement are left out: they need more
+# memory, or permissions that an overlay does not keep.
 TESTS = {
     "src/base": ["json_test", "suggest_test", "helpers_test", "checksum_test", "value_names_test", "column_list_test",
                  cases("usage hints jsonl check")],
@@ -89,7 +89,7 @@ TESTS = {
                  cases("by together")],
     "src/lane": ["job_test", "changed_input_test", "faults.rewritten", "device_lane_test", "contract_test", "stages 100", "byvalue 60",
                  cases(SPLIT + "rules redact select keys stage_faults stage_report streams by together device "
-                       "machine")],
+                       "info")],
     "src/ranges": ["range_test", cases("range ranges")],
     "src/records": ["batches_test", "stage_test", "column_stream_test", "by_test", "changed_input_test", "stages 60"],
     "src/stage": ["rules_test", "rules_file_test", "column_list_test", "operations_test", "keys_test", "stage_test",
@@ -98,18 +98,18 @@ TESTS = {
     "src/io": ["beneath_test", "scatter_test", "sequential_reader_test", "run_marker_test", "codec_test", "write_test",
                "blob_test", "parallel_decoder_test", "read_ahead_test", "snapshot_test", "changed_input_test",
                "stream_test", "job_test", "plan_file_test",
-               cases("compress streams safety system filter resume own_files clone by")],
+               cases("compress streams safety system filter resume own_files reflink by")],
     "src/write": ["write_test", "names_test", "value_names_test", "checksum_test", "contract_test", "job_test",
-                  cases(SPLIT + "resume safety templates value_names by clone checksum compress filter manifest "
+                  cases(SPLIT + "resume safety templates value_names by reflink checksum compress filter manifest "
                          "own_files streams system")],
     "src/job": ["job_test", "column_stream_test", "device_lane_test", "range_test", "index_file_test", "fork_test",
                 "contract_test", "changed_input_test", "stages 100", "byvalue 60",
-                cases(SPLIT + "clone manifest resume own_files by jsonl report stage_faults stage_report index range ranges "
+                cases(SPLIT + "reflink manifest resume own_files by jsonl report stage_faults stage_report index range ranges "
                        "rules redact streams keys device machine")],
     "src/offload": ["offload_test -Module.ThatOthers*", "device_lane_test", cases("device machine")],
     "src/cli": ["cli", "edges"],
 
-    "src/io/child.cpp": ["faults.filter A command that fails is exit 1"],
+    "src/io/child.cpp": ["faults.filter A command that fails is named"],
     "src/io/command_guard_linux.cpp": ["faults.filter A command that fails", "faults.filter After success",
                                  "faults.filter KILL of the process", "faults.filter The commands have no descriptor",
                                  "faults.filter A parent that ignores SIGCHLD"],
@@ -121,7 +121,7 @@ TESTS = {
     "src/write/piece_store.cpp": ["faults.output a reader sees the old piece or the new",
                                   "faults.output A name cannot be given",
                                   "faults.signals KILL with --force over old pieces"],
-    "src/write/file_target.cpp": ["faults.output the pieces have their names",
+    "src/write/file_target.cpp": ["faults.output the pieces get their names",
                                   "faults.output A name is taken by another"],
     "src/job/index_writer.cpp": ["faults.index"],
     "src/job/piece_bytes.cpp": ["faults.input"],
@@ -136,7 +136,7 @@ TESTS = {
         "cat": "cat range", "check": "check", "check_json": "check", "check_report": "check",
         "check_rules": "check rules", "count": "count", "device": "device", "diagnostics": "malformed usage",
         "dialect_options": "dialect", "given": "usage hints", "help": "help", "index": "index", "index_use": "index",
-        "join": "join", "key": "key", "line_counter": "check malformed", "machine": "machine", "messages": "talk usage",
+        "join": "join", "key": "key", "line_counter": "check malformed", "info": "info", "messages": "talk usage",
         "offsets": "offsets", "option_table": "help usage", "options": SPLIT + "usage index", "other_tools": "hints",
         "output_options": "usage templates compress", "plan": "ranges", "planned": "ranges",
         "range_options": "range ranges", "range_printer": "offsets range", "sample": "sample", "scan": "ranges",
@@ -144,7 +144,8 @@ TESTS = {
         "rewritten_output": "redact select", "values": "values value_names"}.items()},
 }
 
-# What is replaced by what. Operators stand between blanks, as clang-format writes them; templates do not.
+# Patterns and their replacements. Operators have blanks around them, as clang-format writes them; template brackets do
+# not.
 REPLACEMENTS = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r"(?<!\0) \+ (?!\0)", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" % ", " / "),
@@ -160,7 +161,7 @@ REPLACEMENTS = [
     (r"\blower_bound\b", "upper_bound"), (r"\bupper_bound\b", "lower_bound"),
     (r"\bif \((?=.*\) (?:return|break|continue|throw)\b)", "if (false) if ("),
     (r"\b(?:break|continue|return);", ";"),
-    (r"(?<=^ )( *)[\w:.\[\]*]+(?:->[\w.]+)*\([^;{}]*\);$", r"\1;"),   # a call that stands alone
+    (r"(?<=^ )( *)[\w:.\[\]*]+(?:->[\w.]+)*\([^;{}]*\);$", r"\1;"),   # a call that is a statement
 ]
 NOT_CODE = re.compile(r"^\s*(#|//|static_assert|assert\(|namespace |using |template )|\bassert\(|^\s*virtual .*= 0;")
 
@@ -168,13 +169,13 @@ NOT_CODE = re.compile(r"^\s*(#|//|static_assert|assert\(|namespace |using |templ
 class Mutant(NamedTuple):
     file: str
     line: int    # from 1
-    place: str   # the line, below as many as make it the only one of its kind in the file
+    place: str   # the line, preceded by as many lines as make the block unique in the file
     before: str
     after: str
 
     @property
     def row(self):
-        """What names the mutant in survivors.tsv: no number of a line, so that it lasts."""
+        """The mutant's key in survivors.tsv, without a line number, so that it remains valid."""
         return self.file, self.place, self.after.strip()
 
     def __str__(self):
@@ -182,7 +183,7 @@ class Mutant(NamedTuple):
 
 
 def code_part(line):
-    """The line without its comment and with nothing in its literals."""
+    """The line without its comment and with its literals blanked."""
     line = re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'', lambda match: "\0" * len(match.group()), line)
     return line.split("//")[0].rstrip()
 
@@ -216,7 +217,7 @@ def folder_of(file):
 
 
 def chosen_mutants(paths, sample, seed):
-    """By folder. A sample is divided among the folders evenly."""
+    """The mutants by folder. A sample is divided evenly among the folders."""
     found = {}
     for path in paths:
         path, _, line = path.partition(":")
@@ -252,7 +253,8 @@ def read_survivors():
 
 
 def allowance(tried, rate):
-    """The least number that so many mutants exceed with a probability below CHANCE, if they survive at this rate."""
+    """The smallest number of survivors that is exceeded with a probability below CHANCE if mutants survive at this
+    rate."""
     at_most = 0.0
     for number in range(tried + 1):
         at_most += math.comb(tried, number) * rate ** number * (1 - rate) ** (tried - number)
@@ -264,7 +266,7 @@ def allowance(tried, rate):
 # Building and running.
 
 class Step:
-    """A test: how it is built and run, and what it was before any change."""
+    """A test: how it is built and run, and its time and digest without a change."""
 
     def __init__(self, text):
         self.text = text
@@ -283,7 +285,7 @@ class Step:
         self.seconds = self.digest = None
 
     def measure(self):
-        """Builds and runs it without a change."""
+        """Builds and runs the test without a change."""
         if self.seconds is None:
             good, output = build(self.target)
             if not good:
@@ -296,7 +298,7 @@ class Step:
                 raise Failure("without a change: " + killer)
 
     def killer(self, seconds):
-        """The test that fails; None if none does. Ample time is given to a run that takes so many seconds."""
+        """The test that fails; None if none does. `seconds` is the expected time; the run gets ample time."""
         code, output = run_confined(self.command, ROOT / "build/mutate", 10 + 3 * seconds, 4 + 3 * seconds)
         if code is None:
             return "timeout of " + self.text
@@ -307,7 +309,7 @@ class Step:
 
 
 STEPS = {}     # by text
-PROGRAMS = {}  # of unit tests: where they are built, by name
+PROGRAMS = {}  # where unit tests are built, by name
 
 
 def program_of(name):
@@ -320,7 +322,7 @@ def program_of(name):
 
 
 def steps_for(file):
-    """Those of the file and of its folder, the quickest first."""
+    """The steps for the file and its folder, the quickest first."""
     texts = dict.fromkeys(TESTS.get(file, []) + TESTS[folder_of(file)])
     steps = [STEPS.setdefault(text, Step(text)) for text in texts]
     for step in steps:
@@ -333,7 +335,7 @@ def digest(path):
 
 
 def build(target):
-    """Whether it is built, and what was said."""
+    """Builds a target. Returns whether that worked, and the output."""
     done = subprocess.run(["ninja", "-j", str(os.cpu_count()), target], cwd=BUILD, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace")
     return done.returncode == 0, done.stdout
@@ -344,7 +346,7 @@ CHECKED = b"".join(b"target_compile_options(%s PRIVATE -O1 -UNDEBUG -D_GLIBCXX_A
 
 
 def prepare():
-    """Brings the copy up to date, touching only what is different, and configures it."""
+    """Brings the copy up to date, touching only files that differ, and configures it."""
     listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
@@ -385,13 +387,13 @@ def try_mutant(mutant, steps):
 
 
 def processor_time():
-    """Of all processes that have ended."""
+    """The processor time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 class Campaign:
-    """Tries mutants folder by folder, and gathers the survivors that nobody has read."""
+    """Tries mutants folder by folder, and gathers the survivors that nobody has examined yet."""
 
     def __init__(self, report):
         self.report = report

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Plants one fault after the other in a copy of the tree, and sees whether the gate catches it, by which tests.
+"""Plants one fault after another in a copy of the tree, and sees whether the gate catches it, and with which tests.
 
   planted_faults.py [--only SUBSTRING] [--list]
 
 The copy is a clone of HEAD in build/planted. For each fault one place in one file is changed, a build is brought up to
-date, and those of its tests are run that should notice, and judged as .ci/gate.py judges them. A fault is caught if the
-test that is named here fails. Closes with the line of verdicts.py.
+date, and the tests that should notice are run and judged as .ci/gate.py judges them. A fault is caught if the test
+named here fails. The output ends with the closing line of verdicts.py.
 """
 import argparse
 import os
@@ -23,11 +23,11 @@ TREE = os.path.join(ROOT, "build", "planted")
 class Fault(NamedTuple):
     name: str
     file: str
-    before: str     # it stands in the file once
+    before: str     # must occur in the file exactly once
     after: str
     preset: str
-    tests: str      # a pattern of ctest: those that are run
-    catches: str    # the beginning of what the gate says of the test that must fail
+    tests: str      # a ctest pattern: the tests to run
+    catches: str    # the beginning of the gate's line about the test that must fail
 
 
 FAULTS = [
@@ -56,7 +56,7 @@ FAULTS = [
     Fault("broken include: the scan knows jobs", "src/scan/walker.cpp",
           '#include "scan/walker.h"\n', '#include "scan/walker.h"\n\n#include "job/older_pieces.h"\n',
           "release", "^includes$", "includes: "),
-    Fault("wrong option page: an option by another name", "man/cleave.1",
+    Fault("wrong option page: an option by another name", "man/cleave-split.1",
           "\\fB\\-\\-together\\fR \\fICOLUMN\\fR", "\\fB\\-\\-altogether\\fR \\fICOLUMN\\fR",
           "release", "^drift\\.pages$", "drift.pages: "),
     Fault("reordered rename: the manifest is there before the pieces are durable", "src/write/piece_store.cpp",
@@ -73,7 +73,7 @@ FAULTS = [
 
 
 def run(preset, tests):
-    """The Result of these tests of a build that is brought up to date."""
+    """Brings a build up to date, runs these tests and returns their Result."""
     step = gate.ctest(preset)
     (command,) = step.commands("")
     report = os.path.join(TREE, "build", preset)
@@ -83,7 +83,7 @@ def run(preset, tests):
                           stderr=subprocess.STDOUT, text=True, errors="replace")
     result = gate.read_ctest(report, done.stdout, done.returncode)
     if not result.passed and not result.failed[0].count(": "):
-        print(done.stdout[-2000:])   # it did not come to the tests
+        print(done.stdout[-2000:])   # it did not get as far as the tests
     return result
 
 

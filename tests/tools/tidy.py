@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over each source of the repository that a build folder would compile.
+"""Runs clang-tidy on each source of the repository that a build folder would compile.
 
 A file that several targets compile is checked once, as the first of them compiles it. Generated files are left out, and
-those of C: the checks are for C++. With --changed COMMIT, only sources are checked that have changed since that commit
-or include a header that has. What a source includes is read from the dependency files of build/release; the compiler is
-asked about sources that were not built there.
+so are C files, because the checks are for C++. With --changed COMMIT, only sources that have changed since that commit,
+or include a header that has, are checked. What a source includes is read from the dependency files of build/release;
+for sources that were not built there, the compiler is asked.
 
-A file without a finding is not checked again until something that decides the outcome is different: its bytes, those of
-a header, the command, .clang-tidy, or clang-tidy itself. What passed is remembered in the user's cache, by a digest of
-all that.
+A file without findings is not checked again until something that affects the outcome changes: the file, a header, the
+command, .clang-tidy, or clang-tidy itself. The user's cache records what has passed, by a digest of all these.
 
-Shows every finding once and closes with "N files, M with findings, K known". Exits with 1 if there is one.
+Shows every finding once and ends with "N files, M with findings, K known". Exit status: 1 if there are findings.
 """
 import argparse
 import concurrent.futures
@@ -49,7 +48,7 @@ def touched_by(changed, commands, known):
 
 
 class Passed:
-    """What had no finding, by digest."""
+    """The record of files without findings, by digest."""
 
     def __init__(self, common):
         self.common = common
@@ -63,7 +62,7 @@ class Passed:
                 with open(path, "rb") as file:
                     content = hashlib.sha256(file.read()).digest()
             else:
-                status = os.stat(path)   # of a package
+                status = os.stat(path)   # a package's header
                 content = b"%d %d" % (status.st_size, status.st_mtime_ns)
             digest.update(os.path.relpath(path, ROOT).encode() + b"\0" + content)
         return os.path.join(CACHE, digest.hexdigest())
@@ -90,7 +89,7 @@ def main():
         if args.changed:
             commands = touched_by(dependencies.changed_since(args.changed), commands, known)
 
-        # clang-tidy checks a file once for each of its entries in a database. In this one it has one.
+        # clang-tidy checks a file once for each of its entries in a database. In this one each file has one entry.
         database = os.path.join(args.build, "tidy", "compile_commands.json")
         os.makedirs(os.path.dirname(database), exist_ok=True)
         with open(database, "w", encoding="utf-8") as file:
@@ -120,7 +119,7 @@ def main():
             if done.returncode == 0:
                 continue
             bad += 1
-            for finding in FINDING.split(done.stdout):   # one in a header comes with each file that includes it
+            for finding in FINDING.split(done.stdout):   # findings in headers come once per including file
                 title = finding.partition("\n")[0]
                 if title not in shown:
                     shown.add(title)

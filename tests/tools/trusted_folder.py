@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Where plugins of the tests are built: cleave loads none from a folder that others can write to, such as one in /tmp.
+"""Where the tests' plugins are built: cleave loads none from a folder that other users can write to (as in /tmp).
 
   trusted_folder.py FOLDER
 
-Prints FOLDER/plugins if FOLDER can be trusted, else the path of a folder in the user's cache. Makes the folder. The
-umask must keep group and others from writing.
+Prints FOLDER/plugins if FOLDER can be trusted, otherwise the path of a folder in the user's cache. Creates the folder.
+The umask must deny write access to group and others.
 """
 import hashlib
 import os
@@ -12,7 +12,7 @@ import sys
 
 
 def is_trusted(path):
-    """Whether only this user and root can write to the folder and to those above it."""
+    """Whether only this user and root can write to the folder and the folders above it."""
     path = os.path.realpath(path)
     status = os.stat(path)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:

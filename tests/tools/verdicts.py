@@ -1,9 +1,9 @@
-"""What can come of a check, and the loop that every test program in Python runs its checks with.
+"""The possible outcomes of a check, and the loop with which every Python test program runs its checks.
 
 A check passes, or it raises one of these:
-  Failure        wrong bytes, something left behind, a crash, a hang. It is never tried again.
-  Inconclusive   the check could not look: too few of its signals hit a run, a deadline passed on a busy machine, a tool
-                 is missing. It is tried again at most twice. One that never could look makes the program exit with 75.
+  Failure        wrong bytes, something left behind, a crash, a hang. Never tried again.
+  Inconclusive   the check could not tell: too few of its signals hit a run, a deadline passed on a busy machine, a
+                 tool is missing. Tried again at most twice. If it still cannot tell, the program exits with status 75.
   Skip           this machine or this build cannot do it at all. .ci/skips.tsv lists every skip that may happen.
 
 Each try prints one line, which .ci/gate.py reads: "ok   NAME", "FAIL NAME: why", "skip NAME: why" or
@@ -15,9 +15,9 @@ import sys
 import time
 import traceback
 
-PASSED, FAILED, INCONCLUSIVE, SKIPPED = 0, 1, 75, 77   # exit statuses; 75 is EX_TEMPFAIL of sysexits.h
+PASSED, FAILED, INCONCLUSIVE, SKIPPED = 0, 1, 75, 77   # exit statuses; 75 is EX_TEMPFAIL in sysexits.h
 TRIES = 3
-LEFT_OUT = set(os.environ.get("CLEAVE_LEFT_OUT", "").splitlines())   # names, of emulated.tsv
+LEFT_OUT = set(os.environ.get("CLEAVE_LEFT_OUT", "").splitlines())   # names from emulated.tsv
 
 
 class Failure(Exception):
@@ -25,11 +25,11 @@ class Failure(Exception):
 
 
 class Skip(Exception):
-    """The check cannot be done here; says why."""
+    """The check cannot be done here; the text says why."""
 
 
 class Inconclusive(Exception):
-    """The check could not look; says why. `retry` is whether another try may be luckier."""
+    """The check could not tell; the text says why. `retry` says whether another try might."""
 
     def __init__(self, why, retry=True):
         super().__init__(why)
@@ -43,18 +43,18 @@ def need(condition, text):
 
 
 def check(holds, what):
-    """The same, where the text says what should hold."""
+    """The same, with a text that says what should hold."""
     need(holds, "not so: " + what)
 
 
 def need_sight(condition, text):
-    """Raises Inconclusive unless the check has seen enough to judge."""
+    """Raises Inconclusive unless the check has seen enough to tell."""
     if not condition:
         raise Inconclusive(text)
 
 
 def need_tool(name):
-    """The path of a program. A missing one is for ./dev setup to install, so it leaves the check inconclusive."""
+    """The path of a program. ./dev setup should have installed it, so a missing one leaves the check inconclusive."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if path is None:
         raise Inconclusive("there is no " + name, retry=False)
@@ -62,14 +62,14 @@ def need_tool(name):
 
 
 class Tally:
-    """Runs checks, prints what came of each, and keeps count."""
+    """Runs checks, prints the outcome of each, and keeps count."""
 
     def __init__(self, verbose=False):
-        self.verbose = verbose   # print where a check failed
+        self.verbose = verbose   # also print where a check failed
         self.passed = self.failed = self.skipped = self.inconclusive = 0
 
     def run(self, name, check, notes=list):
-        """Calls check(), again where it was inconclusive. `notes()` gives lines to print below the verdict."""
+        """Calls check(), again if it was inconclusive. `notes()` returns lines to print below the verdict."""
         for number in range(1, TRIES + 1):
             began = time.monotonic()
             last = self._try(name, check, number)
@@ -81,7 +81,7 @@ class Tally:
                 return
 
     def _try(self, name, check, number):
-        """Prints the line but for its end. Whether this was the last try."""
+        """Prints the line without its end. Returns whether this was the last try."""
         try:
             if name in LEFT_OUT:
                 raise Skip("emulated.tsv leaves it out")
@@ -99,7 +99,7 @@ class Tally:
             print("FAIL %s: %s" % (name, failure), end="")
             if self.verbose:
                 traceback.print_exc(file=sys.stdout)
-        except Exception as error:   # the next checks are not to blame
+        except Exception as error:   # so that the remaining checks still run
             self.failed += 1
             traceback.print_exc(file=sys.stdout)
             print("FAIL %s: the check itself is wrong: %r" % (name, error), end="")
@@ -109,7 +109,7 @@ class Tally:
         return True
 
     def close(self):
-        """Prints the closing line. Returns the program's exit status."""
+        """Prints the closing line and returns the program's exit status."""
         print("%d passed, %d failed, %d skipped, %d inconclusive" % (self.passed, self.failed, self.skipped,
                                                                      self.inconclusive))
         if self.failed:

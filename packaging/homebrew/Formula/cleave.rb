@@ -1,7 +1,7 @@
-# The formula for Homebrew on Linux. A tap has it in this folder.
+# The formula for Homebrew on Linux. A tap keeps it in a folder of this name.
 #
-# Left for a person to do at a release: put in the address of the published source archive and its SHA-256, which
-# SHA256SUMS of the release has. The address here does not exist.
+# At a release a person has to fill in the address of the published source archive and its SHA-256, from SHA256SUMS of
+# the release. The address here does not exist.
 class Cleave < Formula
   desc "Cuts CSV files at record boundaries"
   homepage "https://cleave.invalid/"
@@ -27,7 +27,7 @@ class Cleave < Formula
            "-DBUILD_TESTING=OFF", "-DCLEAVE_STATIC_DEPENDENCIES=OFF"
     system "cmake", "--build", "build"
     system "cmake", "--install", "build"
-    # CMake installs this one where Debian has it.
+    # CMake installs this one where Debian expects it.
     zsh_completion.install share/"zsh/vendor-completions/_cleave"
   end
 

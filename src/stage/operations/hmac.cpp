@@ -34,7 +34,9 @@ Hmac Hmac::parse(const OperationSyntax& syntax, KeyUses& keys) {
     if (context != nullptr && context->value.empty()) Arguments::fail("the context is empty", *context);
 
     const std::optional<std::uint32_t> use = keys.add(key.value, context != nullptr ? context->value : "");
-    if (!use.has_value()) Arguments::fail("no key was given that has the name \"" + key.value + "\"", key);
+    if (!use.has_value())
+        Arguments::fail(
+            "there is no key with the name \"" + key.value + "\"; give it by --key " + key.value + "=file:PATH", key);
     hmac.use = *use;
     return hmac;
 }

@@ -1,4 +1,4 @@
-"""Random files for `cleave split --by`, and the options of a run. A case is made of a seed alone."""
+"""Random files for `cleave split --by`, and the options of a run. A seed alone determines a case."""
 import random
 
 from expect import Expected   # sets the path to tests/references/stages
@@ -6,7 +6,7 @@ from fields import BOM
 import generate
 import names
 
-# Values that make trouble as names, or are hard to tell apart.
+# Values that make awkward names, or are hard to tell apart.
 HARD = [b"", b"a", b"A", b"aB", b"Ab", b"AB", b"ab", "ä".encode(), "Ä".encode(), b"x y", b" ", b"../x", b".", b"..", b"...",
         b"a/b", b"/etc/passwd", b"-rf", b"--", b"a\nb", b"\r\n", b"\n", b"\x1b[31m", b"\x00", b"a\x00b", b"\x7f", b"a,b", b",",
         b"%2F", b"%2f", b"%", b"__EMPTY__", b"__empty__", b"%5F_EMPTY__", b"__HIVE_DEFAULT_PARTITION__",
@@ -19,12 +19,12 @@ HARD = [b"", b"a", b"A", b"aB", b"Ab", b"AB", b"ab", "ä".encode(), "Ä".encode(
 
 
 class Case(generate.Case):
-    """What one run gets. The names of the members are those of the options."""
+    """The input and the options of one run. The members are named after the options."""
 
     def __init__(self):
         super().__init__()
-        self.by = b""               # columns, as text
-        self.hive = self.keep_by = self.drop_by = self.lenient = self.strict = False
+        self.by = b""               # the text of the option
+        self.hive = self.keep_by = self.drop_by = self.allows_open_quote = self.allows_ragged = self.strict = False
         self.buckets = self.max_keys = None
         self.is_anywhere = False
         self.has_rules = False
@@ -35,7 +35,7 @@ class Case(generate.Case):
 
     @property
     def drops(self):
-        """The columns of the key are left out."""
+        """Whether the columns given by --by are dropped."""
         return self.drop_by or (self.hive and not self.keep_by)
 
     @property
@@ -66,7 +66,7 @@ def make_case(seed):
         case.max_keys = random_.choice([20, 100, 20000])
         count = len({piece.key for piece in Expected(case).pieces or []})
         if count > 1:
-            case.max_keys = random_.choice([count, count - 1])   # just enough, and one too few
+            case.max_keys = random_.choice([count, count - 1])   # just enough, or one too few
     return case
 
 
@@ -75,7 +75,7 @@ def make_options(case, random_):
     kind = random_.choices(["value", "hive", "buckets"], [10, 3, 3 if names.xxh3 else 0])[0]
     if kind == "hive":
         case.hive, case.keep_by = True, random_.random() < 0.4
-        if case.header_mode == "none" and random_.random() < 0.8:   # which is refused
+        if case.header_mode == "none" and random_.random() < 0.8:   # without a header --hive is refused
             case.header_mode = "repeat"
     elif kind == "buckets":
         case.buckets = random_.choice([1, 2, 3, 7, 16, 100, 300])
@@ -89,11 +89,12 @@ def make_options(case, random_):
             case.size = random_.choice([1, 20, 100, 200, 400, 1000])
         if how == "n":
             case.total = random_.choice([1, 3])
-    case.lenient = not case.has_stages and random_.random() < 0.3
+    case.allows_open_quote = not case.has_stages and random_.random() < 0.3
+    case.allows_ragged = not case.has_stages and random_.random() < 0.3
 
 
 def make_file(case, random_):
-    """Fills case.data. Returns the names of the columns, or None, and the places of those of the key."""
+    """Fills case.data. Returns the names of the columns, or None, and the places of the columns given by --by."""
     count = random_.choices(range(1, 7), [3, 5, 5, 4, 2, 1])[0]
     key_count = random_.choices([1, 2, 3], [10, 3, 1])[0]
     key_places = random_.sample(range(count), min(count, key_count))
@@ -149,16 +150,16 @@ def make_names(count, random_):
 
 
 def make_pool(random_):
-    """Values that a column of the key takes."""
+    """Values for a column given by --by."""
     wanted = random_.choices([1, 2, 5, 20, 60], [2, 4, 8, 6, 2])[0]
     pick = random_.random()
     if pick < 0.4:
         return random_.sample(HARD, wanted)
     if pick < 0.5:
         return [b"%d" % number for number in range(wanted)]
-    if pick < 0.6:   # long ones that differ late
+    if pick < 0.6:   # long values that differ only near the end
         return [b"p" * random_.choice([170, 183, 184, 200, 250]) + b"%d" % number for number in range(wanted)]
-    if pick < 0.7:   # in case only
+    if pick < 0.7:   # values that differ only in case
         return [bytes(random_.choice([byte, byte ^ 32]) for byte in b"abcdef") for _ in range(wanted)]
     if pick < 0.85:
         return [bytes(random_.randrange(256) for _ in range(random_.randrange(1, 6))) for _ in range(wanted)]
@@ -178,7 +179,7 @@ def make_machine(case, random_):
     if len(case.data) > 60000 and case.source == "pipe":
         case.source = "file"
     if case.source in ("pipe", "gzip"):
-        # Needed only for expect.needs_spool(): else what is spooled is redacted.
+        # Needed only for expect.needs_spool(); otherwise the spooled data are redacted.
         case.spool = case.has_rules and random_.random() < (0.7 if case.buckets is not None and case.drop_by else 0.2)
     case.compress = random_.random() < 0.05
     case.manifest = random_.random() < 0.3

@@ -1,4 +1,4 @@
-"""What `cleave split --by` must write, by a plain reading of the rules."""
+"""What `cleave split --by` must write, according to a plain reading of the rules."""
 import copy
 import os
 import sys
@@ -25,8 +25,8 @@ class Refused(Exception):
 
 
 class Piece:
-    """name: without folder and suffixes. key: the values, None for a bucket. number: from 1 among those of its key.
-    first: the number of its first record."""
+    """name: without folder and suffixes. key: the values, or None for a bucket. number: from 1, among the pieces with
+    these values. first: the number of the piece's first record."""
 
     def __init__(self, name, key, number, records, content, first=0):
         self.name, self.key, self.number, self.records, self.content = name, key, number, records, content
@@ -34,20 +34,22 @@ class Piece:
 
 
 class Body:
-    """What is written, and by what. header: bytes. records: bytes of each. keys: a tuple of values for each."""
+    """What is written, and the values that it is grouped by. header: bytes. records: the bytes of each record. keys: a
+    tuple of values for each record."""
 
     def __init__(self, header, records, keys, columns):
         self.header, self.records, self.keys, self.columns = header, records, keys, columns
 
 
 def needs_spool(case):
-    """Whether a temporary file would have a column that is in no output."""
+    """Whether a temporary file would contain a column that is in no output."""
     return case.has_rules and case.source in ("pipe", "gzip") and case.buckets is not None and case.drops
 
 
 class Expected:
-    """codes: exit statuses that are right. pieces: of exit 0, in the order of their first records, or of buckets; None
-    where the rules leave open what is written. result: of the oracle of tests/references/stages, or None."""
+    """codes: the correct exit statuses. pieces: for exit status 0, in the order of their first records, or of the
+    buckets; None where the rules leave open what is written. result: what the oracle in tests/references/stages
+    returned, or None."""
 
     def __init__(self, case):
         self.result, self.pieces, self.codes = None, None, {0}
@@ -72,7 +74,7 @@ class Expected:
         if staged.codes != {0}:
             if not can_name_keys(case, staged.result):
                 staged.codes.add(2)
-            if 0 in staged.codes:   # of a file that is faulty, but perhaps not looked at
+            if 0 in staged.codes:   # the file is faulty, but the command need not look at the fault
                 self.codes = staged.codes
                 return None
             raise Refused(*staged.codes)
@@ -94,18 +96,19 @@ class Expected:
         reader = Reader(case.data, case.dialect, case.is_anywhere).read()
         before, header = split_header(reader.records, case.header_mode != "none")
         if case.total is not None:
-            raise Refused(2, *({3} if reader.is_open and not case.lenient else ()))
+            raise Refused(2, *({3} if reader.is_open and not case.allows_open_quote else ()))
         if not reader.records:
             self.codes = {0, 2}   # as above
             return None
         body = reader.records[before:]
         if not body and header.is_blank:
-            self.codes = {0, 2}   # The same: a line end alone names no column, and no record needs one.
+            # As above: a line end alone names no column, and no record needs one.
+            self.codes = {0, 2}
             return None
         first = header or next((record for record in body if not record.is_blank), body[0])
         columns = Columns(first.values if header is not None else None, len(first.values))
         order = list(range(columns.count))
-        is_open = reader.is_open and not case.lenient
+        is_open = reader.is_open and not case.allows_open_quote
         try:
             places = key_places(case, columns, order)
         except Refused:
@@ -117,7 +120,7 @@ class Expected:
             return None
         keys = []
         for record in body:
-            if not record.is_empty and not case.lenient and max(places) >= len(record.values):
+            if not record.is_empty and not case.allows_ragged and max(places) >= len(record.values):
                 raise Refused(3)
             keys.append(tuple(record.values[place] if place < len(record.values) else b"" for place in places))
         at = reader.records[before - 1].end if before else 0
@@ -126,13 +129,14 @@ class Expected:
 
 
 def usage_faults(case):
-    """{2} where there may be a fault that is found before or after that of the records: the rules do not say which."""
+    """{2} where there is a usage error that may be found before or after the faults in the records: the rules do not
+    say which comes first."""
     return {2} if case.size is not None or case.max_keys is not None or case.hive else set()
 
 
 def can_name_keys(case, result):
-    """Whether the columns of the key are there, and another one if they are left out."""
-    if result.bound is None:   # the fault came first
+    """Whether the columns given by --by exist, and at least one other column if they are dropped."""
+    if result.bound is None:   # a fault was found first
         return False
     try:
         places = key_places(case, result.bound.columns, result.bound.order)
@@ -142,7 +146,7 @@ def can_name_keys(case, result):
 
 
 def key_places(case, columns, order):
-    """Where the columns of --by are among those that are written. Raises Refused."""
+    """The places of the columns given by --by among the written columns. Raises Refused."""
     try:
         items = parse_select(case.by)
         if any(item.negated or (item.kind == "word" and b"*" in item.text) for item in items):
@@ -156,14 +160,14 @@ def key_places(case, columns, order):
 
 
 def key_of(written, case, places, number):
-    """The values of a record that is written. Only the first bytes of a file are a byte order mark."""
+    """The values of a written record. Only at the very start of a file is a byte order mark recognised."""
     has_mark = number == 0 and case.header_mode == "none" and case.data.startswith(BOM)
     fields = read_record(written, 0, case.dialect).fields if has_mark else read_record(b" " + written, 1, case.dialect).fields
     return tuple(fields[place].value if place < len(fields) else b"" for place in places)
 
 
 def column_names(case, columns, order, places):
-    """For the folders of --hive."""
+    """The column names for the folders that --hive creates."""
     if not case.hive:
         return None
     if columns.names is None:
@@ -175,9 +179,9 @@ def column_names(case, columns, order, places):
 
 
 def without(case, result, places):
-    """Header and records without the columns of the key."""
+    """Header and records without the columns given by --by."""
     items = b",".join(b"!#%d" % (place + 1) for place in places)
-    # A value that comes first now may look like a byte order mark, which stands only at the very start.
+    # The new first value may look like a byte order mark, which is one only at the very start.
     before = b""
     if result.output.startswith(BOM) and not case.data.startswith(BOM):
         before = b"\r" if case.dialect.terminator == "cr" else b"\n"
@@ -193,7 +197,7 @@ def without(case, result, places):
 
 
 def groups_of(body):
-    """{key: the numbers of its records}, in the order of first records."""
+    """{values: the numbers of their records}, in the order of their first records."""
     groups = {}
     for number, key in enumerate(body.keys):
         groups.setdefault(key, []).append(number)
@@ -231,7 +235,7 @@ def headed(header, mode, is_first):
 
 
 def runs(case, body, numbers, is_first):
-    """The records of one key, cut by -l and -C."""
+    """The records with one key, cut as -l and -C say."""
     if case.count is None and case.size is None:
         return [numbers]
     size = len(headed(body.header, case.header_mode, is_first))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`cleave split --by` with many values and few descriptors. Every piece is judged by the checksum of its records.
+"""`cleave split --by` with many values and few descriptors. Every piece is checked through a checksum of its records.
 
   large.py CLEAVE [--records N] [--keys N] [--seed N]
 
-Runs with several threads and block sizes, from a file and from a pipe, with the column and without, and in buckets must
-all give the same records, and write nothing else.
+Runs with several numbers of threads and block sizes, from a file and from a pipe, with and without the column, and into
+buckets, must all write the same records and nothing else.
 """
 import argparse
 import os
@@ -26,7 +26,8 @@ NOTES = [b"plain", b'"two\nlines"', b'"a ""b"", c"', b"", b"long " * 20]
 
 
 def make(path, records, keys, seed):
-    """Writes the file. Returns {value: checksum of its records}, with the column and without, and the same of buckets."""
+    """Writes the file. Returns {value: checksum of its records} with the column, the same without the column, and
+    {bucket: checksum of its records}."""
     chance = random.Random(seed)
     order = list(range(keys)) + [chance.randrange(keys) for _ in range(records - keys)]
     chance.shuffle(order)
@@ -71,7 +72,7 @@ def run(cleave, path, out, options, is_piped):
 
 
 def pieces_of(out):
-    """(path below `out`, content) of each file."""
+    """Yields (path below `out`, content) for each file."""
     for parent, _, files in os.walk(out):
         for name in files:
             with open(os.path.join(parent, name), "rb") as file:
@@ -91,7 +92,7 @@ def check(out, sums, header, key_of=os.fsencode):
 
 
 def folder_value(name):
-    """k=VALUE/in.1.csv"""
+    """The value in k=VALUE/in.1.csv."""
     return os.fsencode(name.split("/")[0].removeprefix("k="))
 
 
@@ -108,11 +109,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cleave-large-", dir=memory) as root:
         path, out = os.path.join(root, "in.csv"), os.path.join(root, "out")
         kept, dropped, buckets = make(path, arguments.records, arguments.keys, arguments.seed)
-        template, short = ["-o", "{value}", "--max-keys", keys], b"id,note\n"
+        template, short = ["-o", "{value}", "--max-values", keys], b"id,note\n"
         ways = [(["-j", "1", *template], False, (kept, HEADER)),
                 (["-j", "16", "--block-size", "64K", *template], False, (kept, HEADER)),
                 (["-j", "3", *template], True, (kept, HEADER)), (["--drop-by", *template], False, (dropped, short)),
-                (["--hive", "--max-keys", keys], False, (dropped, short, folder_value))]
+                (["--hive", "--max-values", keys], False, (dropped, short, folder_value))]
         if names.xxh3 is not None:
             ways.append((["--buckets", str(BUCKETS), "-o", "{i:03}"], False, (buckets, HEADER)))
         for options, is_piped, wanted in ways:

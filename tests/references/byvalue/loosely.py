@@ -1,13 +1,13 @@
-"""Records and fields as they are read where no rule asks for strictness: every text has a reading.
+"""Reads records and fields where no rule requires strict reading: every text has a reading.
 
-The states are those of doc/design.md, "What a record is". Shares no code with the library.
+The states are those in doc/internals/design.md, "What a record is". Shares no code with the library.
 """
 from collections import namedtuple
 
 from fields import BOM, CR, LF
 
-# start, end: offsets, the terminator included. values: without quotes and escapes. is_empty: nothing but a terminator.
-# is_blank: nothing but CR and LF.
+# start, end: offsets, including the terminator. values: without quotes and escapes. is_empty: whether there is only a
+# terminator. is_blank: whether there are only CR and LF.
 Record = namedtuple("Record", "start end values is_empty is_blank")
 
 START, PLAIN, QUOTED, AFTER_QUOTE = range(4)
@@ -18,7 +18,7 @@ class Reader:
         self.data, self.dialect, self.anywhere = data, dialect, anywhere
         self.records = []
         self.is_open = False   # a quote is never closed
-        self.escapes_end = False   # an escape is the last byte: readers differ on what it is
+        self.escapes_end = False   # the last byte is an escape, on whose meaning readers differ
 
     def read(self):
         at = 0
@@ -37,9 +37,9 @@ class Reader:
         self.value, self.state = bytearray(), START
 
     def read_record(self, at):
-        """From `at` to the byte after the record."""
+        """Reads the record at `at`. Returns the offset of the byte after it."""
         data, dialect = self.data, self.dialect
-        is_return = False   # the byte before is a CR, as plain data
+        is_return = False   # whether the preceding byte is a CR that counts as plain data
         while at < len(data):
             byte = data[at]
             if self.state != QUOTED:
@@ -79,7 +79,7 @@ class Reader:
     def read_quote(self, byte):
         if self.state == QUOTED:
             self.state = AFTER_QUOTE
-        elif self.state == AFTER_QUOTE:   # a doubled one
+        elif self.state == AFTER_QUOTE:   # a doubled quote
             self.value.append(byte)
             self.state = QUOTED
         elif self.state == START or self.anywhere:
@@ -106,7 +106,8 @@ class Reader:
 
 
 def split_header(records, has_header):
-    """How many records, from the first, are the header's, blank ones before it included; and the header or None."""
+    """Returns how many records at the start belong to the header, including the blank ones before it; and the header,
+    or None."""
     if not has_header or not records:
         return 0, None
     for number, record in enumerate(records):

@@ -1,4 +1,4 @@
-"""The names of pieces by value, by a plain reading of the rules; and the hash that names and buckets use."""
+"""The names of pieces by value, according to a plain reading of the rules, and the hash that names and buckets use."""
 import ctypes
 import os
 import sys
@@ -13,11 +13,12 @@ MAX_FOLDER = 255
 
 
 class NoName(Exception):
-    """Under --hive the name of a folder would be longer than a file system allows."""
+    """Under --hive, a folder's name would be longer than a file system allows."""
 
 
 def load_hash():
-    """XXH3 of 64 bits with seed 0, by other people's code: the module of PyPI and Debian, or the C library."""
+    """Returns 64-bit XXH3 with seed 0 as third-party code computes it: the module from PyPI or Debian, or the C
+    library."""
     try:
         import xxhash
         return xxhash.xxh3_64_intdigest
@@ -32,23 +33,24 @@ def load_hash():
     return lambda data: function(data, len(data))
 
 
-xxh3 = load_hash()   # None where there is neither
+xxh3 = load_hash()   # None if neither is available
 
 
 def hash_of(key):
-    """Of the values of a key: of one value its bytes; of several the length of each as 64 bits, then its bytes."""
+    """The hash of a key. For a single value it covers the bytes; for several, each value's length as 64 bits, followed
+    by its bytes."""
     if len(key) == 1:
         return xxh3(key[0])
     return xxh3(b"".join(len(value).to_bytes(8, "little") + value for value in key))
 
 
 def is_control(character):
-    """U+0080 to U+009F."""
+    """Whether the UTF-8 bytes encode a character in U+0080 .. U+009F."""
     return len(character) == 2 and b"\xc2\x80" <= character <= b"\xc2\x9f"
 
 
 def atoms(value):
-    """The escaped value in parts that a prefix never cuts in two. `.` at the end is what FAT drops."""
+    """The escaped value, in parts that a shortened name never cuts in two. FAT drops a final `.`, so it is escaped."""
     found = []
     for character in characters(value):
         if len(character) > 1:
@@ -64,7 +66,7 @@ def atoms(value):
 
 
 def escaped(value, empty):
-    """In parts. The value that is the word for the empty one is escaped, too."""
+    """The escaped name, in parts. A value that equals the word for the empty value is escaped too."""
     if value == b"":
         return [empty]
     found = atoms(value)
@@ -72,7 +74,7 @@ def escaped(value, empty):
 
 
 def shortened(parts):
-    """At most MAX_NAME bytes: the first of them, `@` and 16 digits of the hash of the whole name."""
+    """At most MAX_NAME bytes: a prefix, `@` and the 16 digits of the hash of the whole name."""
     whole = b"".join(parts)
     if len(whole) <= MAX_NAME:
         return whole
@@ -85,7 +87,7 @@ def shortened(parts):
 
 
 def names_of(keys):
-    """The name of each key, a tuple of values. Keys are in the order of their first records."""
+    """The names of the keys, which are tuples of values in the order of their first records."""
     names, taken = [], {}
     for key in keys:
         parts = []
@@ -93,7 +95,7 @@ def names_of(keys):
             parts += [b","] if parts else []
             parts += escaped(value, EMPTY)
         name = shortened(parts)
-        folded = name.lower()   # of bytes: ASCII only
+        folded = name.lower()   # the name is bytes, so only ASCII is folded
         taken[folded] = taken.get(folded, 0) + 1
         names.append(name if taken[folded] == 1 else name + b"@%d" % taken[folded])
     return names
@@ -112,5 +114,5 @@ def folders_of(keys, columns):
 
 
 def clash_in_case(folders):
-    """Whether two folders are one where upper and lower case are not told apart."""
+    """Whether two of the folders are the same if case is ignored."""
     return len({folder.lower() for folder in folders}) < len(folders)

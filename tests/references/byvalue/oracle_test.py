@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The oracle of --by, on expectations that were worked out by hand."""
+"""Tests the --by oracle against expectations worked out by hand."""
 import sys
 import unittest
 
@@ -62,7 +62,7 @@ class Names(unittest.TestCase):
     def test_hash(self):
         if names.xxh3 is None:
             self.skipTest("there is no xxhash")
-        # The value that the specification of XXH3 implies for no bytes and the seed 0; xxhsum -H3 prints it.
+        # The value that the specification of XXH3 implies for an empty input and seed 0; xxhsum -H3 prints it.
         self.assertEqual(names.hash_of((b"",)), 0x2D06800538D394C2)
         self.assertEqual(names.hash_of((b"a", b"")), names.xxh3(b"\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0"))
 
@@ -134,10 +134,10 @@ class Pieces(unittest.TestCase):
 
     def test_ragged(self):
         self.refused(3, b"id,k\n1\n")
-        self.assertEqual(self.pieces(b"id,k\n1\n", lenient=True), {b"__EMPTY__": b"id,k\n1\n"})
+        self.assertEqual(self.pieces(b"id,k\n1\n", allows_ragged=True), {b"__EMPTY__": b"id,k\n1\n"})
         self.assertEqual(self.pieces(b"id,k\n1,a,x\n"), {b"a": b"id,k\n1,a,x\n"})
         self.refused(3, b'id,k\n1,"a\n')
-        self.assertEqual(self.pieces(b'id,k\n1,"a\n', lenient=True), {b"a%0A": b'id,k\n1,"a\n'})
+        self.assertEqual(self.pieces(b'id,k\n1,"a\n', allows_open_quote=True), {b"a%0A": b'id,k\n1,"a\n'})
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`cleave split --by` beside an oracle, on random files and options.
+"""Compares `cleave split --by` with an oracle on random files and options.
 
   run.py CLEAVE [--count N] [--seed N] [--jobs N] [--kernel NAME] [--keep DIRECTORY] [--without-stages]
 
-Case K of a run has seed SEED + K, so that a failure is run again by --seed K --count 1. On a difference the seed, the
-command line and what differs are printed, and the input stays in the directory of --keep.
+Case K of a run, counted from 0, has the seed SEED + K; --seed with that number and --count 1 repeat it. If there is a
+difference, the seed, the command line and what differs are printed, and --keep keeps the input in DIRECTORY.
 """
 import argparse
 import gzip
@@ -35,7 +35,7 @@ def main():
 
 
 def run_case(seed, options, kernels, directory):
-    """None, or a text that describes the difference."""
+    """Returns None, or a text that describes the difference."""
     case = make_case(seed)
     if options.without_stages and case.has_stages:
         return None
@@ -65,7 +65,8 @@ def run_once(line, case, directory):
 
 
 def is_inside(case):
-    """It runs in its output directory, where --hive and names without a template lead."""
+    """Whether the run's working directory is its output directory, where --hive and names without a template put their
+    files."""
     return case.hive or case.template == "default"
 
 
@@ -80,11 +81,12 @@ def command_line(case, cleave, kernel, directory):
     line += case.dialect_arguments
     line.append(b"-H" if case.header_mode == "none" else b"--header=" + case.header_mode.encode())
     for option, is_given in ((b"--hive", case.hive), (b"--keep-by", case.keep_by), (b"--drop-by", case.drop_by),
-                             (b"--lenient", case.lenient), (b"--compress=gzip:1", case.compress),
+                             (b"--allow-open-quote", case.allows_open_quote),
+                             (b"--allow-ragged", case.allows_ragged), (b"--compress=gzip:1", case.compress),
                              (b"--manifest=%s/manifest.json" % directory.encode(), case.manifest)):
         line += [option] if is_given else []
     for option, number in ((b"-n", case.total), (b"-l", case.count), (b"-C", case.size), (b"--buckets=", case.buckets),
-                           (b"--max-keys=", case.max_keys)):
+                           (b"--max-values=", case.max_keys)):
         line += [b"%s%d" % (option, number)] if number is not None else []
     if case.has_stages:
         line += absolute(stage_words(case, directory), directory)
@@ -97,8 +99,8 @@ def command_line(case, cleave, kernel, directory):
 
 
 def absolute(words, directory):
-    """The words, with the paths of files that stage_words() makes."""
-    return [re.sub(rb"^(--rules=|--report=|--key=[^=]*=file:)", rb"\g<0>" + directory.encode() + b"/", word)
+    """The words, with absolute paths to the files that stage_words() writes."""
+    return [re.sub(rb"^(--rules=|--redact-report=|--key=[^=]*=file:)", rb"\g<0>" + directory.encode() + b"/", word)
             for word in words]
 
 
@@ -110,7 +112,7 @@ def template(case):
 
 
 def file_name(case, piece):
-    """As it must be below the output directory."""
+    """The path that a piece must have below the output directory."""
     stem = b"stdin" if case.source in ("redirect", "pipe") else b"in"
     extension = b"" if stem == b"stdin" else b".csv"
     suffix = b".gz" if case.compress else b""
@@ -128,12 +130,12 @@ def file_name(case, piece):
 
 
 def without_padding(name):
-    """Where a number has a width of its own."""
+    """The name without the zero padding of its number, whose width depends on the run."""
     return re.sub(rb"\.0+([1-9][0-9]*(\.csv)?(\.gz)?)$", rb".\1", name)
 
 
 def files_below(directory):
-    """{path: bytes}, hidden ones too. Folders that hold nothing end in a slash."""
+    """{path: bytes}, hidden files included. Folders that contain nothing end in a slash."""
     found, top = {}, directory.encode()
     for parent, folders, files in os.walk(top):
         for name in files:
@@ -186,7 +188,7 @@ def check_pieces(case, expected, found):
 
 
 def check_manifest(case, expected, manifest):
-    """A row for each piece, in order: its name, its values, its records and its bytes."""
+    """Expects a row for each piece, in order, with its name, values, records and bytes."""
     rows = manifest["pieces"]
     if len(rows) != len(expected.pieces):
         raise Difference("manifest: %d pieces, expected %d" % (len(rows), len(expected.pieces)))
@@ -205,12 +207,12 @@ def check_manifest(case, expected, manifest):
 
 
 def in_json(value):
-    """What is no UTF-8 becomes U+FFFD; how many of them is left open."""
+    """The text with U+FFFD in place of bytes that are not UTF-8; how many U+FFFD there are is left open."""
     return value.decode("utf-8", "replace")
 
 
 def check_again(case, expected, line, directory):
-    """The same run into the same folder."""
+    """Repeats the run into the same folder."""
     options = {"plain": [], "resume": [b"--resume"], "force": [b"--force"]}[case.again]
     before = {name: os.stat(os.path.join(directory.encode(), b"out", name)).st_ino
               for name in files_below(os.path.join(directory, "out"))}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The command beside the oracle, on random files and rules.
+"""Compares the command with the oracle on random files and rules.
 
   compare.py CLEAVE [--count N] [--seed N] [--jobs N] [--kernel NAME] [--keep DIRECTORY] [--without-stages]
 
-Case K of a run has seed SEED + K, so that a failure is run again by --seed K --count 1. On a difference the seed, the
-command line and what differs are printed, and the input and the rules stay in the directory of --keep.
---without-stages cuts the same files without rules, which holds the oracle's pieces to the command as it is.
+Case K of a run, counted from 0, has the seed SEED + K; --seed with that number and --count 1 repeat it. If there is a
+difference, the seed, the command line and what differs are printed, and --keep keeps the input and the rules in
+DIRECTORY. --without-stages cuts the same files without rules, which checks the oracle's pieces against the command.
 """
 import argparse
 import gzip
@@ -25,7 +25,7 @@ from generate import SECRET, make_case  # noqa: E402
 from language import RuleError, one_place, parse_select  # noqa: E402
 from oracle import MAX_RECORD, redact  # noqa: E402
 
-TIMEOUT = 120   # seconds: what lasts longer hangs, however busy the machine is
+TIMEOUT = 120   # seconds; anything that takes longer hangs, however busy the machine is
 
 
 class Difference(Exception):
@@ -43,22 +43,24 @@ def read(path):
 
 
 def judge(case):
-    """What the oracle says of a case."""
+    """What the oracle says about a case."""
     return redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files, case.keys,
                   case.null_token, case.default, case.forbid,
                   MAX_RECORD if case.max_record is None else case.max_record, **settled(case))
 
 
 def settled(case):
-    """Which ambiguities the command accepts, as arguments of redact(): all of them without rules (pieces by value may lose
-    columns without any), and a backslash before a quote if --escape is given, even if it names the quote itself."""
+    """Which ambiguities the command accepts, as arguments for redact(): without rules all of them (pieces by value may
+    drop columns without rules), and a backslash before a quote if --escape is given, even if it names the quote
+    itself."""
     has_rules = getattr(case, "has_rules", True)
     has_escape = any(argument.startswith(b"--escape=") for argument in case.dialect_arguments)
     return {"escape_given": has_escape or not has_rules, "mark_is_plain": not has_rules}
 
 
 class Expected:
-    """codes: exit statuses that are right. pieces: of split. output: of cat. Where nothing is known, None."""
+    """codes: the correct exit statuses. pieces: those that split writes. output: what cat prints. Each is None where
+    nothing is known."""
 
     def __init__(self, case, stages):
         self.result = result = judge(case)
@@ -70,7 +72,7 @@ class Expected:
             self.codes = {1, 2}
         elif stages and case.source in ("pipe", "gzip") and not case.spool and (
                 case.total is not None or case.together is not None):
-            # Nothing is copied to a file where there is nothing; then columns by number are missing, or not asked for.
+            # An empty input needs no temporary file; columns by number are then missing, or not asked for.
             self.codes = {2} if case.data else {0, 2}
         elif result.refusal is not None:
             self.codes = {result.refusal.code}
@@ -87,7 +89,7 @@ class Expected:
             except pieces.HeaderTooLarge:
                 self.codes = {2}
         if 3 in self.codes and self.is_header_too_large(case):
-            self.codes.add(2)  # It is not said which of the two faults is found first.
+            self.codes.add(2)  # The rules do not say which of the two faults is found first.
 
     def is_header_too_large(self, case):
         return case.size is not None and case.header_mode == "repeat" and len(self.result.header) > case.size
@@ -97,7 +99,7 @@ class Expected:
         if result.refusal.code != 3 or result.hidden is None:
             return
         if case.piece is not None:
-            # cat need not look at the other pieces. Those before the fault are known, those after it are not.
+            # cat need not look at the other pieces. Only the pieces before the fault are known.
             fault = None
             if result.fault_start is not None:
                 fault = pieces.share_of(max(result.fault_start, result.body_start), case.header_mode, result.body_start,
@@ -108,7 +110,7 @@ class Expected:
                 self.cut(case)
 
     def allow_either_order(self, case):
-        """Two things are wrong, and the rules do not say which of them is found first."""
+        """Accepts either exit status if two things are wrong and the rules do not say which is found first."""
         if self.result.refusal.kind == "record too long" and self.result.hidden is None:
             # The first record names the columns, whatever its size.
             unlimited = redact(case.data, case.dialect, case.header_mode, case.select, case.rules, case.files,
@@ -118,11 +120,11 @@ class Expected:
             if case.together is not None and unlimited.bound is not None and not has_key(case, unlimited):
                 self.codes = {2, 3}
         if case.together is not None and not case.data.strip(b"\r\n") and self.result.refusal.code == 3:
-            self.codes = {2, 3}  # Line ends alone are records of one column, where they are no fault.
+            self.codes = {2, 3}  # Line ends alone are records of one column where they are not a fault.
         if self.result.refusal.code != 2 or self.result.hidden is not None:
             return
         if not case.data:
-            self.codes = {0, 2}  # There are no columns, and nothing to write.
+            self.codes = {0, 2}  # There are no columns, and nothing is written.
         else:
             max_record = MAX_RECORD if case.max_record is None else case.max_record
             plain = redact(case.data, case.dialect, case.header_mode, max_record=max_record, **settled(case))
@@ -136,7 +138,7 @@ class Expected:
             if not has_key(case, result):
                 return
             keys = keys_of(case, result)
-            # All records of a run are where the first one is.
+            # All records of a run belong to the piece of its first record.
             starts = [run[0] for run in pieces.runs_of(starts, keys) for _ in run]
         if case.total is not None:
             parts = pieces.shared_pieces(result.header, result.records, mode, starts, result.body_start,
@@ -155,7 +157,7 @@ class Expected:
 
 
 def key_place(case, result):
-    """The place of the column of --together among those that are written. Raises RuleError."""
+    """The place of the column given by --together among the written columns. Raises RuleError."""
     items = parse_select(case.together)
     if len(items) != 1 or items[0].negated:
         raise RuleError("--together is one column")
@@ -174,13 +176,13 @@ def has_key(case, result):
 
 
 def is_passed_over(case):
-    """Whether --together names one column of an input without bytes: there are no records that could lack it."""
+    """Whether --together names one column of an input without bytes, which has no record that could lack it."""
     items = parse_select(case.together) if case.together else []
     return case.data in (b"", b"\xef\xbb\xbf") and len(items) == 1 and not items[0].negated
 
 
 def keys_of(case, result):
-    """The value of the column in each record, as it is written."""
+    """The value of the column in each record, as written."""
     if not result.records:
         return []
     place, keys = key_place(case, result), []
@@ -191,10 +193,10 @@ def keys_of(case, result):
 
 
 def is_given(case, option):
-    """Whether the case has this option without its being repeated."""
+    """Whether the case has this option besides the repetition that is added."""
     name = option.split(b"=")[0]
-    return {b"--select": case.select is not None, b"--null": case.null_token is not None,
-            b"--default": case.default is not None, b"--report": case.report}[name]
+    return {b"--select": case.select is not None, b"--redact-null": case.null_token is not None,
+            b"--redact-default": case.default is not None, b"--redact-report": case.report}[name]
 
 
 def command_line(case, cleave, kernel, random_, directory, stages):
@@ -226,7 +228,7 @@ def command_line(case, cleave, kernel, random_, directory, stages):
 
 
 def stage_words(case, directory):
-    """The options of the stages. Makes the files that they name."""
+    """Returns the options for the stages, and writes the files that they name."""
     line = []
     if case.select is not None:
         line.append(b"--select=" + case.select)
@@ -238,16 +240,16 @@ def stage_words(case, directory):
         make_key(os.path.join(directory, "key.%s" % name.decode()), key, case.key_fault)
         line.append(b"--key=" + name + b"=file:key." + name)
     if case.null_token is not None:
-        line.append(b"--null=" + case.null_token)
+        line.append(b"--redact-null=" + case.null_token)
     if case.default is not None:
-        line.append(b"--default=" + case.default.encode())
+        line.append(b"--redact-default=" + case.default.encode())
     line += [b"--forbid=" + name.encode() for name in case.forbid]
     if case.max_record is not None:
         line.append(b"--max-record=%d" % case.max_record)
     if case.spool:
         line.append(b"--spool=plain")
     if case.report:
-        line.append(b"--report=report.json")
+        line.append(b"--redact-report=report.json")
     if case.repeated is not None and is_given(case, case.repeated):
         line.append(case.repeated)
     return line
@@ -261,7 +263,7 @@ def make_key(path, key, fault):
 
 
 def execute(line, case, directory, cwd=None):
-    """The exit status and both outputs. Makes out/ and tmp/ before, if they are not there."""
+    """Runs the command line. Returns the exit status and both outputs. Creates out/ and tmp/ if they are missing."""
     os.makedirs(os.path.join(directory, "out"), exist_ok=True)
     os.makedirs(os.path.join(directory, "tmp"), exist_ok=True)
     stdin = subprocess.DEVNULL
@@ -269,7 +271,7 @@ def execute(line, case, directory, cwd=None):
         stdin = os.open(os.path.join(directory, "in.csv"), os.O_RDONLY)
     elif case.source == "pipe":
         stdin, writer = os.pipe()
-        os.write(writer, case.data)  # It fits into a pipe.
+        os.write(writer, case.data)  # The data fit into a pipe.
         os.close(writer)
     try:
         process = subprocess.Popen(line, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -287,8 +289,9 @@ def execute(line, case, directory, cwd=None):
 
 
 def hidden_secrets(case, result):
-    """The secrets of columns that a rule names or that are dropped. All of them, where no column was looked at. If a
-    damaged line end made a record part of the header, its fields are names: messages show those of columns that stay."""
+    """The secrets in columns that a rule names or that are dropped; all secrets if no column was looked at. If a
+    damaged line end made a record part of the header, its fields are names, and messages may show those of columns
+    that stay."""
     found = set()
     for column, values in case.secrets.items():
         if result.hidden is None or column in result.hidden:
@@ -320,7 +323,7 @@ def check_refusal(case, expected, output, files):
         if output:
             raise Difference("standard output: %r" % output)
         return
-    # cat may have printed whole records, the header first, before it saw the fault.
+    # cat may have printed whole records, header first, before it saw the fault.
     if 3 not in expected.codes:
         if output:
             raise Difference("standard output: %r" % output)
@@ -342,7 +345,8 @@ def output_is_prefix(case, result, output):
 
 
 def beginnings_without_values(case):
-    """The empty records before the first other one, which is what tells the columns: the first, the first two, and so on."""
+    """The empty records before the first other record, which defines the columns: the first, the first two, and so
+    on."""
     at, found = 0, []
     try:
         while at < len(case.data):
@@ -412,7 +416,7 @@ def check(case, expected, directory, code, output, errors):
 
 
 def check_manifest(expected, directory):
-    """Places and sizes are those of the written bytes."""
+    """Expects places and sizes to count the bytes that are written."""
     rows = json.loads(read(os.path.join(directory, "manifest.json")))["pieces"]
     if [row["size"] for row in rows] != [len(piece) for piece in expected.pieces]:
         raise Difference("manifest: sizes in %r" % rows)
@@ -441,7 +445,7 @@ def run(case, options, kernels, directory):
         write(os.path.join(directory, "in.csv"), case.data)
     expected = Expected(case, not options.without_stages)
     if options.without_stages and expected.result.refusal is not None:
-        shutil.rmtree(directory)  # Without rules such a file may be cut all the same.
+        shutil.rmtree(directory)  # Without rules such a file may be cut.
         return None
     line = command_line(case, options.cleave, kernel, random_, directory, not options.without_stages)
     if options.device:
@@ -457,7 +461,7 @@ def run(case, options, kernels, directory):
 
 
 def told(difference, case, options, line, errors, directory):
-    """The text on a difference; its files are kept."""
+    """Keeps the files of a difference, and returns the message about it."""
     kept = os.path.join(options.keep, "case.%d" % case.seed)
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(directory, kept, symlinks=True)
@@ -467,7 +471,7 @@ def told(difference, case, options, line, errors, directory):
 
 
 def quoted(word):
-    """As a word of bash."""
+    """Quotes the word for bash."""
     if re.fullmatch(rb"[A-Za-z0-9_./=:{}-]+", word):
         return word.decode()
     shown = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else "\\x%02x" % byte for byte in word)

@@ -1,4 +1,4 @@
-"""Runs random cases of a programme in several processes, and prints what differs."""
+"""Runs random cases of a test program in several processes, and prints the differences."""
 import multiprocessing
 import os
 import re
@@ -34,8 +34,8 @@ def work(first, step, options, run_case, kernels, results):
 
 
 def run_all(options, run_case):
-    """Calls run_case(seed, options, kernels, directory), which returns None or a text that describes a difference. The
-    exit status."""
+    """Calls run_case(seed, options, kernels, directory), which returns None or a text that describes a difference.
+    Returns the exit status."""
     options.cleave = os.path.abspath(options.cleave)
     kernels = find_kernels(options.cleave)
     began = time.monotonic()

@@ -1,6 +1,6 @@
-"""Records and fields of a file, read a byte at a time by the strict rules that hold under stages.
+"""Reads records and fields of a file a byte at a time, under the strict rules that apply with stages.
 
-Shares no code with the library. Written to be obviously right, not to be fast.
+Shares no code with the library. It is written to be obviously right, not to be fast.
 """
 from collections import namedtuple
 
@@ -11,12 +11,12 @@ CR, LF = 13, 10
 Dialect = namedtuple("Dialect", "delimiter quote escape escape_everywhere terminator")
 # raw: the bytes in the file. value: without quotes and escapes.
 Field = namedtuple("Field", "raw value quoted")
-# start, end: offsets into the file, the terminator included. bom: BOM or nothing. terminator: bytes, maybe none.
+# start, end: offsets into the file, including the terminator. bom: BOM or b"". terminator: bytes, possibly empty.
 Record = namedtuple("Record", "start end bom fields terminator is_empty")
 
 
 class Fault(Exception):
-    """The input breaks the strict rules: exit 3. `kind` is a short word for people."""
+    """The input breaks the strict rules: exit status 3. `kind` is a short description for people."""
 
     def __init__(self, kind):
         super().__init__(kind)
@@ -24,11 +24,11 @@ class Fault(Exception):
 
 
 class CannotCarry(Exception):
-    """The dialect has no way to write a value."""
+    """The dialect cannot write a value."""
 
 
 def make_dialect(delimiter, quote=b'"', escape=None, scope="everywhere", terminator="lf"):
-    """From bytes of one byte each, or None. An escape that is the quote means no escape."""
+    """Takes one-byte values, or None. An escape that equals the quote means no escape."""
     if escape == quote:
         escape = None
     return Dialect(delimiter[0], quote[0] if quote else None, escape[0] if escape else None,
@@ -36,7 +36,7 @@ def make_dialect(delimiter, quote=b'"', escape=None, scope="everywhere", termina
 
 
 def terminator_size(data, at, dialect):
-    """How many bytes of a terminator stand at `at`: 0, 1 or 2."""
+    """The size of the terminator at `at`: 0, 1 or 2 bytes."""
     if at >= len(data) or data[at] not in (CR, LF):
         return 0
     is_crlf = data[at:at + 2] == b"\r\n"
@@ -86,7 +86,7 @@ def read_unquoted(data, at, dialect):
         if byte == dialect.quote:
             raise Fault("quote inside an unquoted field")
         if byte == dialect.escape and dialect.escape_everywhere:
-            # The rules do not name this fault. Moved by --select, such a field would swallow a delimiter.
+            # The rules do not name this fault. If --select moved such a field, it would swallow a delimiter.
             if i + 1 >= len(data):
                 raise Fault("escape at the end of the input")
             value.append(data[i + 1])
@@ -98,7 +98,7 @@ def read_unquoted(data, at, dialect):
 
 
 def read_field(data, at, dialect):
-    """The field that starts at `at`, and where it ends."""
+    """Returns the field that starts at `at`, and where it ends."""
     if dialect.quote is not None and at < len(data) and data[at] == dialect.quote:
         return read_quoted(data, at, dialect)
     return read_unquoted(data, at, dialect)

@@ -1,4 +1,4 @@
-"""Random small files, and random rules for them. A case is made of a seed alone.
+"""Random small files, and random rules for them. A seed alone determines a case.
 
 Most cases are valid. Some files break the strict rules, and some rules are refused; the oracle says which.
 """
@@ -22,7 +22,7 @@ BROKEN = [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80
 
 
 class Case:
-    """What one run gets. The names of the members are those of the options."""
+    """The input and the options of one run. The members are named after the options."""
 
     def __init__(self):
         self.seed = 0
@@ -43,16 +43,16 @@ class Case:
         self.size = None            # -C
         self.total = None           # -n
         self.piece = None           # cat -n PIECE/TOTAL
-        self.together = None        # a column, as in rules
+        self.together = None        # a column, written as in rules
         self.source = "file"        # file, redirect, pipe, gzip
-        self.compress = False       # the pieces, by gzip
+        self.compress = False       # whether the pieces are compressed with gzip
         self.manifest = False
         self.key_fault = None       # missing, short, readable, directory
         self.spool = False
         self.report = False
-        self.repeated = None        # an option that is given twice, which is exit 2
+        self.repeated = None        # an option that is given twice, which gives exit status 2
         self.column_count = 0
-        self.secrets = {}           # column from 0 -> its secret values
+        self.secrets = {}           # column number from 0 -> its secret values
 
 
 def make_case(seed, stages=True):
@@ -97,7 +97,7 @@ def with_runs(case, random_):
     body = 0
     while case.header_mode != "none" and body < len(records) and records[body].is_empty:
         body += 1
-    body += 1  # The header; without one the first record, which may have a byte order mark.
+    body += 1  # The header, or without one the first record, which may have a byte order mark.
     out = case.data[:records[body].start] if body < len(records) else case.data
     for record in records[body:]:
         copies = random_.choice([1, 2, 2, 5]) if record.terminator else 1
@@ -131,7 +131,7 @@ def make_dialect(case, random_):
 
 
 def encode(value, case, random_):
-    """Bytes of a field that has this value, or has it less the bytes that the dialect cannot carry."""
+    """The bytes of a field with this value, minus the bytes that the dialect cannot carry."""
     dialect = case.dialect
     special = {dialect.delimiter, CR, LF}
     if dialect.quote is not None:
@@ -268,11 +268,11 @@ def make_file(case, random_):
         data = b"x" + data
     case.data = data
     case.column_count = count
-    # The header carries the names less what the dialect cannot carry.
+    # The header carries the names minus the bytes that the dialect cannot carry.
     return names if has_header else None
 
 
-# A byte or two of a name, and what a reader may take for them.
+# A byte or two of a name, and the character that a reader may mistake for them.
 LOOKALIKES = [(b"a", "а"), (b"e", "е"), (b"o", "ο"), (b"c", "с"), (b"x", "х"), (b"i", "і"), (b"m", "м"), (b"d", "ԁ"),
               (b"n", "ｎ"), (b"n", "Ν"), (b"t", "Ｔ"), (b"s", "ѕ"), (b"id", "іd"), (b"z", "Ζ"), ("ö".encode(), "Ö"),
               ("ö".encode(), "o\u0308"), ("ß".encode(), "SS"), (b"y", "ｙ"), (b"1", "l"), (b"m", "rn"), (b"2", "²")]
@@ -280,7 +280,7 @@ UNSEEN = [" ", "_", "-", ".", "\u00a0", "\u200b", "\u00ad", "\ufeff", "\u2009", 
 
 
 def similar_name(name, random_):
-    """A name that a reader takes for this one, in most cases."""
+    """In most cases, a name that a reader would mistake for this one."""
     lookalikes = [pair for pair in LOOKALIKES if pair[0] in name]
     if lookalikes and random_.random() < 0.5:
         old, new = random_.choice(lookalikes)
@@ -294,7 +294,7 @@ def delimited(fields, case):
 
 
 def damage(case, random_):
-    """A few bytes are put in, taken out or replaced, so that one of the strict rules may be broken."""
+    """Inserts, removes or replaces a few bytes, so that a strict rule may be broken."""
     dialect = case.dialect
     data = bytearray(case.data)
     special = [CR, LF, dialect.delimiter, dialect.quote or 34, dialect.escape or 92, ord("x")]
@@ -319,7 +319,7 @@ BARE = set(range(0x21, 0x100)) - set(b',:(){}"=!#\x7f')
 
 
 def word(text, random_):
-    """A VALUE."""
+    """The text as a VALUE."""
     if text and all(byte in BARE for byte in text) and random_.random() < 0.6:
         return text
     return b'"' + text.replace(b'"', b'""') + b'"'
@@ -342,7 +342,7 @@ def column(place, names, count, random_):
 
 
 def column_list(places, names, count, random_):
-    """Text of a list that is likely to name these columns, in this order."""
+    """A list that probably names these columns, in this order."""
     parts, at = [], 0
     while at < len(places):
         run = 1
@@ -390,7 +390,7 @@ def make_operation(random_):
     arguments = []
     if name == b"fixed":
         text = make_text(random_)
-        # Without quotes most texts cannot be carried, so plain ones have a chance more.
+        # Without quotes most texts cannot be carried, so plain ones are chosen more often.
         arguments = [word(text if random_.random() < 0.6 else b"plain", random_)]
     elif name == b"hmac":
         arguments = make_token_arguments(random_)
@@ -417,7 +417,7 @@ def make_operation(random_):
 
 
 def make_condition(names, count, case, random_):
-    # A secret is never spoken of in a rule.
+    # Rules never mention a secret.
     places = [place for place in range(count) if place not in case.secrets] or [0]
     text = column(random_.choice(places), names, count, random_)
     values = [b"public", b"private", b"", b"1", b"7", b"Ann", b"x y", b"2024-01-01"]
@@ -480,7 +480,7 @@ def make_stages(case, names, random_):
 
 
 def count_fields(case):
-    """How many fields the first record may have: the delimiters in the first line, quotes left aside."""
+    """How many fields the first record may have: the delimiters in the first line, ignoring quotes."""
     line = case.data.lstrip(b"\r\n").splitlines()
     return line[0].count(bytes([case.dialect.delimiter])) + 1 if line else 1
 
@@ -501,7 +501,7 @@ def make_select(places, names, count, random_):
 
 
 def spoil(case, rules, names, count, random_):
-    """One thing that is exit 2, in most cases."""
+    """In most cases, makes one change that causes exit status 2."""
     any_column = column(random_.randrange(count), names, count, random_)
     pick = random_.randrange(9)
     if pick == 0:
@@ -519,7 +519,8 @@ def spoil(case, rules, names, count, random_):
         del rules[-1]
         rules.append(any_column + b": null if " + any_column + b" empty")
     elif pick == 4:
-        case.repeated = random_.choice([b"--select=*", b"--null=x", b"--default=keep", b"--report=r1"])
+        case.repeated = random_.choice([b"--select=*", b"--redact-null=x",
+                                       b"--redact-default=keep", b"--redact-report=r1"])
     elif pick == 5:
         quote, delimiter = case.dialect.quote or 34, case.dialect.delimiter
         case.null_token = random_.choice([bytes([delimiter]), b"a\nb", b"\r", bytes([quote])])
@@ -533,7 +534,7 @@ def spoil(case, rules, names, count, random_):
 
 
 def place_rules(case, rules, random_):
-    """Some rules go into files, from a certain one on, because --redact comes first."""
+    """Moves the rules from some point on into files, because --redact comes first."""
     plain = [b"\n" not in rule and b"\r" not in rule for rule in rules]
     start = len(rules)
     if random_.random() < 0.4:
@@ -560,7 +561,7 @@ def make_how(case, random_, stages):
     case.verb = random_.choice(["split", "split", "cat"])
     by = random_.choice(["l", "C", "C", "n", "n", "lC"])
     if case.verb == "cat":
-        by = random_.choice(["n", "", ""]) if stages else "n"  # Nothing stands for the whole input.
+        by = random_.choice(["n", "", ""]) if stages else "n"  # An empty string means the whole input.
     if "l" in by:
         case.count = random_.choice([1, 1, 2, 3, 5, 10, 100])
     if "C" in by:

@@ -5,13 +5,13 @@ from collections import namedtuple
 import operations
 from fields import BOM
 
-# kind: word, quoted, number (of columns: #3, #2-#5), or the punctuation itself.
+# kind: word, quoted, number (a column #3 or a range #2-#5), or the punctuation itself.
 Token = namedtuple("Token", "kind text")
-# Item of a list of columns. kind: word, quoted or number.
+# An item of a list of columns. kind: word, quoted or number.
 Item = namedtuple("Item", "kind text negated")
-# test: a function from the value of the column to a bool.
+# test: a function from the column's value to a bool.
 Condition = namedtuple("Condition", "column test")
-# apply: a function from a value to a value or None, which is null. constant: what it always writes, or None.
+# apply: a function from a value to a value, or to None for null. constant: what the operation always writes, or None.
 Operation = namedtuple("Operation", "name apply constant empty_changes")
 Rule = namedtuple("Rule", "text items operation conditions")
 
@@ -20,7 +20,7 @@ NOT_IN_WORDS = b' \t,:(){}"=!#'
 
 
 class RuleError(Exception):
-    """Exit 2."""
+    """The rules are refused: exit status 2."""
 
     def __init__(self, kind):
         super().__init__(kind)
@@ -115,7 +115,7 @@ class Parser:
         return self.take("word", "quoted").text
 
     def arguments(self):
-        """A list of (name or None, value, nested arguments or None)."""
+        """Returns a list of (name or None, value, nested arguments or None)."""
         found = []
         if not self.skip("("):
             return found
@@ -207,7 +207,7 @@ def whole_number(text, least, most):
 
 
 def named_arguments(arguments, allowed):
-    """A dict. Flags, which have no value, have the value True."""
+    """The arguments as a dict; a flag, which has no value, maps to True."""
     found = {}
     for name, value, nested in arguments:
         if nested is not None:
@@ -222,7 +222,7 @@ def named_arguments(arguments, allowed):
 
 
 def make_token(arguments, keys):
-    """A function from a value to its token."""
+    """Returns a function from a value to its token."""
     if not arguments or arguments[0][0] is not None or arguments[0][2] is not None:
         raise RuleError("no key")
     if arguments[0][1] not in keys:
@@ -302,12 +302,12 @@ def make_operation(name, arguments, keys):
     return Operation(name, apply, constant, empty_changes)
 
 
-# Columns of one input: names is a list of bytes, or None without a header; count is their number.
+# The columns of one input: names is a list of bytes, or None without a header; count is their number.
 Columns = namedtuple("Columns", "names count")
 
 
 def place_of_name(name, columns):
-    """The only column of this name."""
+    """The only column with this name."""
     places = [place for place, other in enumerate(columns.names or []) if other == name]
     if not places:
         raise RuleError("no such column")
@@ -335,7 +335,7 @@ def one_place(item, columns):
 
 
 def places_of(item, columns):
-    """The columns, as numbers from 0, that one item names. `*` alone is not for this function."""
+    """The columns that one item names, as numbers from 0. Not for `*` alone."""
     if item.kind == "quoted":
         return [place_of_name(item.text, columns)]
     if item.kind == "number":
@@ -375,7 +375,7 @@ def range_of(first, last):
 
 
 def places_of_list(items, columns):
-    """The columns of a list, in its order."""
+    """The columns that a list names, in its order."""
     negated = {place for item in items if item.negated for place in places_of(item, columns)}
     wanted = [item for item in items if not item.negated] or [Item("word", b"*", False)]
     is_rest = [item.kind == "word" and item.text == b"*" for item in wanted]

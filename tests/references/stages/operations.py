@@ -1,4 +1,4 @@
-"""What each operation makes of a value. None is null."""
+"""What each operation turns a value into. None is null."""
 import base64
 import hashlib
 import hmac
@@ -17,7 +17,7 @@ def mac(key, message):
 
 
 def characters(value):
-    """The UTF-8 characters of a value (Unicode standard, table 3-7). An invalid byte is a character of its own."""
+    """The UTF-8 characters of a value (Unicode standard, table 3-7). Each invalid byte is a separate character."""
     found, at = [], 0
     while at < len(value):
         size = 1

@@ -1,6 +1,7 @@
-"""What a run with --select and --redact must write, by a plain reading of the rules. Shares no code with the library.
+"""What a run with --select and --redact must write, according to a plain reading of the rules. Shares no code with the
+library.
 
-redact() is the whole of it. pieces.py tells which record stands in which piece.
+Everything is in redact(); pieces.py says which record goes into which piece.
 """
 import itertools
 import re
@@ -13,27 +14,27 @@ from similar import are_similar
 
 MAX_RECORD = 16 << 20
 
-# code: the exit status. kind: for people.
+# code: the exit status. kind: a description for people.
 Refusal = namedtuple("Refusal", "code kind")
 
 
 class Result:
-    """What comes of a run. If `refusal` is set, `records` are those before the refusal."""
+    """The outcome of a run. If `refusal` is set, `records` are those before the refusal."""
 
     def __init__(self):
         self.refusal = None
         self.header = b""
         self.records = []
         self.input_starts = []      # where each record starts in the input
-        self.body_start = 0         # where the first of them may start in the input
+        self.body_start = 0         # the first place in the input where a record may start
         self.input_size = 0
         self.empty_records = 0
         self.fault_start = None     # where the record with the fault starts in the input, if the input is refused
         self.rules = []             # RuleReport, in the order of the rules
-        self.unnamed = []           # columns that neither a rule nor --default decides, from 0
-        self.names = None           # of the columns, None without a header
-        self.hidden = None          # columns that a rule names or that do not reach the output; None: not known
-        self.bound = None           # the Bound of the rules, once they are bound
+        self.unnamed = []           # columns, from 0, that neither a rule nor --redact-default decides
+        self.names = None           # the names of the columns; None without a header
+        self.hidden = None          # columns that a rule names or that are dropped; None if unknown
+        self.bound = None           # the rules as a Bound, once they are bound
 
     @property
     def output(self):
@@ -57,23 +58,24 @@ class RuleReport:
 
 
 class Bound:
-    """Rules and columns of one input."""
+    """The rules as applied to the columns of one input."""
 
     def __init__(self):
         self.columns = None
-        self.order = []             # columns of the output
+        self.order = []             # the columns of the output
         self.rules_of = {}          # column -> [(operation, [(column, test)], RuleReport)]
         self.named = set()
-        self.default_report = None  # of --default null, which counts like a rule
+        self.default_report = None  # for --redact-default null, which counts like a rule
 
 
 def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(), keys=None, null_token=None,
            default=None, forbid=(), max_record=MAX_RECORD, escape_given=False, mark_is_plain=False):
-    """What becomes of `data`. Never raises for what a user can do.
+    """Returns what becomes of `data`. Never raises for anything that a user can do.
 
-    header_mode: none (-H), or repeat, first, drop, which make no difference here. select: text or None. rules: texts of
-    --redact. files: contents of rules files. keys: name -> bytes. null_token: bytes or None. escape_given: whether it was
-    said what escapes a quote, or that nothing does. mark_is_plain: accept a quote after a byte order mark.
+    header_mode: none (-H), or repeat, first, drop, which make no difference here. select: text or None. rules: texts
+    given with --redact. files: contents of files of rules. keys: name -> bytes. null_token: bytes or None.
+    escape_given: whether the user said what escapes a quote, or that nothing does. mark_is_plain: accept a quote after
+    a byte order mark.
     """
     result = Result()
     result.input_size = len(data)
@@ -89,7 +91,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
         try:
             preamble, header, ahead = read_header(records, header_mode != "none")
         except Fault as fault:
-            # Records of CR and LF alone do not decide about the header, not even with a fault.
+            # Records that consist of CR and LF alone do not decide which record is the header, even with a fault.
             start = start_of_first_record(data, result.fault_start, dialect)
             if start is None:
                 raise
@@ -99,7 +101,7 @@ def redact(data, dialect, header_mode="repeat", select=None, rules=(), files=(),
             result.fault_start = fault_start
         if header is not None:
             count = len(header.fields)
-        else:  # The last one that was read is the first that is not empty, if there is one.
+        else:  # The last record read ahead is the first that is not empty, if there is one.
             count = len(ahead[-1].fields) if ahead else 0
         result.names = [field.value for field in header.fields] if header is not None else None
         bound = bind(select_items, parsed, default, Columns(result.names, count), result)
@@ -131,9 +133,9 @@ def parse_rules(texts, files, keys, default):
         texts.extend(more)
         defaults.extend(file_defaults)
     if len(defaults) > 1:
-        raise RuleError("--default twice")
+        raise RuleError("--redact-default twice")
     if defaults and defaults[0] not in ("keep", "null", "drop", "fail"):
-        raise RuleError("--default")
+        raise RuleError("--redact-default")
     return [parse_rule(text, keys) for text in texts], defaults[0] if defaults else "keep"
 
 
@@ -162,14 +164,15 @@ def read_records(data, dialect, max_record, escape_given, result):
 
 
 def has_two_readings(record, dialect):
-    """Whether a reader that knows a backslash as an escape would find other fields."""
+    """Whether a reader that treats a backslash as an escape would find other fields."""
     if dialect.quote is None or dialect.escape is not None or ord("\\") in (dialect.quote, dialect.delimiter):
         return False
     return any(field.quoted and b"\\" + bytes([dialect.quote]) in field.raw for field in record.fields)
 
 
 def start_of_first_record(data, after, dialect):
-    """Where the first record begins that has a byte other than CR and LF; None if that is at `after` or nowhere."""
+    """Where the first record with a byte other than CR and LF begins; None if that is not beyond `after`, or if there
+    is no such record."""
     found = re.compile(rb"[^\r\n]").search(data, 3 if data.startswith(b"\xEF\xBB\xBF") else 0)
     if found is None:
         return None
@@ -179,7 +182,7 @@ def start_of_first_record(data, after, dialect):
 
 
 def read_header(records, has_header):
-    """The empty records before the header, the header (or None), and the records of the body that were read ahead."""
+    """Returns the empty records before the header, the header (or None), and the body records that were read ahead."""
     ahead = []
     for record in records:
         ahead.append(record)
@@ -187,7 +190,7 @@ def read_header(records, has_header):
             break
     if not has_header or not ahead:
         return [], None, ahead
-    if ahead[-1].is_empty:  # All records are empty: the first one is the header.
+    if ahead[-1].is_empty:  # All records are empty, so the first one is the header.
         return [], ahead[0], ahead[1:]
     return ahead[:-1], ahead[-1], []
 
@@ -244,7 +247,7 @@ def write_header(header, bound, dialect, data):
 
 
 def look_for_forbidden(header, bound, forbid, result):
-    """In the cells of the header that stay."""
+    """Looks for forbidden text in the header cells that stay."""
     for place in bound.order:
         value = header.fields[place].value
         if ("mail" in forbid and operations.has_mail(value)) or ("card" in forbid and operations.has_card(value)):
@@ -283,7 +286,7 @@ def write_record(record, bound, dialect, data, null_token, forbid, result):
 
 
 def change(place, record, bound, dialect, null_token):
-    """The new bytes of a field, and whether an operation other than keep was applied."""
+    """Returns the new bytes of a field, and whether an operation other than keep was applied."""
     field = record.fields[place]
     if place not in bound.named:
         if bound.default_report is None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The oracle, on expectations that were worked out by hand."""
+"""Tests the oracle against expectations worked out by hand."""
 import datetime
 import fractions
 import math
@@ -36,7 +36,7 @@ class Base(unittest.TestCase):
         return result
 
     def changes(self, operation, value, new):
-        """On an unquoted field beside another one."""
+        """Expects the operation to change an unquoted field, next to a second one, in this way."""
         self.writes(b"a,b\n" + value + b",1\n", b"a,b\n" + new + b",1\n", rules=[b"a: " + operation], keys=KEY)
 
 
@@ -86,7 +86,7 @@ class Operations(Base):
         self.changes(b"hmac(k, context=mails, form=hex, bytes=32)", b"x", operations.mac(inner, b"x").hex().encode())
 
     def test_the_top_bit_of_a_decimal_token_is_cleared(self):
-        # The MAC of RFC 4231, test case 1, begins with b0344c61d8db3853.
+        # The MAC in RFC 4231, test case 1, begins with b0344c61d8db3853.
         self.assertEqual(operations.token(b"Hi There", b"\x0b" * 20, form="decimal"), b"%d" % 0x30344C61D8DB3853)
 
     def test_mask(self):
@@ -101,7 +101,7 @@ class Operations(Base):
         self.changes(b"mask(first=1)", "äöü".encode(), "ä**".encode())
         self.changes(b"mask", "a€𝄞".encode(), b"***")
         self.changes(b"mask(char=\",\")", b"ab", b'",,"')
-        # Overlong, surrogate, beyond U+10FFFF, cut short: each byte is a character.
+        # Overlong, surrogate, beyond U+10FFFF, truncated: each byte is a character.
         self.changes(b"mask", b"\xc0\x80", b"**")
         self.changes(b"mask", b"\xed\xa0\x80", b"***")
         self.changes(b"mask", b"\xf4\x90\x80\x80", b"****")
@@ -173,7 +173,7 @@ class Operations(Base):
 
 
 class AgainstPython(unittest.TestCase):
-    """Operations beside parts of Python's library that do the same."""
+    """Compares operations with the parts of Python's library that do the same."""
 
     def test_characters(self):
         edges = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED,
@@ -474,7 +474,7 @@ class Pieces(unittest.TestCase):
         self.assertEqual(pieces.written_pieces(b"", [], "none", count=1), [])
 
     def test_shares(self):
-        # The input is "h\n", 10 bytes of records that start at 2, 5, 9, and ends at 12.
+        # The input is "h\n", then 10 bytes of records that start at 2, 5 and 9; it ends at 12.
         records, starts = [b"a\n", b"b\n", b"c\n"], [2, 5, 9]
         self.assertEqual(pieces.shared_pieces(b"h\n", records, "repeat", starts, 2, 12, 2),
                          [b"h\na\nb\n", b"h\nc\n"])

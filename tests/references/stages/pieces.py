@@ -1,12 +1,12 @@
-"""Which records stand in which piece."""
+"""Which records go into which piece."""
 
 
 class HeaderTooLarge(Exception):
-    """The header, repeated in each piece, is larger than a piece may be: exit 2."""
+    """The header, repeated in each piece, is larger than a piece may be: exit status 2."""
 
 
 def written_pieces(header, records, mode, count=None, size=None):
-    """The pieces of -l and -C, or of both. `mode`: repeat, first, drop or none."""
+    """The pieces that -l, -C, or both give. `mode`: repeat, first, drop or none."""
     if mode in ("drop", "none"):
         header = b""
     if mode == "repeat" and size is not None and len(header) > size:
@@ -27,7 +27,8 @@ def written_pieces(header, records, mode, count=None, size=None):
 
 
 def shared_pieces(header, records, mode, starts, body_start, input_size, total):
-    """The pieces of -n: a record is where its first byte of the input is. `starts` are offsets of the input."""
+    """The pieces that -n gives: a record belongs to the share in which its first byte lies in the input. `starts` are
+    offsets in the input."""
     if mode in ("drop", "none"):
         header = b""
     bodies = [b""] * total
@@ -38,7 +39,7 @@ def shared_pieces(header, records, mode, starts, body_start, input_size, total):
 
 
 def written_runs(header, runs, mode, count=None, size=None):
-    """As written_pieces(), of runs: lists of records that stay together. A piece takes whole runs while they fit."""
+    """Like written_pieces(), for runs: lists of records that stay together. A piece takes whole runs while they fit."""
     if mode in ("drop", "none"):
         header = b""
     if mode == "repeat" and size is not None and len(header) > size:
@@ -60,7 +61,7 @@ def written_runs(header, runs, mode, count=None, size=None):
 
 
 def runs_of(items, keys):
-    """The items in lists, one for each run of equal keys."""
+    """Groups the items into lists, one for each run of equal keys."""
     runs = []
     for number, item in enumerate(items):
         if number == 0 or keys[number] != keys[number - 1]:
@@ -70,7 +71,7 @@ def runs_of(items, keys):
 
 
 def share_of(start, mode, body_start, input_size, total):
-    """The piece, counted from 0, of a record that starts there."""
+    """The piece, counted from 0, of a record that starts at `start`."""
     firsts = []
     for number in range(total):
         if mode == "first":
@@ -81,5 +82,5 @@ def share_of(start, mode, body_start, input_size, total):
 
 
 def whole(header, records, mode):
-    """What cat without -n writes."""
+    """What `cat` without -n writes."""
     return (b"" if mode in ("drop", "none") else header) + b"".join(records)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The command beside the oracle, with random rules over files that people have written.
+"""Compares the command with the oracle, under random rules, on files that people have written.
 
   real_files.py CLEAVE [--folder DIRECTORY]... [--rounds N] [--seed N] [--largest BYTES]
                 [--most-files N] [--keep DIRECTORY]
 
-Takes all .csv, .tsv and .tab files below the folders, by default those of this repository and of /usr/share, each
-content once. Files that the strict rules refuse are run too.
+Takes all .csv, .tsv and .tab files below the folders, by default this repository and /usr/share, each content once.
+Files that the strict rules refuse are run too.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ from fields import Fault, make_dialect, read_record  # noqa: E402
 from generate import Case, make_how, make_stages  # noqa: E402
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-PIPE_SIZE = 60000  # What is larger does not come from a pipe.
+PIPE_SIZE = 60000  # Larger data are not passed through a pipe.
 
 
 def find_files(folders, largest, most):
@@ -79,7 +79,7 @@ def make_case(data, seed):
 
 
 def header_names(case):
-    """Of the first record that is not empty; one name where it cannot be read."""
+    """The column names in the first record that is not empty; one name if it cannot be read."""
     at = 0
     while at < len(case.data):
         try:

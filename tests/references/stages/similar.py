@@ -1,11 +1,13 @@
-"""Which names of columns are easily mistaken for one another, by Python's unicodedata. Shares no code with the library.
+"""Which names of columns are easily mistaken for one another, according to Python's unicodedata. Shares no code with
+the library.
 
-The table of twins is smaller than the library's: the letters that generate.py puts into names, and their neighbours.
+The table of twins is smaller than the library's: it has the letters that generate.py puts into names, and their
+neighbours.
 """
 import re
 import unicodedata
 
-# Default ignorable characters, as far as they are not of the category Cf.
+# Default-ignorable characters that are not in category Cf.
 IGNORABLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
                        "\U000e0000-\U000e0fff]")
 BLANK = re.compile("[\t-\r\x85 \u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u00a0]")
@@ -18,7 +20,7 @@ TWINS = dict([*CYRILLIC, *GREEK, *MARKS])
 
 
 def decoded(name):
-    """Bytes that are not UTF-8 become lone surrogates."""
+    """The name as text, in which bytes that are not UTF-8 become lone surrogates."""
     return name.decode("utf-8", "surrogateescape")
 
 
@@ -29,14 +31,14 @@ def normal(text):
 
 
 def folded(text):
-    """Twice, because a decomposed letter may fold once more."""
+    """Folds twice, because a decomposed letter may fold again."""
     for _ in range(2):
         text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return text
 
 
 def joined(text):
-    """Without blanks and punctuation, but for what stands between digits."""
+    """Removes blanks and punctuation, except between digits."""
     def between_digits(match):
         before, after = text[:match.start()][-1:], text[match.end():][:1]
         if before.isdecimal() and after.isdecimal():

@@ -1,9 +1,9 @@
-"""What the command says of itself: verbs, options and choices, read from its help and its messages."""
+"""What the command says about itself: verbs, options and choices, read from its help and its messages."""
 import collections
 import re
 import subprocess
 
-Option = collections.namedtuple("Option", "letter value help")     # "" where there is none
+Option = collections.namedtuple("Option", "letter value help")     # "" if absent
 
 
 class Command:
@@ -28,9 +28,9 @@ class Command:
         return found
 
     def choices(self, verb, name):
-        """What the parser says that it takes, or None if it takes anything."""
+        """The values that the parser says it takes, or None if it takes anything."""
         needed = {"split": ["-n", "1"], "offsets": ["-n", "1"], "cat": ["-n", "1/1"]}.get(verb, [])
-        if name in ("records", "size", "pieces", "every"):
+        if name in ("records", "max-bytes", "pieces", "every"):
             needed = []
         if name == "escape-scope":
             needed = [*needed, "--escape", "\\"]
@@ -41,7 +41,7 @@ class Command:
 
 
 def options_in(text):
-    """name -> Option, of the lines of a help."""
-    text = re.sub(r"\n {28}(?=\S)", " ", text)      # lines that go on
-    rows = re.findall(r"^  (?:-(\S), |    )--([a-z][a-z0-9-]*)(?: (\S+))? +(.*)$", text, re.M)
+    """name -> Option, from the lines of a help text."""
+    text = re.sub(r"\n {28,}(?=\S)", " ", text)      # continuation lines
+    rows = re.findall(r"^  (?:-(\S), |    )--([a-z][a-z0-9-]*)(?: ([A-Z][^a-z\s]*))? +(.*)$", text, re.M)
     return {name: Option(letter, value, text) for letter, name, value, text in rows}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ask a shell for completions, and compare them with what the command says of itself.
+"""Asks a shell for completions, and compares them with what the command says about itself.
 
   completions_test.py --cleave PATH bash|zsh|fish
 """
@@ -18,13 +18,13 @@ from command import Command  # noqa: E402
 from verdicts import INCONCLUSIVE  # noqa: E402
 
 FILES = ["data.csv", "notes.txt"]
-WORDS = {"key": {"new"}}    # what must follow a verb first
-TIMEOUT_S = 120   # what lasts longer hangs, however busy the machine is
+WORDS = {"key": {"new"}}    # what must come right after a verb
+TIMEOUT_S = 120   # a shell that takes longer has hung, however busy the machine is
 
 
 class Bash:
-    """The function that `complete -F` names is called as bash calls it. Where it leaves names to bash, those are
-    what compgen finds."""
+    """Calls the function named by `complete -F` in the way that bash does. If it leaves file names to bash, compgen
+    finds them."""
     SCRIPT = r"""
 source "$1"
 shift
@@ -75,7 +75,7 @@ class Fish:
 
 
 class Zsh:
-    """Types the line at a terminal. A widget completes as TAB does, and notes what is added."""
+    """Types the line at a terminal. A widget completes as TAB does, and records what is added."""
     SETUP = r"""
 fpath=($PWD/../functions $fpath); autoload -Uz compinit; compinit -u -D
 compadd() {
@@ -104,7 +104,7 @@ zle -C note complete-word note; bindkey '^I' note; setopt extendedglob; PS1=; pr
         os.write(self.terminal, text.encode())
 
     def wait(self, end):
-        """What stands in ../matches once it closes with `end`."""
+        """The text of ../matches once it ends with `end`."""
         deadline, seen = time.monotonic() + TIMEOUT_S, b""
         while time.monotonic() < deadline:
             if select.select([self.terminal], [], [], 0.02)[0]:
@@ -123,7 +123,7 @@ zle -C note complete-word note; bindkey '^I' note; setopt extendedglob; PS1=; pr
 
 
 def questions(command, shell):
-    """(line, the names to be offered, whether others may be as well)"""
+    """Yields (line, the names that must be offered, whether others may be offered too)."""
     yield "cleave ", {*command.verbs, "help"}, False
     for word in ["help", "--help", "-h"]:
         yield "cleave %s " % word, set(command.verbs), False
@@ -131,7 +131,7 @@ def questions(command, shell):
     yield "cleave --", {"--" + name for name in command.general}, False
     yield "cleave --completion ", set(command.choices("", "completion")), False
     for verb, options in command.options.items():
-        # A shell that has both offers a letter or a long name.
+        # If an option has both a letter and a long name, a shell may offer either.
         dashed = {"--" + name for name in options}
         letters = {"-" + option.letter for option in options.values() if option.letter}
         yield "cleave %s --" % verb, dashed, False
@@ -151,7 +151,7 @@ def values(command, verb, name, option):
     choices = all_choices(command, verb, name, option)
     offered = set(choices or (FILES if option.value in ("FILE", "TEMPLATE") else []))
     for before in ["--%s " % name, "--%s=" % name] + (["-%s " % option.letter] if option.letter else []):
-        if not (before.endswith("=") and not choices):      # a shell may offer files with what stands before them
+        if not (before.endswith("=") and not choices):      # a shell may offer file names with the option in front
             yield "cleave %s %s" % (verb, before), offered, False
     for choice in choices or []:
         beginning = choice[:2]
@@ -160,7 +160,7 @@ def values(command, verb, name, option):
 
 
 def all_choices(command, verb, name, option):
-    """The parser knows the kernels that run here, the help all of them."""
+    """The parser lists only the kernels that run on this machine; the help lists all of them."""
     choices = command.choices(verb, name)
     return option.help.partition(" [")[0].split(", ") if name == "kernel" else choices
 

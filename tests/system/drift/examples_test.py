@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Run the examples of the README and of the manual page as they stand, each block in a directory with the samples, and
-compare what they print. Those with big.csv, which nobody has, are left out; the README's three recipes must stand in
-doc/recipes.md, which ./dev interop runs.
+"""Runs the examples in README.md, the guide and the manual pages as printed, and compares the output.
 
   examples_test.py --cleave PATH
+
+An example is a line that begins with "$ ", in a block ```console of README.md or doc/guide, or between .EX and .EE in
+the section EXAMPLES of a manual page. Lines that begin with "> " continue the command; the others are its output.
+Each block runs in a new folder with copies of data/*.csv and data/*.tsv. ```sh blocks in README.md that name big.csv
+are recipes: ./dev interop runs those in the guide, so each of their lines must also be in the guide.
 """
 import argparse
 import os
@@ -12,70 +15,100 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "tools"))
+from verdicts import Failure, Tally, need  # noqa: E402
 
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
-
-
-def blocks_of_readme(text):
-    return [block for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S) if "big.csv" not in block]
+# How roff writes the characters that are special to it. The backslash comes last.
+ESCAPES = ((r"\-", "-"), (r"\&", ""), (r"\(aq", "'"), (r"\(dq", '"'), (r"\(ti", "~"), (r"\(ha", "^"), (r"\(ga", "`"),
+           (r"\e", "\\"), (r"\(rs", "\\"))
 
 
-def blocks_of_page(text):
-    section = re.search(r"^\.SH EXAMPLES\n(.*?)^\.SH", text, re.M | re.S).group(1)
-    blocks = re.findall(r"^\.EX\n(.*?)^\.EE", section, re.M | re.S)
-    return [block.replace("\\-", "-").replace("\\e", "\\") for block in blocks]
+def blocks_of_markdown(text):
+    return re.findall(r"^```console\n(.*?)^```", text, re.M | re.S)
+
+
+def blocks_of_roff(text):
+    blocks = []
+    for section in re.findall(r"^\.SH \"?EXAMPLES?\"?\n(.*?)(?=^\.SH |\Z)", text, re.M | re.S):
+        for block in re.findall(r"^\.EX\n(.*?)^\.EE", section, re.M | re.S):
+            for escape, character in ESCAPES:
+                block = block.replace(escape, character)
+            blocks.append(block)
+    return blocks
 
 
 def examples(block):
-    """(command, what it prints) of every line that begins with a dollar, with the lines that go on with "> "."""
+    """(command, what it prints) of each example of a block."""
     for command, printed in re.findall(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", block, re.M):
         yield command.replace("\n> ", "\n"), printed
 
 
 def unwrapped(text):
-    """The page has four blanks where a long line goes on, and for a tab."""
+    """Manual pages use four blanks to continue a long line, and in place of a tab."""
     return re.sub(r"\n    (?=\w)", " ", text.replace("\t", "    "))
 
 
-def run(block, where, environment):
-    """The faults of the block, and how many examples it has."""
-    faults, count = [], 0
-    with tempfile.TemporaryDirectory() as directory:
-        for name in os.listdir(os.path.join(ROOT, "data")):
-            if name.endswith((".csv", ".tsv")):
-                shutil.copy(os.path.join(ROOT, "data", name), directory)
+def run_block(block, environment):
+    """Runs the examples of the block and returns how many there are. Raises Failure at the first one that prints
+    something else."""
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (ROOT / "data").iterdir():
+            if path.suffix in (".csv", ".tsv"):
+                shutil.copy(path, folder)
         for command, wanted in examples(block):
             count += 1
-            done = subprocess.run(["bash", "-c", command], cwd=directory, env=environment, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if unwrapped(done.stdout) != unwrapped(wanted):
-                faults.append("$ %s%s-- but %s says\n%s" % (command, done.stdout, where, wanted))
-    return faults, count
+                raise Failure("\n$ %s%s-- but the page says\n%s" % (command, done.stdout, wanted))
+    return count
+
+
+def pages():
+    """(path, blocks) of each page that may have examples."""
+    for path in [ROOT / "README.md", *sorted((ROOT / "doc/guide").glob("*.md"))]:
+        yield path, blocks_of_markdown(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "man").glob("*.[157]")):
+        yield path, blocks_of_roff(path.read_text(encoding="utf-8"))
+
+
+def recipes_are_in_the_guide():
+    """The recipes of README.md are in the guide"""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    lines = [line for block in blocks if "big.csv" in block for line in block.splitlines()]
+    need(lines, "there are none")
+    guide = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "doc/guide").glob("*.md")).splitlines()
+    missing = [line for line in lines if line not in guide]
+    need(not missing, "not there:\n%s" % "\n".join(missing))
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cleave", required=True)
-    cleave = os.path.abspath(parser.parse_args().cleave)
-    path = os.pathsep.join([os.path.dirname(cleave), os.environ.get("PATH", "")])
-    environment = dict(os.environ, PATH=path)
-    readme, page = read("README.md"), read("man/cleave.1")
-    faults, counts = [], []
-    for where, blocks in (("README.md", blocks_of_readme(readme)), ("man/cleave.1", blocks_of_page(page))):
-        counts.append(0)
-        for block in blocks:
-            found, count = run(block, where, environment)
-            faults += found
-            counts[-1] += count
-    recipes = re.search(r"\*\*Three recipes\*\*.*?```sh\n(.*?)```", readme, re.S).group(1).splitlines()
-    faults += ["not in doc/recipes.md: " + line for line in recipes if line not in read("doc/recipes.md").splitlines()]
-    print("\n".join(faults + ["%d examples of README.md, %d of man/cleave.1, %d recipes" % (*counts, len(recipes))]))
-    return 1 if faults or 0 in counts or len(recipes) != 3 else 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleave", required=True, type=os.path.abspath)
+    cleave = parser.parse_args().cleave
+    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(cleave), os.environ.get("PATH", "")]))
+    tally, counts = Tally(), {}
+
+    def run_page(path, blocks):
+        counts[path] = sum(run_block(block, environment) for block in blocks)
+
+    for path, blocks in pages():
+        if blocks:
+            tally.run("The examples of %s" % path.relative_to(ROOT), lambda: run_page(path, blocks))
+
+    def every_kind_has_examples():
+        for kind in ("README.md", "doc/guide", "man"):
+            count = sum(number for path, number in counts.items() if str(path.relative_to(ROOT)).startswith(kind))
+            print("     %d examples in %s" % (count, kind))
+            need(count > 0, "no example of %s has run" % kind)
+
+    tally.run("README.md, the guide and the manual pages have examples", every_kind_has_examples)
+    tally.run(recipes_are_in_the_guide.__doc__, recipes_are_in_the_guide)
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compare tests/README.md with the tests that there are.
+"""Compares tests/README.md with the tests that exist.
 
   promises_test.py --build FOLDER
 
-Each name in the second column of the table of promises must be a test of the build in FOLDER, or a program of such
+Each name in the second column of the table of promises must be a test of the build in FOLDER, a program with such
 tests, a file of cases, a fuzz target, or a file or folder of the repository. The page must name every program.
 """
 import argparse
@@ -25,13 +25,13 @@ SUPPORT = os.path.join("unit", "support")
 
 
 def promises(page):
-    """(promise, names) of each row of the table that the page begins with."""
+    """(promise, names) for each row of the table at the start of the page."""
     rows = [line.split(" | ") for line in page[:page.index("\n## ")].splitlines() if line.startswith("| ")]
     return [(row[0][2:], NAME.findall(row[1])) for row in rows[1:]]
 
 
 def files():
-    """The files in tests/, but for the seeds of fuzz targets."""
+    """The files in tests/, except the seeds of fuzz targets."""
     for folder, folders, names in os.walk(TESTS):
         folders[:] = [name for name in folders if name not in ("corpus", "__pycache__")]
         for name in names:
@@ -44,7 +44,7 @@ def tests_of(build):
 
 
 def exists(name, tests, paths):
-    """Whether a name of the table is that of something."""
+    """Whether a name in the table refers to something that exists."""
     if name.startswith(("./dev ", "--")):
         return True
     if any(test == name or test.startswith(name + ".") or fnmatch.fnmatchcase(test, name) for test in tests):
@@ -69,7 +69,7 @@ def every_promise_is_kept(page, build):
 
 
 def every_program_is_named(page, _):
-    """Every program has its name on the page"""
+    """Every program is named on the page"""
     names = {name for text in NAME.findall(page) for name in (text, os.path.basename(text))}
     programs = [path for path in files()
                 if os.path.dirname(path) != SUPPORT and PROGRAM.search(path) or os.path.dirname(path) == "tools"]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Columns that leave the library by the Arrow C data interface, as pyarrow reads them.
+"""Columns that leave the library through the Arrow C data interface, as pyarrow reads them.
 
   arrow_test.py --cleave PATH [--only SUBSTRING]
 
-The library for it, libarrow_export.so, is built with the tests and looked for beside the command. What pyarrow finds is
-compared with the rows of Python's csv.
+The library for this, libarrow_export.so, is built with the tests and is expected beside the command. What pyarrow finds
+is compared with the rows of Python's csv.
 """
 import csv
 import ctypes
@@ -24,7 +24,7 @@ STRUCT_SIZE = 128        # room for ArrowSchema and ArrowArray
 
 
 class Refused(Exception):
-    """The library throws."""
+    """The library throws an exception."""
 
 
 class Exporter:
@@ -49,7 +49,7 @@ class Exporter:
 
 
 def rows_of(data, delimiter):
-    """By Python's csv, of bytes."""
+    """The rows as Python's csv reads them, in bytes."""
     text = io.StringIO(data.decode("latin-1"), newline="")
     csv.field_size_limit(1 << 30)
     return [[field.encode("latin-1") for field in row] for row in csv.reader(text, delimiter=delimiter.decode())]
@@ -71,7 +71,7 @@ def columns_of(rows):
 
 
 def compare(exporter, data, delimiter, is_text):
-    """Whether the file was compared, and not refused for what is not UTF-8."""
+    """Returns True if the file was compared, False if it was refused as not UTF-8."""
     wanted = columns_of(rows_of(data, delimiter))
     all_utf8 = all(is_utf8(value) for column in wanted for value in column if value is not None)
     try:
@@ -88,7 +88,7 @@ def compare(exporter, data, delimiter, is_text):
             values = [None if value is None else value.decode() for value in values]
         need(column.to_pylist() == values, "%r is not %r" % (column.to_pylist(), values))
         need(column.null_count == values.count(None), "%d nulls" % column.null_count)
-    # A column outlives the batch that it came with.
+    # A column outlives the batch that it was part of.
     first, values = batch.columns[0], batch.columns[0].to_pylist()
     del batch, column
     need(first.to_pylist() == values, "a column changed when its batch was released")

@@ -1,4 +1,4 @@
-"""What the tests of this folder share, beside the harness of ../faults."""
+"""Shared by the tests in this folder, in addition to the harness in ../faults."""
 import importlib
 import os
 import sys
@@ -11,7 +11,7 @@ HEAVY = {"chdb", "pyspark", "ray"}   # too large to install for each change
 
 
 def module(name):
-    """The module of that name."""
+    """Imports the module of that name."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -21,6 +21,6 @@ def module(name):
 
 
 def named(check, name):
-    """The check under that name, as the harness prints it."""
+    """Gives the check that name, which the harness prints, and returns it."""
     check.__doc__ = name
     return check

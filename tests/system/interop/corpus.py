@@ -1,10 +1,10 @@
-"""Files to read with other programs: the samples, one for each difficulty, and random ones with fixed seeds."""
+"""Files to read with other programs: the samples, one file for each difficulty, and random files with fixed seeds."""
 import os
 import random
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "data")
 
-# Each with two fields a record where that can be, so that readers which insist on it take it.
+# Two fields per record where possible, so that readers which insist on it accept the file.
 NAMED = {
     "header only": b"a,b\n",
     "header only, no line end": b"a,b",
@@ -78,7 +78,7 @@ def random_bytes(chance):
 
 
 def random_records(chance):
-    """Records of two fields with one line end for all, or with several; few of the fields are odd."""
+    """Two-field records, with the same line end throughout or several; few of the fields are unusual."""
     ends = chance.choice([[b"\n"], [b"\n"], [b"\r\n"], [b"\r"], [b"\n", b"\r\n"], [b"\n", b"\r\n", b"\r"]])
     fields = [b"a"] * chance.choice([1, 20, 60]) + FIELDS
     rows = [chance.choice(fields) + b"," + chance.choice(fields) + chance.choice(ends)
@@ -97,7 +97,7 @@ def samples():
 
 
 def corpus(count, seed):
-    """{name: bytes}: the samples, what is named above, and `count` random files of each kind."""
+    """{name: bytes}: the samples, the files named above, and `count` random files of each kind."""
     chance = random.Random(seed)
     files = samples()
     files.update(NAMED)

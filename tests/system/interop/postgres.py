@@ -1,4 +1,5 @@
-"""A PostgreSQL server of the tests' own: a cluster in a temporary directory, on a socket in it, ended with the test."""
+"""A PostgreSQL server for the tests. Its cluster and its socket are in a temporary directory and last as long as the
+test."""
 import contextlib
 import glob
 import os
@@ -14,7 +15,7 @@ MARK = b"-- that was all --"
 
 
 def programs():
-    """The folder of initdb and pg_ctl, of the newest version there is."""
+    """The folder of initdb and pg_ctl, of the newest version that is installed."""
     found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
     if not found or shutil.which("psql") is None:
         raise Inconclusive("there is no PostgreSQL server", retry=False)
@@ -22,7 +23,7 @@ def programs():
 
 
 def as_server():
-    """The words before a command that make it run as a user that the server agrees to run as."""
+    """The words to put before a command so that it runs as a user that the server accepts."""
     if os.geteuid() != 0:
         return []
     try:
@@ -34,7 +35,7 @@ def as_server():
 
 @contextlib.contextmanager
 def server():
-    """The server's directory: all can read it, the server's socket is in it."""
+    """Yields the server's directory, which every user can read and which contains the server's socket."""
     folder, user = programs(), as_server()
     directory = tempfile.mkdtemp(prefix="postgres.", dir=work_directory())
     cluster, socket = os.path.join(directory, "cluster"), os.path.join(directory, "socket")
@@ -62,20 +63,20 @@ def server():
 
 
 def client_environment(directory):
-    """With which psql, told nothing, speaks to the server."""
+    """The environment in which psql, without options, connects to the server."""
     plain = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
     return dict(plain, PGHOST=os.path.join(directory, "socket"), PGUSER="postgres", PGDATABASE="postgres")
 
 
 class Session:
-    """A psql that takes statement after statement."""
+    """A psql that executes one statement after another."""
 
     def __init__(self, directory):
         self.psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=client_environment(directory),
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def ask(self, statement):
-        """The lines that come back, or None if the server says that it is wrong."""
+        """The lines of the answer, or None if the server reports an error."""
         self.psql.stdin.write(statement.encode() + b";\n\\echo " + MARK + b" :ERROR\n")
         self.psql.stdin.flush()
         lines = []

@@ -1,7 +1,7 @@
-"""Other programs that read CSV, each as it reads when told no more than the delimiter and that there is no header.
+"""Other programs that read CSV, each with its defaults except for the delimiter and the absence of a header.
 
-Only what would make a reader give up on a whole file for another reason than its quotes and line ends is set too: that
-fields are text, and where a reader insists on it, how many of them a record has.
+Further options are set only where a reader would otherwise reject a whole file for reasons that have nothing to do with
+quotes and line ends. They say that fields are text and, if a reader insists on it, how many fields a record has.
 """
 import contextlib
 import csv
@@ -18,24 +18,25 @@ from harness import Inconclusive, read
 
 
 class Refused(Exception):
-    """The reader says that the file is malformed."""
+    """The reader reports that the file is malformed."""
 
 
 class Apart:
-    """What a Dialect cannot say: files with `pattern` in them are not compared, and `example` is one that differs."""
+    """Something that no Dialect can express: files that match `pattern` are not compared; `example` is one that
+    differs."""
 
     def __init__(self, pattern, why, example):
         self.pattern, self.why, self.example = re.compile(pattern), why, example
 
 
 class Reader:
-    """One reader, and the preset that is to read as it does."""
+    """One reader, and the preset that should read as it does."""
     preset = ""
     apart = ()
-    pieces_of = 1   # it reads one of this many files piece by piece; more than 1 for the slow
+    pieces_of = 1   # one in this many files is also read piece by piece; more than 1 for slow readers
 
     def skips(self, record, width):
-        """Whether it passes over a record that consists of these bytes, without a row."""
+        """Whether the reader skips a record with these bytes without producing a row."""
         return False
 
     def rows(self, path, width):
@@ -43,7 +44,8 @@ class Reader:
         raise NotImplementedError
 
     def told_nothing(self, path):
-        """How many rows it finds when told the file's name alone, and where it must be told, that there is a header."""
+        """How many rows the reader finds if it is given only the file's name and, where it has to be told, the fact
+        that there is a header."""
         raise NotImplementedError
 
     @contextlib.contextmanager
@@ -56,7 +58,8 @@ def is_empty(record):
 
 
 class Python(Reader):
-    """csv, of the standard library. Opened as utf-8-sig: opened otherwise, it takes a byte order mark for text."""
+    """The csv module of the standard library. Files are opened as utf-8-sig, because the module would otherwise treat a
+    byte order mark as text."""
     preset = "python"
 
     def rows(self, path, width):
@@ -68,7 +71,7 @@ class Python(Reader):
 
 
 class StrictPython(Python):
-    """csv, told to refuse what RFC 4180 does not know."""
+    """The csv module, told to refuse what RFC 4180 does not allow."""
     preset = "rfc4180"
     apart = [Apart(rb"(?s)\A(?=.*\n)(?=.*\r(?!\n))", "a CR alone ends a record in a file with LF too", "LF, then a CR")]
 
@@ -218,14 +221,14 @@ class ClickHouse(Reader):
 
 
 class ClickHouseCount(ClickHouse):
-    """SELECT count(), which looks for ends of rows alone."""
+    """SELECT count(), which only looks for the ends of rows."""
 
     def rows(self, path, width):
         return [()] * int(json.loads(self.ask("SELECT toInt32(count()) FROM " + self.file(path, width))[0])[0])
 
 
 class Postgres(Reader):
-    """COPY ... FROM. It looks for the ends of records before it looks for fields, so a table of one column does."""
+    """COPY ... FROM. It finds the ends of records before it looks for fields, so a one-column table is enough."""
     preset = "postgres"
     apart = [Apart(rb"(^|[\r\n])\\\.", "a line with a backslash and a point alone ends the input",
                    "backslash and point")]

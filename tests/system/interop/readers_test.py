@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The presets of --dialect beside the readers that they name, run for real.
+"""Compares the presets of --dialect with the readers that they are named after, by running these readers.
 
   readers_test.py --cleave PATH [--only SUBSTRING]
 
-A reader that refuses a file says nothing of its records; the file is counted as refused. What a reader passes over
-without a row is taken out of cleave's records by its rule, see `skips` in readers.py. Excel and MySQL are not run here.
+If a reader refuses a file, nothing is known about its records; the file is counted as refused. Records that a reader
+skips without producing a row are removed from cleave's records too; see `skips` in readers.py. Excel and MySQL are not
+run here.
 """
 import csv
 import io
@@ -24,7 +25,7 @@ SMALL = 60               # records; larger files are not read again piece by pie
 
 
 class Outcome:
-    """How a reader went through the corpus."""
+    """How a reader handled the corpus."""
 
     def __init__(self):
         self.compared, self.refused, self.apart, self.pieced, self.wrong = 0, 0, 0, 0, []
@@ -51,13 +52,13 @@ def make_files(bench, random_files=RANDOM_FILES):
 
 
 def succeed(bench, *args):
-    run = bench.run([*args, "--lenient", "--quiet"])
+    run = bench.run([*args, "--allow-open-quote", "--quiet"])
     need(run.code == 0, "%s: %s" % (args, run))
     return run.stdout.decode()
 
 
 def records(bench, path, dialect):
-    """The file's records as cleave has them, by its offsets; their number is also what it counts."""
+    """The file's records according to `cleave offsets`; `cleave count` must give the same number."""
     data = read(path)
     starts = [int(line) for line in succeed(bench, "offsets", "--every", "1", "-H", *dialect, path).split()]
     counted = int(succeed(bench, "count", "-H", *dialect, path))
@@ -66,7 +67,7 @@ def records(bench, path, dialect):
 
 
 def rows_by_piece(reader, path, wanted, width):
-    """The rows of all records, each read from its own file."""
+    """The rows of all records, each read from a file of its own."""
     rows = []
     for record in wanted:
         rows += reader.rows(write(path + ".piece.csv", record), width)
@@ -74,7 +75,8 @@ def rows_by_piece(reader, path, wanted, width):
 
 
 def same_rows(whole, pieces):
-    """But for empty fields at the end: some readers make all rows of a file as long as its first."""
+    """Whether the rows are equal, except for empty fields at their ends: some readers pad all rows to the length of the
+    first."""
     def shape(row, size):
         row = row[:size]
         while row and row[-1] in ("", b"", None):
@@ -110,7 +112,7 @@ def compare(bench, reader, name, path, dialect, outcome):
 
 
 def expect_still_apart(bench, reader, files, dialect):
-    """What is set apart is so because it differs."""
+    """Expects the files that are excluded from the comparison still to differ."""
     for rule in reader.apart:
         path = files[rule.example]
         data = read(path)
@@ -135,7 +137,7 @@ def preset_check(name, reader):
 
 
 def told_nothing_check(name, reader):
-    """With the header, on the samples that have commas."""
+    """A check with the header, on the samples that have commas."""
     def check(bench):
         compared, refused = 0, []
         with reader.ready():
@@ -158,7 +160,7 @@ def told_nothing_check(name, reader):
 
 
 def byte_order_mark(bench):
-    """Python csv takes a byte order mark for text, and the quote after it too, unless opened as utf-8-sig"""
+    """Python csv treats a byte order mark as text, and the quote after it too, unless opened as utf-8-sig"""
     path = write(os.path.join(bench.root, "mark.csv"), b'\xef\xbb\xbf"a\nx",b\n1,2\n')
     counts = []
     for encoding in ("utf-8", "utf-8-sig"):
@@ -169,7 +171,7 @@ def byte_order_mark(bench):
 
 
 def clickhouse_count(bench):
-    """ClickHouse's count() finds the ends of rows by the other quote rule"""
+    """ClickHouse's count() finds the ends of rows in the other quote mode"""
     reader, outcome = ClickHouseCount(), Outcome()
     dialect = ["--dialect", "clickhouse", "--quoting", "anywhere"]
     with reader.ready():
@@ -195,7 +197,7 @@ def clickhouse_count(bench):
 
 
 def clickhouse_threads(bench):
-    """ClickHouse cuts large files for its threads by the other quote rule"""
+    """ClickHouse cuts large files for its threads in the other quote mode"""
     reader = ClickHouse()
     path = write(os.path.join(bench.root, "large.csv"), b'1,5" tv\n' + b'2,"two\nlines"\n' * 1200000)
     wanted = int(succeed(bench, "count", "-H", "--dialect", "clickhouse", path))
@@ -218,7 +220,7 @@ def clickhouse_threads(bench):
 
 
 def arrow_large(bench):
-    """pyarrow refuses large files with line feeds in fields unless told newlines_in_values"""
+    """pyarrow refuses large files with line feeds in fields unless newlines_in_values is set"""
     reader, data = Arrow(), b'1,"two\nlines"\n' * 500000
     path = write(os.path.join(bench.root, "large.csv"), data)
     with reader.ready():

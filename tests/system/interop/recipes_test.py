@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The recipes of doc/recipes.md, run as they stand there.
+"""The recipes of the guide, run as printed.
 
   recipes_test.py --cleave PATH [--only SUBSTRING]
 
-Each section of the document has a check of the same name here. A block of code is run by what its first word says, in a
-directory with a big.csv and a sales.csv; one that has a second word is written to a file of that name first, for the others to use.
+Each section with a recipe has a check of the same name here. The first word of a block says how to run it, in a
+directory with a big.csv and a sales.csv. A block with a second word is first written to a file of that name, for the
+other blocks to use. `console` blocks and unnamed `text` blocks are not recipes; ../drift/examples_test.py runs the
+former. A block before the first section repeats lines of a recipe.
 """
 import base64
 import contextlib
@@ -27,22 +29,40 @@ import common
 import postgres
 from harness import finish, kill_group, need, need_sight, read, write
 
-DOCUMENT = os.path.join(common.HERE, "..", "..", "..", "doc", "recipes.md")
+GUIDE = os.path.join(common.HERE, "..", "..", "..", "doc", "guide")
+PAGES = ("pieces.md", "load.md", "batch.md", "verify.md", "vendor.md")   # the order of CHECKS
+BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN_BY = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}
 ROWS = 20000
 HEADER = b"id,amount,note\n"
 RUN_TIMEOUT_S = 120
-# Hard to name, and hard to read back.
+# Values that are hard to name, and hard to read back.
 REGIONS = ["north", "North", "South Side", "a/b", "\u00cele-de-France", "\u6771\u4eac", "", "50%", "x=y", "007", "..", "a,b",
            "1+1", "__EMPTY__", '27"', " "]
-LARGE = 64 << 20   # enough to be killed in the middle
+LARGE = 64 << 20   # large enough for the run to be killed midway
+
+
+def parts(page):
+    """The text of a page before its first section, and {heading: text}."""
+    with open(os.path.join(GUIDE, page), encoding="utf-8") as file:
+        intro, *rest = re.split(r"^## (.+)\n", file.read(), flags=re.MULTILINE)
+    return intro, dict(zip(rest[::2], rest[1::2]))
+
+
+def recipe_blocks(text):
+    """[(language, file name or "", text)] of the blocks to run or to write."""
+    return [block for block in BLOCK.findall(text) if block[0] in RUN_BY or block[1]]
 
 
 def sections():
-    """{heading: [(language, name of a file or "", text)]}"""
-    with open(DOCUMENT, encoding="utf-8") as file:
-        parts = re.split(r"^## (.+)\n", file.read(), flags=re.MULTILINE)[1:]
-    block = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    return {heading: block.findall(text) for heading, text in zip(parts[::2], parts[1::2])}
+    """{heading: recipe_blocks} of all sections that have any, page by page."""
+    found = {}
+    for page in PAGES:
+        for heading, text in parts(page)[1].items():
+            if recipe_blocks(text):
+                need(heading not in found, "two recipes are called %s" % heading)
+                found[heading] = recipe_blocks(text)
+    return found
 
 
 def make_records(count):
@@ -90,31 +110,30 @@ class Kitchen:
                                 stderr=subprocess.PIPE, start_new_session=True)
 
     def run(self, command, **more):
-        """Its output, a list of words a line."""
+        """Runs the command and returns its output, as a list of words for each line."""
         done = finish(self.start(command, **more), RUN_TIMEOUT_S)
         need(done.code == 0, "%s: %s" % (" ".join(command)[:80], done))
         return [line.split() for line in done.stdout.decode().splitlines()]
 
     def cook(self):
-        """Writes the blocks that have a name, runs the others in order; the outputs, a list of words a line."""
+        """Writes the blocks that have a name and runs the others in order; returns the output of each."""
         for _, name, text in self.blocks:
             if name:
                 write(self.path(name), text.encode())
         return [self.run(command) for command in self.commands()]
 
     def commands(self):
-        how = {"sh": ["bash", "-c"], "python": ["python3", "-c"]}
-        return [how[language] + [text] for language, name, text in self.blocks if not name]
+        return [RUN_BY[language] + [text] for language, name, text in self.blocks if not name]
 
     def pieces(self, number):
-        """The bodies that `split -n` makes."""
+        """The bodies of the pieces that `split -n` writes."""
         plan = self.bench.run(["offsets", "-n", str(number), self.path("big.csv")])
         rows = [[int(word) for word in line.split()] for line in plan.stdout.splitlines()]
         need(len(rows) == number, "%d pieces" % len(rows))
         return [self.data[start:start + length] for _, start, length, _, _ in rows]
 
     def expect_bytes(self, names, header, unpack=read):
-        """The files of these names have the header and the pieces, byte for byte."""
+        """Expects the files with these names to have the header and the pieces, byte for byte."""
         pieces = self.pieces(len(names))
         need(header + b"".join(pieces) == (self.data if header else self.data[len(HEADER):]), "the pieces are not all")
         for name, piece in zip(names, pieces):
@@ -124,7 +143,7 @@ class Kitchen:
         need(words == [str(ROWS), str(ROWS), str(self.amount)], "rows, distinct rows and their sum are %s" % words)
 
     def expect_parts(self, lines, number):
-        """`number` lines, each with a number of rows and their sum."""
+        """Expects `number` lines, each with a number of rows and their sum."""
         need(len(lines) == number, "%d lines" % len(lines))
         need(all(int(rows) > 0 for rows, _ in lines), "a piece has no rows")
         need(sum(int(rows) for rows, _ in lines) == ROWS, "the rows are %s" % lines)
@@ -155,17 +174,26 @@ def compressed_pieces(bench):
 
 
 def dd(bench):
-    """dd"""
-    with kitchen(bench, "dd") as at:
+    """Cut with dd"""
+    with kitchen(bench, "Cut with dd") as at:
         at.cook()
         at.expect_bytes(["part.%d" % k for k in range(1, 5)], b"")
 
 
 def tail_and_head(bench):
-    """tail and head"""
-    with kitchen(bench, "tail and head") as at:
+    """Cut with tail and head"""
+    with kitchen(bench, "Cut with tail and head") as at:
         at.cook()
         at.expect_bytes(["part.%d" % k for k in range(1, 5)], b"")
+
+
+def shared_blocks(bench):
+    """Pieces that share blocks with the input"""
+    with kitchen(bench, "Pieces that share blocks with the input") as at:
+        at.cook()
+        found = [read(at.path("big.%02d.csv" % k)) for k in range(1, 11)]
+        need(all(piece.startswith(HEADER) for piece in found), "a piece has no header")
+        need(HEADER + b"".join(piece[len(HEADER):] for piece in found) == at.data, "the pieces are not all")
 
 
 def gnu_parallel(bench):
@@ -185,7 +213,7 @@ def xargs(bench):
 
 
 def python_recipe(heading, *modules, partitions=()):
-    """A check of a section with one block, which prints rows, distinct rows and their sum."""
+    """A check for a section with one block, which prints rows, distinct rows and their sum."""
     def check(bench):
         for name in modules:
             common.module(name)
@@ -244,7 +272,7 @@ def make(bench):
     with kitchen(bench, "make") as at:
         at.cook()
         need(read(at.path("total")) == b"%d\n" % ROWS, "the total is %r" % read(at.path("total")))
-        at.run(["make", "--question"])   # fails if anything is left to make
+        at.run(["make", "--question"])   # fails if anything remains to be made
         at.data = HEADER + b"".join(at.records[:5000])
         write(at.path("big.csv"), at.data)
         later = time.time() + 2
@@ -256,7 +284,7 @@ def make(bench):
 
 
 def killed_midway(at):
-    """Whether the first step, killed as soon as it has made a piece, has left some and no manifest."""
+    """Kills the first step as soon as it has written a piece. Returns whether it left some pieces and no manifest."""
     shutil.rmtree(at.path("pieces"), ignore_errors=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(at.path("pieces.json"))
@@ -297,12 +325,12 @@ def slurm(bench):
 
 
 def ranges_by_parallel(bench):
-    """Ranges, by GNU parallel"""
+    """Ranges with GNU parallel"""
     bench.need_tool("parallel")
-    with kitchen(bench, "Ranges, by GNU parallel") as at:
+    with kitchen(bench, "Ranges with GNU parallel") as at:
         at.cook()
         at.expect_bytes(["piece.%d.csv" % k for k in range(1, 9)], HEADER)
-        # The same with a summary that is not whole, and with a file that changes behind the plan.
+        # The same with an incomplete summary, and with a file that changes after it has been planned.
         for spoil, code in ((lambda: write(at.path("range.3.json"), read(at.path("range.3.json"))[:-9]), 3),
                             (lambda: os.unlink(at.path("range.3.json")), 3)):
             spoil()
@@ -313,7 +341,7 @@ def ranges_by_parallel(bench):
         need(done.code == 4 and not done.stdout, "a piece of another version was read: %s" % done)
 
 
-# Runs the tasks of a job at once, if it may: those before it have succeeded.
+# Runs the tasks of a job immediately, provided that its predecessors have succeeded.
 SBATCH = """#!/usr/bin/env python3
 import os, re, subprocess, sys
 script = sys.argv[-1]
@@ -333,8 +361,8 @@ print(number)
 
 
 def ranges_by_slurm(bench):
-    """Ranges, by a Slurm array"""
-    with kitchen(bench, "Ranges, by a Slurm array") as at:
+    """Ranges with a Slurm array"""
+    with kitchen(bench, "Ranges with a Slurm array") as at:
         program = write(at.path("bin/sbatch"), SBATCH.encode())
         os.chmod(program, 0o755)
         at.cook()
@@ -342,15 +370,26 @@ def ranges_by_slurm(bench):
 
 
 def ranges_by_ray(bench):
-    """Ranges, by Ray"""
+    """Ranges with Ray"""
     common.module("ray")
-    with kitchen(bench, "Ranges, by Ray") as at:
+    with kitchen(bench, "Ranges with Ray") as at:
         (lines,) = at.cook()
         at.expect_parts(lines, 8)
 
 
+def manifest_check(bench):
+    """Rows that the reader sees"""
+    with kitchen(bench, "Rows that the reader sees") as at:
+        _, lines = at.cook()
+        need(lines == [[str(ROWS)]], "it says %s" % lines)
+        whole = read(at.path("big.3.csv"))
+        write(at.path("big.3.csv"), whole[:whole.rindex(b"\n", 0, -1) + 1])   # without its last line
+        done = finish(at.start(at.commands()[1]), RUN_TIMEOUT_S)
+        need(done.code != 0, "a lost line is not noticed: %s" % done)
+
+
 def token_of(key, value, context):
-    """What hmac(KEY, context=CONTEXT) writes."""
+    """The token that hmac(KEY, context=CONTEXT) writes."""
     own = hmac.digest(key, b"\xffcleave context 1" + context, "sha256")
     return base64.urlsafe_b64encode(hmac.digest(own, value, "sha256")[:16]).rstrip(b"=")
 
@@ -403,7 +442,8 @@ def vendor(bench):
 
 
 def partitions(heading, rows, *modules):
-    """A check of a section that writes folders and reads them back; `rows` are the rows of its `sales`, in Python."""
+    """A check for a section that writes folders and reads them back; `rows` is Python code for the rows of its
+    `sales`."""
     def check(bench):
         for name in modules:
             common.module(name)
@@ -418,7 +458,7 @@ def partitions(heading, rows, *modules):
             printed = done.stdout.decode().splitlines()
             amount = sum(row[2] for row in at.sales)
             need(printed[0].split() == [str(ROWS), str(ROWS), str(amount)], "it says %s" % printed[0])
-            # Readers take an empty field for null, of a text and of a folder.
+            # Readers treat an empty field as null, in a file and in a folder's name.
             found = [[number, region or "", total, note or ""] for number, region, total, note in json.loads(printed[1])]
             need(found == [list(row) for row in at.sales], "the rows are others than those of the file")
     return common.named(check, heading)
@@ -460,33 +500,39 @@ def loop(bench):
         counts = {}
         for row in at.sales:
             counts[row[1]] = counts.get(row[1], 0) + 1
-        # The word for the empty value looks like a value that is the same word, but for its first byte.
+        # Decoded, the name of the empty value equals that of the value __EMPTY__; undecoded, its first byte differs.
         wanted = sorted([region or "__EMPTY__", str(count)] for region, count in counts.items())
         need(sorted(line.split("\t") for line in done.stdout.decode().splitlines()) == wanted, "it says %s" % done)
 
 
 CHECKS = [
-    compressed_pieces, dd, tail_and_head, gnu_parallel, xargs, python_recipe("pandas", "pandas"),
-    python_recipe("Polars", "polars"),
-    python_recipe("pyarrow", "pyarrow"), duckdb, clickhouse, postgresql,
-    python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark, make, slurm,
-    ranges_by_parallel, ranges_by_slurm, ranges_by_ray,
-    postgresql_redacted, duckdb_redacted, vendor,
+    # pieces.md
+    loop, compressed_pieces, dd, tail_and_head, shared_blocks,
+    # load.md
+    postgresql, postgresql_partitions, postgresql_redacted, duckdb, clickhouse,
+    python_recipe("pandas", "pandas"), python_recipe("Polars", "polars"), python_recipe("pyarrow", "pyarrow"),
     partitions("Partitions in DuckDB", "sales.fetchall()", "duckdb"),
     partitions("Partitions in pyarrow", "zip(*(sales[name].to_pylist() for name in ('id', 'region', 'amount', 'note')))",
                "pyarrow.dataset"),
     partitions("Partitions in Polars", "sales.select('id', 'region', 'amount', 'note').rows()", "polars", "pyarrow.dataset"),
-    spark_partitions, postgresql_partitions, loop,
+    spark_partitions,
+    # batch.md
+    gnu_parallel, xargs, make, slurm, python_recipe("Dask", "dask.dataframe", partitions=[["8"]]), pyspark,
+    ranges_by_parallel, ranges_by_slurm, ranges_by_ray,
+    # verify.md
+    manifest_check,
+    # vendor.md
+    vendor, duckdb_redacted,
 ]
 
 
-# Programs and modules that a recipe's program must find before it can miss its input.
+# Programs and modules without which a recipe fails before it notices that its input is missing.
 NEEDED = {"GNU parallel": ("parallel",), "make": ("make",), "Compressed pieces": ("zstd", "xz"), "PySpark": ("java",),
-          "Partitions in Spark": ("java",), "Ranges, by GNU parallel": ("parallel",)}
+          "Partitions in Spark": ("java",), "Ranges with GNU parallel": ("parallel",)}
 MODULES = {"pandas": ("pandas",), "Polars": ("polars",), "pyarrow": ("pyarrow",), "PySpark": ("pyspark",),
            "Dask": ("dask.dataframe", "pandas"), "Partitions in DuckDB": ("duckdb",),
            "Partitions in pyarrow": ("pyarrow",), "Partitions in Polars": ("polars", "pyarrow"),
-           "Partitions in Spark": ("pyspark",), "Ranges, by Ray": ("ray",)}
+           "Partitions in Spark": ("pyspark",), "Ranges with Ray": ("ray",)}
 RESULT = re.compile(r"(big\..*\.(zst|xz|csv|count)|part\.\d+(\.gz)?|piece\..*|result\..*gz|direct\..*gz|total|pieces.*|plan\.json|redacted.*|refunds\.redacted.*|vendor|report\.json"
                     r"|sales|regions)$")
 
@@ -499,7 +545,7 @@ def expect_failure(at, command):
 
 
 def missing_input(bench):
-    """Without its input every recipe fails and leaves no result"""
+    """Without its input, every recipe fails and leaves no result"""
     judged = []
     for heading in sections():
         try:
@@ -526,12 +572,18 @@ def missing_input(bench):
 def every_recipe(_):
     """Every recipe has a check, every check a recipe, and every block is run"""
     headings, names = list(sections()), [check.__doc__ for check in CHECKS]
-    need(headings == names, "the document has %s, the checks are of %s" % (headings, names))
-    fences = read(DOCUMENT).count(b"\n```")
-    blocks = sum(len(found) for found in sections().values())
-    need(fences == 2 * blocks, "%d fences, but %d blocks" % (fences, blocks))
-    for heading, found in sections().items():
-        need(found, "%s has no block" % heading)
+    need(headings == names, "the guide has %s, the checks are of %s" % (headings, names))
+    for page in PAGES:
+        intro, by_heading = parts(page)
+        blocks = [block for text in (intro, *by_heading.values()) for block in BLOCK.findall(text)]
+        fences = (intro + "".join(by_heading.values())).count("\n```")
+        need(fences == 2 * len(blocks), "%s: %d fences, but %d blocks" % (page, fences, len(blocks)))
+        for language, name, _ in blocks:
+            need(name or language in (*RUN_BY, "console", "text"), "%s: nothing runs a block of %s" % (page, language))
+        lines = {line for text in by_heading.values() for _, _, block in recipe_blocks(text)
+                                                    for line in block.splitlines()}
+        for _, _, text in recipe_blocks(intro):
+            need(lines.issuperset(text.splitlines()), "%s: the first block repeats no recipe:\n%s" % (page, text))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command with memory managers of shared libraries: the same output as with its own, and clear errors.
+"""The command with memory managers from shared libraries: the same output as with its own, and clear errors.
 
   command_test.py CLEAVE DOCUMENTED_PLUGIN [OTHER_PLUGIN...]
 """
@@ -24,7 +24,7 @@ def cat(path, *words, **environment):
 
 
 def trust(folder, path, wanted):
-    """A plugin that others could have written is not loaded, nor is one of another user; those of root are"""
+    """A plugin that other users could have written, or that belongs to one, is not loaded; root's plugins are"""
     with tempfile.TemporaryDirectory(dir=os.path.dirname(DOCUMENTED)) as trusted:
         plugin = shutil.copy(DOCUMENTED, trusted)
         name = plugin + ":1000000000"
@@ -34,14 +34,15 @@ def trust(folder, path, wanted):
             for words, environment, origin in ((["--memory-manager", name], {}, "--memory-manager"),
                                                ([], {"CLEAVE_MEMORY_MANAGER": name}, "CLEAVE_MEMORY_MANAGER")):
                 done = cat(path, *words, **environment)
-                text = "cleave: %s: memory manager %s: not loaded: others can write to '%s'\n" % (origin, plugin, place)
+                text = "cleave: %s: memory manager %s: not loaded: other users can write to '%s'\n" % (
+                    origin, plugin, place)
                 check((done.returncode, done.stdout, done.stderr) == (2, "", text),
                       "mode %o of %s: %d %s" % (mode, place, done.returncode, done.stderr))
             os.chmod(place, before)
         check(cat(path, "--memory-manager", name).stdout == wanted.stdout, "it is trusted again")
     if os.geteuid() != 0:
         return
-    # As nobody, in whose process a library of root is loaded, and one of a third user is not.
+    # As the user nobody: a library that belongs to root is loaded, and one that belongs to a third user is not.
     libraries = subprocess.run(["ldd", CLEAVE], stdout=subprocess.PIPE, text=True).stdout
     found = re.search(r"libz\.so\.1 => (/\S+)", libraries)
     command = shutil.copy(CLEAVE, folder)
@@ -66,7 +67,7 @@ def same_output(path, wanted):
 
 
 def errors(path):
-    """Too little memory, and settings that are wrong, are errors that name the manager"""
+    """With too little memory or wrong settings the command fails and names the manager"""
     done = cat(path, "--memory-manager", DOCUMENTED + ":1000")
     check(done.returncode == 1 and not done.stdout and
           done.stderr.startswith("cleave: out of memory: memory manager limited has no "),

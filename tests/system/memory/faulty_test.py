@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The conformance suite of memory managers finds the faults that plugins/faulty.c makes.
+"""The conformance suite for memory managers finds the faults of plugins/faulty.c.
 
   faulty_test.py MEMORY_CONFORMANCE FAULTY_PLUGIN [--sanitized]
 """
@@ -13,9 +13,9 @@ from verdicts import Tally, need  # noqa: E402
 PROGRAM, PLUGIN = sys.argv[1:3]
 SANITIZED = "--sanitized" in sys.argv
 
-# A fault, the check that finds it, and a part of what it says.
+# A fault, the check that finds it, and part of the message.
 FOUND = [
-    ("version", "interface.version", "is for version 7 of the interface; this is version 1"),
+    ("version", "interface.version", "is for version 7 of the interface, not 1"),
     ("struct-size", "interface.version", "its cleave_memory_manager has 40 bytes"),
     ("no-release", "interface.members", "lacks a member"),
     ("pin-without-member", "interface.members", "capabilities do not agree"),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""cleave split and cat with --device auto and --device gpu: what they say, and that the output is always the same.
+"""cleave split and cat with --device auto and --device gpu: checks their messages, and that the output never changes.
 
   auto_test.py --cleave PATH --module EMULATED_CUDA_MODULE --simulated SIMULATED_MODULE
                --faulty MEMORY_MANAGER
 
 The command is copied to a folder with the module in ../lib/cleave, where it looks for it. The profile is measured and
-then changed, so that the device looks as cheap or as dear as a check wants.
+then changed, to make the device as cheap or as expensive as a check needs.
 """
 import argparse
 import json
@@ -18,8 +18,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
 from verdicts import Tally, check  # noqa: E402
 
-BLOCK = 256                 # bytes of a run for the CPU; a page for the device has 128 of them
-TRIAL = 768 * BLOCK         # what the CPU takes before it is decided
+BLOCK = 256                 # bytes of a batch for the CPU; a page for the device holds 128 of them
+TRIAL = 768 * BLOCK         # how much the CPU processes before the choice is made
 KEY = "0123456789abcdef0123456789abcdef0123456789"
 
 
@@ -79,14 +79,14 @@ RULES = ["--redact", "id: keep", "--key", "k=env:KEY", "--redact", "name: hmac(k
 AUTO = ["--device", "auto"]
 CHEAP = {"open": 0, "stage": 1e-30}
 OF_AUTO = "cleave: --device auto: the CPU applies all rules: "
-NOT_MEASURED = OF_AUTO + "this machine was not measured; cleave machine --calibrate does it\n"
-OTHER = "cleave: device: it is not the one that was measured last; cleave machine --calibrate measures it\n"
+NOT_MEASURED = OF_AUTO + "this machine has not been measured; run cleave info --calibrate\n"
+OTHER = "cleave: device: another one was measured last; run cleave info --calibrate\n"
 NOT_OPENED = "cleave: stage: the CPU goes on, because the device cannot be opened\n"
 BY_CPU = "cleave: stage: the CPU\n"
 
 
 def without_profile(site):
-    """A machine that was not measured: the CPU, and it is said"""
+    """A machine that was not measured: the CPU is used, and a message says so"""
     path = site.write("in.csv", make_text(100000))
     wanted = site.cat(path)
     check(wanted[0] == 0 and wanted[2] == "", "the CPU: %s" % (wanted,))
@@ -98,7 +98,7 @@ def without_profile(site):
 
 
 def small_input(site):
-    """An input that is done before anything is decided: the profile is not even read"""
+    """An input that ends before a choice is made: the profile is not even read"""
     for size in [0, 1000, 60000]:
         path = site.write("small.csv", make_text(size))
         wanted = site.cat(path)
@@ -111,17 +111,17 @@ def small_input(site):
 
 def calibration(site):
     """A machine is measured"""
-    code, out, errors = site.run("machine", "--calibrate")
+    code, out, errors = site.run("info", "--calibrate")
     lines = {line[:18].strip(): line[19:] for line in out.splitlines()}
     check(code == 0 and errors == "", "it is measured: %s" % errors)
     check(lines.get("to open it", "").endswith("s"), "the time to open it: %s" % lines)
-    check(lines.get("rules", "").endswith(" GB/s, moves included"), "the rate of rules: %s" % lines)
+    check(lines.get("rules", "").endswith(" GB/s, transfers included"), "the rate of rules: %s" % lines)
     profile = site.change_profile()
     check(profile["open"] > 0 and profile["stage"] > 0, "both are kept: %s" % profile)
 
 
 def output(site):
-    """The output is that of the CPU, and a device that is slower is given up"""
+    """The output is the same as the CPU's, and a slower device is abandoned"""
     site.change_profile(**CHEAP)
     for size, is_slower in [(TRIAL + 3 * 128 * BLOCK, False), (TRIAL + 30 * 128 * BLOCK, True)]:
         text = make_text(size, "1,last,one")
@@ -143,7 +143,7 @@ def pieces_of(site, *words):
     folder = site.path("out")
     os.mkdir(folder)
     code, out, errors = site.run("split", "--block-size", str(BLOCK), "-o", "out/{i}", "--manifest", "out/manifest",
-                                 "--report", "out/report", *RULES, *words)
+                                 "--redact-report", "out/report", *RULES, *words)
     files = {}
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as file:
@@ -153,7 +153,7 @@ def pieces_of(site, *words):
 
 
 def pieces(site):
-    """Pieces, manifest and report are those of the CPU"""
+    """Pieces, manifest and report are the same as the CPU's"""
     path = site.write("in.csv", make_text(3 * TRIAL))
     for policy in [["-n", "2"], ["-l", "9000"], ["-C", "200K"]]:
         wanted = pieces_of(site, *policy, path)
@@ -166,7 +166,7 @@ def pieces(site):
 
 
 def faults(site):
-    """Faults of the input are those that the CPU finds"""
+    """Faults in the input are the same ones that the CPU finds"""
     for fault in ["1,2\n", '1,"2"3,4\n', '1,"2,3\n']:
         for before in [100, TRIAL + 70000]:
             text = make_text(before) + fault + make_text(20000)[13:]
@@ -181,7 +181,7 @@ def faults(site):
 
 
 def what_is_said(site):
-    """What is said, and when nothing is: slow devices, another driver, no module, a profile that cannot be used"""
+    """What is reported, and when nothing is: slow devices, a different driver, no module, an unusable profile"""
     text = make_text(TRIAL + 100000)
     path = site.write("in.csv", text)
     wanted = site.cat(path)
@@ -203,12 +203,12 @@ def what_is_said(site):
 
     os.rename(site.module, site.module + "~")
     code, out, errors = site.cat(*AUTO, "--explain", path)
-    check((code, out) == wanted[:2] and errors.endswith(NOT_OPENED) and "no module; looked for" in errors,
+    check((code, out) == wanted[:2] and errors.endswith(NOT_OPENED) and "is not installed, see doc" in errors,
           "without the module: %s" % errors)
     check(site.cat(*AUTO, path) == wanted, "without the module nothing is said")
     code, out, errors = site.cat("--device", "gpu", path)
-    check(code == 1 and out == "" and errors.startswith("cleave: --device gpu: no module; looked for "),
-          "gpu without the module: %d %s" % (code, errors))
+    missing = "cleave: --device gpu: the GPU module cleave_cuda.so is not installed, see doc"
+    check(code == 1 and out == "" and errors.startswith(missing), "gpu without the module: %d %s" % (code, errors))
     os.rename(site.module + "~", site.module)
 
     cpu = site.change_profile()["cpu"]
@@ -219,7 +219,7 @@ def what_is_said(site):
         profile = file.read()
     with open(site.profile_path(), "w") as file:
         file.write("{")
-    damaged = OF_AUTO + site.profile_path() + ": is damaged; cleave machine --calibrate makes it\n"
+    damaged = OF_AUTO + site.profile_path() + ": is damaged; run cleave info --calibrate\n"
     check(site.cat(*AUTO, path) == (*wanted[:2], damaged), "a damaged profile: %s" % site.cat(*AUTO, path)[2])
     check(site.cat(*AUTO, "--quiet", path) == wanted, "a damaged profile: --quiet")
     with open(site.profile_path(), "w") as file:
@@ -230,7 +230,7 @@ def what_is_said(site):
 
 
 def modules(site, simulated):
-    """A module that cannot be used is an error that names it"""
+    """With an unusable module the command fails and names it"""
     path = site.write("in.csv", make_text(100000))
     wanted = site.cat(path)
     for config, message in [(":no driver", "no driver"), (":no card", "no such card"),
@@ -247,7 +247,7 @@ def modules(site, simulated):
 
 
 def faulty_memory(site, faulty):
-    """Memory of the device that is too small or misaligned is an error that names its manager, also where the CPU could
+    """If device memory is too small or misaligned, the command fails and names the manager, even if the CPU could
     go on"""
     site.change_profile(**CHEAP)
     path = site.write("in.csv", make_text(TRIAL + 3 * 128 * BLOCK))
@@ -259,7 +259,7 @@ def faulty_memory(site, faulty):
             code, out, errors = site.cat("--device", device, *plugin, path)
             check(code == 1 and wanted[1].startswith(out) and out != wanted[1] and
                   errors.startswith("cleave: memory manager limited with ") and
-                  errors.endswith("gave memory that is too small or misaligned\n") and errors.count("\n") == 1,
+                  errors.endswith("returned memory that is too small or misaligned\n") and errors.count("\n") == 1,
                   "%s: %s: %d %s" % (device, fault, code, errors))
         code, files, errors = pieces_of(site, "-n", "2", "--device", "gpu", *plugin, path)
         check(code == 1 and not files, "%s leaves no pieces: %d %s %s" % (fault, code, list(files), errors))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the programs of examples/offload/ on the processor alone and on a simulated device, and compare what they print.
+"""Runs the programs of examples/offload/ on the CPU alone and on a simulated device, and compares what they print.
 
   examples_test.py --examples DIRECTORY --module SIMULATED_MODULE
 """
@@ -22,7 +22,7 @@ def lines_of(program, *words):
 
 
 def arrays(program, module):
-    """Arrays: one pass over memory of a device, or pages of it"""
+    """Arrays: one pass over device memory, or pages of it"""
     wanted = sum(math.sqrt(math.asin(i / COUNT) * 0.25) for i in range(COUNT))
     size = COUNT * 8
     steps = ["allocate", "arcsin", "multiply", "square_root"]
@@ -34,7 +34,7 @@ def arrays(program, module):
 
 
 def table(program, module):
-    """A table: what the device cannot do, the processor does"""
+    """A table: the CPU does what the device cannot"""
     amounts = sorted(((i * 7 % COUNT, -i) for i in range(COUNT)), reverse=True)
     wanted = ["customer %d %g" % (-i, amount * 1.25 * 0.5) for amount, i in amounts[:3]]
     on_host = lines_of(program, "cpu", str(COUNT))
@@ -44,7 +44,7 @@ def table(program, module):
 
 
 def errors(program, _):
-    """A module that is missing is named"""
+    """A missing module is named"""
     done = subprocess.run([program, "/no/such/module.so", "1"], capture_output=True, text=True, timeout=120)
     check(done.returncode == 1 and "no module" in done.stderr, "a missing module is named: " + done.stderr)
 

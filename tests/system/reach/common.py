@@ -1,4 +1,5 @@
-"""What the tests of this folder share, beside the harness of ../faults: inputs that are hard to cut, and engines."""
+"""Shared by the tests in this folder, in addition to the harness in ../faults: inputs that are hard to cut, and
+engines."""
 import importlib
 import os
 import random
@@ -8,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "faults"))
 import harness  # noqa: E402
 
-# Files with one thing that is odd each.
+# Files with one oddity each.
 ODD = {
     "plain": b"a,b\n1,2\n3,4\n",
     "no last line end": b"a,b\n1,2\n3,4",
@@ -60,7 +61,7 @@ ODD = {
 
 
 def module(name):
-    """The module of that name."""
+    """Imports the module of that name."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -68,7 +69,7 @@ def module(name):
 
 
 def random_file(chance):
-    """A small file of fields that are plain, quoted, empty, or, rarely, read differently by different readers."""
+    """A small file of fields that are plain, quoted, empty or, rarely, read differently by different readers."""
     end = chance.choice([b"\n", b"\n", b"\r\n", b"\r"])
     plain = [b"", b"1", b"two words", b"\xc3\xa9", b" x", b"y ", b"'"]
     quoted = [b'""', b'"a"', b'"a,b"', b'"x' + end + b'y"', b'"""q"""', b'"' + end + b'"', b'" "',
@@ -89,7 +90,8 @@ def random_file(chance):
 
 
 def broken_records(size, end=b"\n", seed=1, ragged=False):
-    """A file of about that size: each record has line breaks in quotes. Some lines are blank, some records ragged."""
+    """A file of about that size in which each record has line breaks within quotes. Some lines are blank and, with
+    `ragged`, some records have too few fields."""
     chance = random.Random(seed)
     parts, total, number = [b"\xef\xbb\xbfid,note,text" + end], 0, 0
     while total < size:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compose summaries of ranges by what doc/ranges.md says, and compare with the command.
+"""Composes summaries of ranges as doc/guide/ranges.md describes, and compares the result with the command's.
 
   compose_test.py --cleave PATH
 """
@@ -14,7 +14,7 @@ import tempfile
 
 
 class Summary:
-    """The table of a summary: states and rules, with offsets of the file."""
+    """The table of a summary: states and rules, with offsets in the file."""
 
     def __init__(self, text):
         data = json.loads(text)
@@ -38,7 +38,7 @@ class Summary:
 
 
 def compose(a, b):
-    """The summary of two neighbours."""
+    """The summary of two adjacent ranges."""
     assert a.end == b.begin
     total = object.__new__(Summary)
     total.begin, total.end, total.states, total.rules = a.begin, b.end, {}, {}
@@ -57,7 +57,7 @@ def compose(a, b):
 
 
 def findings(whole):
-    """Of a whole file: records, size and records of the header, the open quote, where the rules part."""
+    """For a whole file: records, size and records of the header, the open quote, and where the quote modes differ."""
     to, records, second, _, open_quote, header, header_records = whole.states["0"]
     if to in "FRUC":
         header, header_records = second, 1
@@ -85,7 +85,7 @@ def random_file(rng):
 
 
 def grouped(summaries, rng):
-    """All of them composed, in a random grouping."""
+    """All summaries composed, in a random grouping."""
     while len(summaries) > 1:
         at = rng.randrange(len(summaries) - 1)
         summaries[at:at + 2] = [compose(*summaries[at:at + 2])]
@@ -100,7 +100,7 @@ def check(cleave, path, rng):
     cuts = sorted(rng.randrange(len(content) + 1) for _ in range(rng.randrange(4)))
     ends = list(zip([0] + cuts, cuts + [len(content)]))
     texts = [run(cleave, "scan", *dialect, "--range", "%d-%d" % each, path) for each in ends]
-    plan = json.loads(run(cleave, "plan", "-l", "1", "--lenient", "--quiet", input="".join(texts)))
+    plan = json.loads(run(cleave, "plan", "-l", "1", "--allow-open-quote", "--quiet", input="".join(texts)))
     expected = {"records": plan["records"], "header": [plan["header"]["length"], plan["header"]["records"]],
                 "open_quote": plan["open_quote"], "divergence": plan["divergence"]}
     summaries = [Summary(text) for text in texts]
@@ -110,7 +110,7 @@ def check(cleave, path, rng):
     if not content:
         return True
     same = left.states == other.states == whole.states and left.rules == other.rules == whole.rules
-    offsets = run(cleave, "count", "--lenient", "--quiet", *dialect, path)
+    offsets = run(cleave, "count", "--allow-open-quote", "--quiet", *dialect, path)
     return same and findings(left) == expected and int(offsets) == plan["records"] - plan["header"]["records"]
 
 

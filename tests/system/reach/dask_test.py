@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reader of Dask beside pandas, with worker processes of dask.distributed.
+"""The Dask reader compared with pandas, with worker processes of dask.distributed.
 
   dask_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 """
@@ -23,7 +23,7 @@ REFUSED = ["quoted blanks", "long records", "two columns of a name", "a header n
            "a line of blanks first, then two columns", "not UTF-8", "an open quote"]
 REFUSED_WITHOUT_HEADER = ["quoted blanks", "long records", "a header not UTF-8",
                           "a line of blanks first, then two columns", "not UTF-8", "an open quote"]
-# What pandas reads wrongly: see `apart` in ../interop/readers.py.
+# Inputs that pandas reads wrongly; see `apart` in ../interop/readers.py.
 LOST_BY_PANDAS = re.compile(rb"(^|[\r\n])[ \t]*\r,")
 
 
@@ -41,10 +41,12 @@ def cluster(directory):
 
 
 def by_pandas(data, header=True):
-    """What pandas reads, or None for an error. Without a header, the columns have the names that cleave.dask gives."""
+    """The rows that pandas reads, or None on an error. Without a header, columns are named as cleave.dask names
+    them."""
     import pandas
     with warnings.catch_warnings():
-        # index_col=False leaves out fields of a record that is too long, with a warning: an error here.
+        # With index_col=False, pandas warns and drops the extra fields of a record that is too long. Here the warning
+        # becomes an error.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
             found = pandas.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_values=[""], index_col=False,
@@ -55,7 +57,7 @@ def by_pandas(data, header=True):
 
 
 def by_cleave(path, blocksize, header=True, page_size=64):
-    """What the reader reads, or None for an error."""
+    """The rows that the reader reads, or None on an error."""
     import cleave.dask
     try:
         frame = cleave.dask.read_csv(path, blocksize=blocksize, delimiter=",", header=header, page_size=page_size)
@@ -66,7 +68,7 @@ def by_cleave(path, blocksize, header=True, page_size=64):
 
 def same(found, wanted, name):
     import pandas
-    # Dask has a string type of its own choice.
+    # Dask chooses its own string type.
     need(all(str(kind) == "string" for kind in found.dtypes), "%s: the types are %s" % (name, found.dtypes.tolist()))
     found = found.astype(wanted.dtypes)
     need(found.columns.tolist() == wanted.columns.tolist(), "%s: the columns are %s" % (name, found.columns.tolist()))
@@ -77,7 +79,8 @@ def same(found, wanted, name):
 
 
 def judge(path, data, blocksize, name, header=True):
-    """Whether both readers read the file, with the same rows; raises Failure if one of them reads what is an error."""
+    """Whether both readers read the file, with the same rows. Raises Failure if the rows differ or only pandas
+    refuses."""
     write(path, data)
     found, wanted = by_cleave(path, blocksize, header), by_pandas(data, header)
     if found is None:
@@ -125,7 +128,7 @@ def processes(bench):
 
 
 def bad_options(bench):
-    """A page of no bytes, and a path that is no plain file, are errors"""
+    """A page size of 0, and a path that is not a plain file, are refused"""
     common.module("dask.dataframe")
     import cleave.dask
     path, pipe = write(os.path.join(bench.root, "small.csv"), b"a,b\n1,2\n"), os.path.join(bench.root, "pipe")
@@ -158,7 +161,7 @@ def several_files(bench):
 
 
 def changed(bench):
-    """A file that changes after the plan is an error"""
+    """Reading fails if the file changes after the plan"""
     common.module("dask.dataframe")
     import cleave.dask
     data = common.broken_records(1 << 16, seed=bench.seed)
@@ -173,7 +176,7 @@ def changed(bench):
 
 
 def killed_worker(bench):
-    """A worker that is killed in the middle: the rows are the same"""
+    """A worker that is killed midway: the rows are the same"""
     common.module("distributed")
     import cleave.dask
     data = common.broken_records(16 << 20, seed=bench.seed)
@@ -183,7 +186,7 @@ def killed_worker(bench):
         futures = client.compute(frame.to_delayed())
         ids = client.run(os.getpid)
 
-        killed = []   # how many pieces were read by then
+        killed = []   # how many pieces had been read by then
 
         def kill():
             while (finished := sum(future.status == "finished" for future in futures)) < 5:

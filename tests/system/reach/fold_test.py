@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The fold of many ranges: the model of doc/scale.md, with recorded summaries.
+"""Folding many ranges: the model of doc/internals/scale.md, with recorded summaries.
 
   fold_test.py --cleave PATH [--only SUBSTRING]
 
-./dev reach-test builds the simulation first, as build/release/tests/fold_simulation; CLEAVE_FOLD_SIMULATION names
-another one.
+./dev reach-test first builds the simulation, as build/release/tests/fold_simulation; CLEAVE_FOLD_SIMULATION can name a
+different one.
 """
 import os
 import re
@@ -33,7 +33,7 @@ def simulate(bench, path, size, count, pieces):
 
 
 def fold(bench):
-    """Recorded summaries fold to the right plan, each in at most 1 KB of JSON"""
+    """Recorded summaries, each at most 1 KB of JSON, fold to the right plan"""
     orders = os.path.join(common.HERE, "..", "..", "..", "data", "orders.csv")
     broken = write(os.path.join(bench.root, "broken.csv"),
                    common.broken_records(1 << 20, seed=bench.seed).removeprefix(b"\xef\xbb\xbf"))

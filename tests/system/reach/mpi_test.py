@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cut files by the processes of MPI, and compare the pieces with the records that the command finds.
+"""Cuts files with MPI processes, and compares the pieces with the records that the command finds.
 
   mpi_test.py --cleave PATH --examples FOLDER
 """
@@ -16,13 +16,14 @@ from verdicts import INCONCLUSIVE  # noqa: E402
 
 
 def mpirun():
-    """The command that starts processes. Open MPI refuses root, and more processes than cores, unless told otherwise."""
+    """The command that starts processes. Open MPI refuses root, and more processes than cores, unless told
+    otherwise."""
     version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
     return ["mpirun", *(["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else []), "-n"]
 
 
 def texts(rng):
-    """Files whose records and header stand in the way of even shares."""
+    """Files whose records or headers prevent even shares."""
     rows = "".join('%d,"name, %d","a ""b""\nc %s"\n' % (i, i * 7, "x" * rng.randrange(40)) for i in range(300))
     yield "id,name,text\n" + rows
     yield "\ufeffid,name,text\r\n" + rows.replace("\n", "\r\n")
@@ -33,7 +34,7 @@ def texts(rng):
 
 
 def check(cleave, program, text, count):
-    """Whether the pieces have the header each, are the file, and begin with records."""
+    """Whether each piece has the header and begins with a record, and the pieces together make up the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "in.csv")
         with open(path, "w", encoding="utf-8", newline="") as file:

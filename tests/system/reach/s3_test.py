@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Objects of a store: an S3 server on loopback, behind a proxy that fails. There are the right rows, or an error.
+"""Reads objects from an S3 server on loopback, behind a proxy that fails. The result is the right rows, or an error.
 
   s3_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 
-The server is that of moto. The proxy passes requests on, and does to the answers of chosen requests for ranges what
+The server is moto's. The proxy passes requests on, and disturbs the answers to chosen range requests in the ways that
 networks and servers do.
 """
 import contextlib
@@ -26,11 +26,12 @@ from harness import need, need_sight
 BLOCK = 100000
 FAULTS = ("fail", "refuse", "slow", "cut", "short", "whole", "other", "reset", "silent")
 CLIENT_TIMEOUT_S = 120   # only a hang exceeds it
-SHORT_TIMEOUT_S = 5   # of a client whose server is silent: every silence costs that time
+SHORT_TIMEOUT_S = 5   # for a client whose server is silent: it waits this long each time
 
 
 class Proxy(ThreadingHTTPServer):
-    """Between client and server. `fault(number)` says what becomes of the `number`-th request for a range, from 0."""
+    """Stands between client and server. `fault(number)` determines what happens to range request `number`, counted
+    from 0."""
 
     daemon_threads = True
 
@@ -49,7 +50,7 @@ class Proxy(ThreadingHTTPServer):
             return self.ranges - 1
 
     def handle_error(self, request, client_address):
-        pass   # a client that left
+        pass   # a client that has left
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -76,9 +77,9 @@ class Handler(BaseHTTPRequestHandler):
         data = got.read()
         status, length = got.status, len(data)
         if fault in ("reset", "silent"):
-            if fault == "silent":   # until the client gives up
+            if fault == "silent":   # longer than the client waits
                 time.sleep(SHORT_TIMEOUT_S + 1)
-            # The connection ends by a reset as soon as it is closed.
+            # Closing the connection now resets it.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True
             upstream.close()
@@ -89,9 +90,9 @@ class Handler(BaseHTTPRequestHandler):
             status, data = 500, b"<Error><Code>InternalError</Code></Error>"
         elif fault == "refuse":
             status, data = 403, b"<Error><Code>AccessDenied</Code></Error>"
-        elif fault == "short":   # and says so
+        elif fault == "short":   # and Content-Length agrees
             data = data[:-1]
-        elif fault == "cut":   # and says that more was to come
+        elif fault == "cut":   # and Content-Length promises more
             data = data[: len(data) // 2]
         elif fault == "other":   # one byte too many
             data += b"x"
@@ -118,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @functools.cache
 def store():
-    """The proxy of a running server with a bucket, and the options of fsspec to reach it."""
+    """Returns the proxy of a running server with a bucket, and the fsspec options to reach it."""
     common.module("s3fs")
     common.module("pyarrow")
     server_module = common.module("moto.server")
@@ -137,7 +138,8 @@ def store():
 
 
 def impatient(options):
-    """The same for a server that may be silent. On a busy machine this client may give up on others, too."""
+    """The options for a server that may be silent. On a busy machine such a client may also give up on requests that
+    are only slow."""
     return {**options, "config_kwargs": {**options["config_kwargs"], "read_timeout": SHORT_TIMEOUT_S}}
 
 
@@ -181,12 +183,12 @@ def without_faults(bench):
     pieces = -(-len(data) // BLOCK)
     bench.note("%d bytes, %d pieces: %d requests for ranges, %.2f times the bytes" %
                (len(data), pieces, proxy.ranges, proxy.bytes / len(data)))
-    # The head for the dialect, and for each cut at most one part of a range.
+    # Read in addition: the beginning, for the dialect, and for each cut at most one part of a range.
     need(proxy.bytes < 2 * len(data) + 70000 + 300000 * pieces, "%d bytes" % proxy.bytes)
 
 
 def each_fault(bench):
-    """A fault in each request in turn: the right rows, or an error"""
+    """With a fault in each request in turn: the right rows, or an error"""
     proxy, options = store()
     data = common.broken_records(400000, seed=bench.seed)
     put(options, "faults.csv", data)
@@ -201,7 +203,7 @@ def each_fault(bench):
             proxy.use(lambda number, kind=kind, at=at: kind if number == at else None)
             try:
                 found = compute(impatient(options) if kind == "silent" else options, "faults.csv")
-            except Exception:   # of any layer: what counts is that there are no rows
+            except Exception:   # from any layer: what matters is that there are no rows
                 failed += 1
                 continue
             need_same(found, data, "%s of request %d" % (kind, at))
@@ -209,12 +211,12 @@ def each_fault(bench):
         outcome[kind] = (right, failed)
     bench.note("right rows, errors: " + ", ".join("%s %d, %d" % (kind, *counts) for kind, counts in outcome.items()))
     need(outcome["slow"][1] == 0, "a slow answer is an error")
-    for kind in ("refuse", "short", "whole", "other"):   # these are not tried again by s3fs
+    for kind in ("refuse", "short", "whole", "other"):   # s3fs does not retry these
         need(outcome[kind][1] > 0, "%s went unnoticed" % kind)
 
 
 def always_failing(bench):
-    """A store that fails all the time is an error"""
+    """Reading from a store that always fails raises an error"""
     proxy, options = store()
     data = common.broken_records(300000, seed=bench.seed)
     put(options, "never.csv", data)
@@ -225,10 +227,10 @@ def always_failing(bench):
 
 
 def changed_object(bench):
-    """An object that changes before any request: the rows of one version, or an error"""
+    """With an object that changes before any of the requests: the rows of one version, or an error"""
     proxy, options = store()
     old = common.broken_records(400000, seed=1)
-    # The same size, so that only the ETag tells.
+    # The same size, so that only the ETag differs.
     new = old.replace(b"line 1", b"line 2")
     need(len(new) == len(old) and new != old, "the versions do not differ")
     put(options, "moving.csv", old)
@@ -252,7 +254,7 @@ def changed_object(bench):
 
 
 def random_faults(bench):
-    """Many faults at random: the right rows, or an error"""
+    """With many random faults: the right rows, or an error"""
     proxy, options = store()
     data = common.broken_records(300000, seed=bench.seed)
     put(options, "random.csv", data)
@@ -261,7 +263,7 @@ def random_faults(bench):
         proxy.use(lambda number: chance.choice(FAULTS) if chance.random() < 0.08 else None)
         try:
             found = compute(impatient(options), "random.csv")
-        except Exception:   # of any layer
+        except Exception:   # from any layer
             failed += 1
             continue
         need_same(found, data, "random faults")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The data source of Spark in a cluster of executors on this machine.
+"""The Spark data source in a cluster of executors on this machine.
 
   spark_cluster_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 """
@@ -15,7 +15,7 @@ from harness import Inconclusive, need, write
 
 
 def every_record(bench):
-    """Every record has line breaks: several executors read what one task of Spark reads"""
+    """Every record has line breaks: several executors read the same rows as a single Spark task"""
     from pyspark.sql import functions
     spark = sparks.cluster(bench)
     for end, name in ((b"\n", "lf.csv"), (b"\r\n", "crlf.csv")):
@@ -38,7 +38,7 @@ def first_job(bench):
 
 
 def changed(bench):
-    """A file that changes after the plan is an error"""
+    """Reading fails if the file changes after the plan"""
     spark = sparks.cluster(bench)
     path = write(os.path.join(bench.root, "changed.csv"), common.broken_records(1 << 16, seed=bench.seed))
     frame = sparks.by_cleave(spark, path, pieces=3)
@@ -56,7 +56,7 @@ def changed(bench):
 
 
 def executors(spark):
-    """The processes of this session's executors."""
+    """The executor processes of this session."""
     word = spark.sparkContext.applicationId.encode()
     found = []
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -71,7 +71,7 @@ def executors(spark):
 
 
 def killed_worker(bench):
-    """An executor that is killed in the middle: the rows are the same"""
+    """An executor that is killed midway: the rows are the same"""
     spark = sparks.cluster(bench)
     path = write(os.path.join(bench.root, "killed.csv"), common.broken_records(8 << 20, seed=bench.seed))
     wanted = sparks.by_spark(spark, path).collect()

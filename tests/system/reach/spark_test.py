@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The data source of Spark beside Spark's own reader: odd files and random ones.
+"""The Spark data source compared with Spark's own reader, on odd files and random ones.
 
   spark_test.py --cleave PATH [--only SUBSTRING] [--rounds N] [--seed N]
 """
@@ -44,7 +44,7 @@ def random_files(bench):
 
 
 def options(bench):
-    """Options: a comma by default, another delimiter is found if asked for, and what cannot be used is an error"""
+    """Options: the default is a comma, a different delimiter is found on request, and unusable options are refused"""
     from cleave.spark import CleaveDataSource, read_csv
     spark, path = sparks.local(bench), write(os.path.join(bench.root, "semicolons.csv"), b"a;b\n1;2\n3;4\n")
     for given, columns in (({}, ["a;b"]), ({"delimiter": "auto"}, ["a", "b"]), ({"sep": ";"}, ["a", "b"])):
@@ -64,7 +64,7 @@ def options(bench):
 
 
 def other_locale(bench):
-    """Without a UTF-8 locale Java cannot name the file, and it is read all the same; a folder is an error"""
+    """Without a UTF-8 locale Java cannot name the file, but it is still read; a folder is refused"""
     bench.need_tool("java")
     common.module("pyspark")
     folder = os.path.join(bench.root, "\u6771\u4eac")

@@ -1,6 +1,6 @@
 """Spark, for the tests of its data source.
 
-As a program, prints Java's encoding of names, the rows of a file by both ways to read it, and what comes of reading its
+As a program, prints Java's encoding of names, the rows of a file as read in both ways, and the result of reading its
 folder.
 
   sparks.py FOLDER NAME
@@ -14,13 +14,13 @@ import common
 from harness import need
 
 EXECUTORS = 2
-# The errors of this package about an input, and that of Spark for two columns of a name.
+# This package's errors about an input, and Spark's error about two columns with the same name.
 REFUSAL = re.compile(r"cleave\._errors\.(InputError|OpenQuoteError): |COLUMN_ALREADY_EXISTS")
 
 
 @functools.cache
 def session(master):
-    """The session of this process. Nothing leaves the machine."""
+    """The session of this process. It makes no outside connections."""
     common.module("pyarrow")
     common.module("pyspark")
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
@@ -42,7 +42,7 @@ def local(bench):
 
 
 def cluster(bench):
-    """Each executor is a process of its own."""
+    """Each executor is a separate process."""
     bench.need_tool("java")
     return session("local-cluster[%d,1,1024]" % EXECUTORS)
 
@@ -60,7 +60,7 @@ def rows(frame):
 
 
 def compared(spark, path, pieces, header=True):
-    """Whether both readers agree; None if cleave's raises an error. Raises Failure for other rows."""
+    """Whether both readers agree; None if cleave's raises an error. Raises Failure if the rows differ."""
     try:
         found = rows(by_cleave(spark, path, pieces=pieces, header=header, pageSize=64))
     except Exception as error:   # an error of a task, of the driver, of the analysis

@@ -1,4 +1,4 @@
-// What is not CSV is refused by what it begins with, and CSV that looks like it is not.
+// Files that are not CSV are recognised from how they begin and refused; CSV that looks similar is accepted.
 #include "cleave/foreign.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::string at(std::size_t offset, const std::string& begin, const std::string& 
     return head + text;
 }
 
-// A header of tar without a signature, as tar --format=v7 writes it.
+// A tar header without a signature, as tar --format=v7 writes it.
 std::string v7_head() {
     std::string head =
         at(100, "x.csv", "0000644\0000000000\0000000000\00000000000010\00015104017462\0"s + "        " + "0");
@@ -98,12 +98,12 @@ TEST(ForeignFormat, IsKnownByHowItBegins) {
 }
 
 TEST(ForeignFormat, FilesOfCleaveHoldNoCsv) {
-    for (const auto& [name, head] : {Sample{"an index of cleave",
+    for (const auto& [name, head] : {Sample{"an index made by cleave",
                                             "\x89"
                                             "CLV\r\n\x1A\n\1\0"s},
-                                     Sample{"a manifest or a report of cleave", R"({"cleave":2,"input":{)"},
-                                     Sample{"a summary of cleave scan", R"({"cleave_range":1,)"},
-                                     Sample{"a plan of cleave plan", R"({"cleave_plan":1,)"}}) {
+                                     Sample{"a manifest or a report made by cleave", R"({"cleave":2,"input":{)"},
+                                     Sample{"a range summary, the output of cleave scan", R"({"cleave_range":1,)"},
+                                     Sample{"a plan, the output of cleave plan", R"({"cleave_plan":1,)"}}) {
         const auto format = foreign_format(bytes_of(head));
         ASSERT_TRUE(format) << name;
         EXPECT_EQ(format->name, name);
@@ -120,10 +120,10 @@ TEST(ForeignFormat, IsNotCsvThatBeginsLikeIt) {
         EXPECT_EQ(name_of(begin + row + row), "") << begin;
     }
     EXPECT_EQ(name_of(row + std::string(257 - row.size(), 'x') + "ustar,\n" + row), "");
-    // A control byte that does not stand in the first 4 KiB shows nothing.
+    // A control byte proves nothing unless it is in the first 4 KiB.
     EXPECT_EQ(name_of("PAR1,x\n" + std::string(4096 - 7, 'x') + '\0'), "");
     EXPECT_EQ(name_of("PAR1,x\n" + std::string(4095 - 7, 'x') + '\0'), "a Parquet file");
-    // Nor does a control byte alone.
+    // A control byte alone proves nothing either.
     EXPECT_EQ(name_of("a\1b\0c\n1\1\2\0\3\n"s + row), "");
     std::string head = v7_head();
     ++head[0];
@@ -148,7 +148,7 @@ TEST(ForeignFormat, IsWideTextWithoutAMark) {
 }
 
 TEST(ForeignFormat, IsWideTextFromNinetyPercentOn) {
-    // 100 units: 10 other bytes among the NULs are few enough; 5 NULs among the characters are too many.
+    // 100 units: 10 other bytes among the NULs are few enough, but 5 NULs among the characters are too many.
     const std::string wide = widened(std::string(100, 'x'), 2, 0);
     const auto changed = [&](std::size_t from, std::size_t count, char byte) {
         std::string head = wide;
@@ -162,7 +162,7 @@ TEST(ForeignFormat, IsWideTextFromNinetyPercentOn) {
     EXPECT_EQ(name_of(std::string(1000, '\0')), "");
 }
 
-// What the call throws is an InputError that names the format and its command.
+// Expects the call to throw an InputError that names the format and its command.
 template <class Call>
 void expect_refused(const Call& call) {
     try {

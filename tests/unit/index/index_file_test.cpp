@@ -1,4 +1,4 @@
-// Index files: judged by the reference, damaged in every way, and beside files that have changed.
+// Index files: compared with the reference, damaged in every way, and next to files that have changed.
 #include "cleave/index_file.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The index of a text, made by the reference alone.
+// The index of a text, computed with the reference alone.
 IndexContents contents_of(const std::string& text, const Dialect& dialect, const Reading& reading, std::uint64_t step) {
     IndexContents contents;
     IndexHead& head = contents.head;
@@ -42,17 +42,17 @@ IndexContents contents_of(const std::string& text, const Dialect& dialect, const
     return contents;
 }
 
-// The text without an open quote at its end: random_csv() cuts off anywhere.
+// Closes a quote that is open at the end of the text, because random_csv() cuts off anywhere.
 std::string closed(std::string text) {
     if (read_by_rules(text, Dialect{}).open_at_end) text += '"';
     return text;
 }
 
-// A file and its index, on a disk.
+// A file and its index, on disk.
 class IndexFileTest : public testing::Test {
 protected:
     static constexpr char kOtherStatus[] =
-        "the file was copied, moved or touched since; cleave index --verify can renew it";
+        "the file has been copied or moved since (its inode or ctime differs); cleave index --verify can renew it";
     static constexpr char kText[] = "id,name\n1,ann\n2,\"b\nb\"\n3,c\n";
 
     std::string input() const { return folder_.path("in.csv"); }
@@ -63,14 +63,14 @@ protected:
             .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }
 
-    // A file of this text, and the index that the library writes for it.
+    // Writes a file with this text, and its index as the library writes it.
     void make(const std::string& text) const {
         write_input(text);
         Input file = Input::open(input());
         write_index(file, Dialect{}, Execution{});
     }
 
-    // Why the index is not believed; empty if it is.
+    // Why the index is not trusted; empty if it is.
     std::string fault(const Dialect& dialect = {}) const {
         const Input file = Input::open(input());
         try {
@@ -80,7 +80,7 @@ protected:
         }
     }
 
-    // Sets the time of the last write to what it was.
+    // Restores the mtime.
     void reset_mtime(const struct stat& before, const std::string& path) const {
         const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
         ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
@@ -95,7 +95,7 @@ protected:
     TemporaryDirectory folder_;
 };
 
-// Whatever the text, the step and the block size of the scan: the answers are those of the reference.
+// The answers are the same as the reference's, whatever the text, the step and the block size of the scan.
 TEST_F(IndexFileTest, AnswersAsTheReference) {
     for (std::uint64_t seed = 0; seed < rounds(12); ++seed) {
         Random random(seed);
@@ -145,7 +145,7 @@ TEST_F(IndexFileTest, IsReadBackAsItWasWritten) {
     }
 }
 
-// A stranger reads the bytes by doc/index.md.
+// Reads the bytes as an outsider would, following doc/guide/index.md.
 TEST_F(IndexFileTest, HasTheDocumentedLayout) {
     const std::string text = kText;
     IndexContents contents = contents_of(text, Dialect{}, read_by_rules(text, Dialect{}), 10);
@@ -174,13 +174,13 @@ TEST_F(IndexFileTest, HasTheDocumentedLayout) {
     EXPECT_EQ(at(184, 4), 0U);
 }
 
-// The digest is in files: it must never change.
+// Files store the digest, so it must never change.
 TEST(IndexFormat, HasAStableDigest) {
     Dialect dialect;
     EXPECT_EQ(dialect_digest(dialect), 0x5612FF1C8C2D9E90U);
     const std::vector<Dialect> dialects = every_dialect_and_rule();
     std::set<std::uint64_t> digests;
-    std::size_t alike = 0;  // without quotes there are no rules for quotes
+    std::size_t alike = 0;  // without a quote, both quote modes have the same digest
     for (const Dialect& each : dialects) {
         digests.insert(dialect_digest(each));
         if (!each.quote && each.quoting == Quoting::kAnywhere) ++alike;
@@ -199,7 +199,7 @@ std::string view_fault(std::span<const std::uint8_t> bytes) {
     }
 }
 
-// Each byte is set to each other value.
+// Sets each byte to every other value.
 TEST_F(IndexFileTest, EveryDamagedByteIsNoticed) {
     const std::string text = kText;
     std::vector<std::uint8_t> bytes = encode_index(contents_of(text, Dialect{}, read_by_rules(text, Dialect{}), 10));
@@ -229,7 +229,7 @@ TEST_F(IndexFileTest, EveryMissingAndEveryFurtherByteIsNoticed) {
     }
 }
 
-// What is left of an index, with an end that is right: somebody has made it so. Nothing behind it is read.
+// An index that is cut short and given a valid end, as someone might do on purpose. Nothing past it is read.
 TEST_F(IndexFileTest, EveryMissingByteIsNoticedBehindARightEnd) {
     const std::string text = kText;
     const std::vector<std::uint8_t> whole =
@@ -253,7 +253,7 @@ TEST_F(IndexFileTest, EveryMissingByteIsNoticedBehindARightEnd) {
     for (std::size_t size = 0; size < body; ++size) EXPECT_NE(view_fault(sealed(size)), "") << size << " bytes";
 }
 
-// The same through the file: the whole chain notices it.
+// The same through IndexFile: opening a damaged file fails.
 TEST_F(IndexFileTest, DamagedFilesAreNotUsed) {
     make(kText);
     ASSERT_EQ(fault(), "");
@@ -282,7 +282,7 @@ TEST_F(IndexFileTest, AnEmptyFileHasAnIndexWithoutEntries) {
     EXPECT_EQ(IndexView(bytes).head().size, 0U);
 }
 
-// Contents that no file has are refused, also if their CRC is right.
+// Contents that no file can have are refused even if their CRC is right.
 TEST_F(IndexFileTest, NonsenseIsRefused) {
     const std::string text = kText;
     const IndexContents good = contents_of(text, Dialect{}, read_by_rules(text, Dialect{}), 10);
@@ -352,8 +352,7 @@ TEST_F(IndexFileTest, ChangedFilesAreNoticed) {
     EXPECT_EQ(fault(), changed) << "re-dated";
 }
 
-// A link, a mode or an owner changes the time of the last status change alone. So does an edit whose author puts the
-// time of the last write back.
+// Adding a link or changing the mode or owner changes only the ctime. So does an edit whose author restores the mtime.
 TEST_F(IndexFileTest, AnotherStatusAloneIsEnough) {
     make(kText);
     fs::create_hard_link(input(), folder_.path("link"));
@@ -363,7 +362,7 @@ TEST_F(IndexFileTest, AnotherStatusAloneIsEnough) {
     EXPECT_EQ(fault(), kOtherStatus);
 }
 
-// An archive holds a file, its time and an index that was made to match all that is in the archive.
+// An archive could contain a file, its times, and an index that was forged to match everything in the archive.
 TEST_F(IndexFileTest, AnIndexOfAnotherInodeOrStatusTimeIsNotBelieved) {
     const std::string text = kText;
     write_input(text);
@@ -380,7 +379,7 @@ TEST_F(IndexFileTest, AnIndexOfAnotherInodeOrStatusTimeIsNotBelieved) {
     EXPECT_EQ(fault(), "");
 }
 
-// An index that lies about a place that is used is noticed there, if no record can start at that place.
+// An index entry with a wrong offset is caught when it is used, if no record can start there.
 TEST_F(IndexFileTest, AnEntryThatFollowsNoTerminatorIsRefused) {
     struct Case {
         std::string text;
@@ -426,7 +425,8 @@ TEST_F(IndexFileTest, AnEntryThatFollowsNoTerminatorIsRefused) {
     }
 }
 
-// Right after an edit, the file's time may stay the same through another edit. An index waits that time out.
+// Right after an edit, a second edit may leave the file's times unchanged. Writing an index waits until that is no
+// longer possible.
 TEST_F(IndexFileTest, AnEditRightAfterTheScanIsNoticed) {
     const std::string text = kText;
     std::string other = text;
@@ -446,14 +446,14 @@ TEST_F(IndexFileTest, WhatOthersMayWriteIsNotUsed) {
     EXPECT_EQ(status(index()).st_mode & 0777U, status(input()).st_mode & 0644U);
     for (const mode_t mode : {0664U, 0646U, 0666U, 0777U}) {
         ASSERT_EQ(::chmod(index().c_str(), mode), 0);
-        EXPECT_EQ(fault(), "others may write to it") << std::oct << mode;
+        EXPECT_EQ(fault(), "other users may write to it") << std::oct << mode;
     }
     ASSERT_EQ(::chmod(index().c_str(), 0600), 0);
     EXPECT_EQ(fault(), "");
     if (::geteuid() != 0) return;
     constexpr uid_t kSomebody = 12345;
     ASSERT_EQ(::chown(index().c_str(), kSomebody, 0), 0);
-    EXPECT_EQ(fault(), "others may write to it");
+    EXPECT_EQ(fault(), "other users may write to it");
     ASSERT_EQ(::chown(input().c_str(), kSomebody, 0), 0);
     make(kText);
     ASSERT_EQ(::chown(index().c_str(), kSomebody, 0), 0);
@@ -507,7 +507,8 @@ TEST_F(IndexFileTest, AMalformedFileGetsNone) {
     EXPECT_FALSE(fs::exists(index()));
 }
 
-// What the library makes for a file of several steps is what the reference makes; records longer than a step too.
+// For a file of several steps the library writes the same index as the reference, even if records are longer than a
+// step.
 TEST_F(IndexFileTest, IsMadeAsTheReferenceMakesIt) {
     for (const std::size_t long_record : {0U, 2'500'000U}) {
         Random random(3);
@@ -527,7 +528,7 @@ TEST_F(IndexFileTest, IsMadeAsTheReferenceMakesIt) {
     }
 }
 
-// In plain files nearly all boundaries are found while the file is scanned.
+// In plain files nearly all boundaries are found during the scan.
 TEST_F(IndexFileTest, IsMadeInOnePass) {
     Random random(4);
     const std::string text = random_csv(random, Dialect{}, 500'000, 0);
@@ -550,7 +551,7 @@ TEST_F(IndexFileTest, IsMadeInOnePass) {
     EXPECT_GT(found, boundaries.size() * 9 / 10);
 }
 
-// Plans by an index are the plans by a scan, whatever the policy.
+// A plan made from an index is the same as one made from a scan, whatever the policy.
 TEST_F(IndexFileTest, GivesTheSamePlans) {
     Random random(9);
     make(closed(random_csv(random, Dialect{}, 3'300'000, 0)));

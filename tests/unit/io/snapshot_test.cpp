@@ -1,4 +1,4 @@
-// Inputs that grow, read as they were when they were opened.
+// Growing inputs, read as they were when they were opened.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -48,7 +48,7 @@ TEST_F(SnapshotTest, EveryReaderOfASnapshotLeavesOutTheIncompleteRecord) {
     EXPECT_EQ(plan(input = snapshot(), policy).pieces.size(), 2U);
 }
 
-// In a short input every record weighs something.
+// In a short input every record counts.
 TEST_F(SnapshotTest, TheIncompleteRecordDoesNotDecideTheDelimiter) {
     const std::string path = write("a;b\n\"1,2,3,4,5,6,7\n,,,,,,\n,,,,,,\n");
     EXPECT_EQ(settle_dialect({}, bytes_of("a;b\n"), "").dialect.delimiter, ';');
@@ -82,7 +82,7 @@ TEST_F(SnapshotTest, WhatHasNoSizeOrIsCompressedHasNoSnapshot) {
     const Pipe pipe("h\n1\n", {4});
     refused("it is not a file", pipe.path());
     refused("it is not a file", "/dev/null");
-    refused("its size is not known", "/proc/self/status");
+    refused("its size is unknown", "/proc/self/status");
     refused("it is compressed", write("\x1f\x8b\x08 and so on"));
 }
 

@@ -1,5 +1,5 @@
-// What the public headers forbid is refused at the boundary of the library: std::invalid_argument, with a message that
-// names what is wrong.
+// The library refuses at its boundary what the public headers forbid: it throws std::invalid_argument with a message
+// that names the mistake.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@
 namespace cleave::test {
 namespace {
 
-// Runs `call`, which must refuse its arguments with a message that holds `part`.
+// Runs `call`, which must refuse its arguments with a message that contains `part`.
 template <class Call>
 void expect_refused(const std::string& part, const Call& call) {
     try {
@@ -45,7 +45,7 @@ public:
 
 const std::string kText = "a,b\n1,2\n3,4\n";
 
-// Sets an environment variable while it lives.
+// Sets an environment variable for its lifetime.
 class Environment {
 public:
     Environment(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
@@ -57,7 +57,7 @@ private:
     const char* name_;
 };
 
-// By every public function that takes a dialect and an execution.
+// Expects every public function that takes a dialect and an execution to refuse them.
 void expect_refused_by_all(const std::string& part, const Dialect& dialect, const Execution& execution) {
     const TemporaryDirectory directory;
     const std::string path = directory.write("in.csv", kText);
@@ -122,7 +122,7 @@ TEST(Contract, AWishThatNoDialectCanMeetIsRefused) {
         expect_refused("the quote cannot be a line break",
                        [&] { (void)settle_dialect(wanted, bytes_of(kText), name); });
     }
-    // The delimiter that is still to be found takes another byte than the quote.
+    // The sniffed delimiter must differ from the quote.
     wanted.dialect.quote = ',';
     EXPECT_NE(settle_dialect(wanted, bytes_of(kText), "in.csv").dialect.delimiter, ',');
 }
@@ -139,7 +139,7 @@ std::vector<std::pair<std::string, Policy>> faulty_policies() {
     all.emplace_back("at least 1", policy);
     policy.pieces = 2;
     policy.size = 10;
-    all.emplace_back("exclude", policy);
+    all.emplace_back("cannot be used with", policy);
     policy = by_records(1).policy;
     policy.alignment = kMaxGridStep + 1;
     all.emplace_back("alignment", policy);
@@ -154,7 +154,7 @@ TEST(Contract, AFaultyPolicyIsRefused) {
     Watcher watcher;
     NullSink sink;
     for (const auto& [part, faulty] : faulty_policies()) {
-        const Policy& policy = faulty;  // clang 14 captures no structured binding
+        const Policy& policy = faulty;  // clang 14 cannot capture a structured binding
         SCOPED_TRACE(part);
         expect_refused(part, [&] { plan_pieces(index, policy, [](const Piece&) { FAIL() << "a piece"; }); });
         expect_refused(part, [&] { (void)cut_stream(input, {}, {}, policy, sink); });
@@ -189,7 +189,7 @@ TEST(Contract, OnlyAWholeFileHasAnIndex) {
     EXPECT_EQ(directory.files().size(), 1U);
 }
 
-// The bytes of an index are trusted as far as the file that it was opened for.
+// The bytes of an index are trusted only for the file that it was opened for.
 TEST(Contract, AnIndexOfAnotherInputIsNotUsed) {
     const TemporaryDirectory directory;
     Input file = Input::open(directory.write("in.csv", kText));
@@ -358,7 +358,7 @@ TEST_F(JobContract, ATemplateThatGivesNoNamesIsRefused) {
     expect_job_refused("same");
 }
 
-// Whatever keeps a reference or a view refuses a temporary, and takes what lives on.
+// Everything that keeps a reference or a view refuses a temporary, and accepts an object that lives on.
 template <class Kept>
 constexpr bool kMakesInput = requires(Kept kept) {
     Input::of_memory(std::forward<Kept>(kept), std::string(), nullptr);
@@ -387,8 +387,7 @@ static_assert(!std::is_constructible_v<Locator, RecordIndex>);
 static_assert(std::is_constructible_v<StageWorker, const Stage&, const Kernel&>);
 static_assert(!std::is_constructible_v<StageWorker, Stage, const Kernel&>);
 
-// As those of the command: a number is that of a column only if nothing about the columns was guessed, and all cores
-// work.
+// As in the command: a number names a column only if nothing about the columns was guessed, and all cores are used.
 TEST(Defaults, AreThoseOfTheCommand) {
     EXPECT_EQ(Execution().threads, usable_cores());
     EXPECT_GE(usable_cores(), 1U);

@@ -1,4 +1,4 @@
-// Memory managers as C++ sees them: names, plugins and their faults, completion, memory that is owned.
+// Memory managers as C++ sees them: names, plugins and their faults, completion, and ownership of memory.
 #include "cleave/memory.h"
 
 #include <gtest/gtest.h>
@@ -25,9 +25,9 @@
 #include "memory/system_manager.h"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): names of the sanitizers
-// A manager that is refused is not destroyed: its destroy() may be anything.
+// A refused manager is not destroyed, because its destroy() may be anything.
 extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() { return "leak:open_documented"; }
-// Requests that no machine can meet.
+// For requests that no machine can satisfy.
 extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
@@ -91,14 +91,14 @@ TEST(MemoryManagerNames, ThatDoNotExist) {
 TEST(MemoryPlugins, FaultsAreErrorsThatNameThePlugin) {
     const std::string prefix = "memory manager " + kFaulty + ": ";
     const std::array faults{
-        std::pair{"version", "is for version 7 of the interface; this is version 1"},
+        std::pair{"version", "is for version 7 of the interface, not 1"},
         std::pair{"struct-size", "its cleave_memory_manager has 40 bytes, not 112"},
         std::pair{"no-release", "lacks a member that every manager has"},
         std::pair{"no-name", "lacks a member that every manager has"},
         std::pair{"pin-without-member", "its capabilities do not agree with its members"},
         std::pair{"info-without-member", "its capabilities do not agree with its members"},
         std::pair{"begin-without-end", "its capabilities do not agree with its members"},
-        std::pair{"null-manager", "gave no manager"},
+        std::pair{"null-manager", "returned no manager"},
         std::pair{"open", "cannot start: Device or resource busy"},
         std::pair{"open=no licence", "cannot start: no licence"},
         std::pair{"open=a\033[2Jb\x7f\xc2\x9bz\xc3\xa4", "cannot start: a\\x1b[2Jb\\x7f\xc2\\x9bz\xc3\xa4"},
@@ -120,7 +120,7 @@ TEST(MemoryPlugins, LibrariesThatAreNone) {
     EXPECT_EQ(failure_of(none), "memory manager " + none + ": has no function cleave_memory_manager_open");
 }
 
-// A copy of a plugin in a folder of its own, in the trusted folder of the plugins.
+// A copy of a plugin in its own folder, inside the trusted folder of the plugins.
 class PluginTrust : public testing::Test {
 protected:
     void SetUp() override {
@@ -133,7 +133,7 @@ protected:
     }
     void TearDown() override { fs::remove_all(folder_); }
 
-    // Empty if it is loaded.
+    // Returns an empty string if the plugin is loaded.
     static std::string fault(const std::string& path) {
         const std::string text = failure_of(path + ":100000");
         const std::string prefix = "name error: memory manager " + path + ": not loaded: ";
@@ -149,17 +149,17 @@ TEST_F(PluginTrust, WhatOthersCanWriteIsNotLoaded) {
     EXPECT_EQ(fault(plugin_), "");
     for (const unsigned mode : {0664U, 0646U, 0666U}) {
         fs::permissions(plugin_, fs::perms(mode));
-        EXPECT_EQ(fault(plugin_), "others can write to '" + plugin_ + "'") << std::oct << mode;
+        EXPECT_EQ(fault(plugin_), "other users can write to '" + plugin_ + "'") << std::oct << mode;
     }
     fs::permissions(plugin_, fs::perms(0644));
     const std::string in = (folder_ / "in").string();
     for (const unsigned mode : {0775U, 0757U, 01777U}) {  // the sticky bit does not help
         fs::permissions(folder_ / "in", fs::perms(mode));
-        EXPECT_EQ(fault(plugin_), "others can write to '" + in + "'") << std::oct << mode;
+        EXPECT_EQ(fault(plugin_), "other users can write to '" + in + "'") << std::oct << mode;
     }
     fs::permissions(folder_ / "in", fs::perms(0755));
     fs::permissions(folder_, fs::perms(0777));
-    EXPECT_EQ(fault(plugin_), "others can write to '" + folder_.string() + "'");
+    EXPECT_EQ(fault(plugin_), "other users can write to '" + folder_.string() + "'");
     fs::permissions(folder_, fs::perms(0755));
     EXPECT_EQ(fault(in), "'" + in + "' is not a regular file");
 }
@@ -174,7 +174,7 @@ TEST_F(PluginTrust, WhatAnotherUserOwnsIsNotLoaded) {
     EXPECT_EQ(fault(plugin_), "'" + (folder_ / "in").string() + "' belongs to another user");
 }
 
-// A link is followed, and the folders on both ways are judged.
+// A link is followed, and the folders on both paths are checked.
 TEST_F(PluginTrust, LinksLeadThroughTrustedFoldersOnly) {
     const std::string link = (folder_ / "link.so").string();
     fs::create_symlink("in/../in/plugin.so", link);
@@ -184,11 +184,11 @@ TEST_F(PluginTrust, LinksLeadThroughTrustedFoldersOnly) {
     fs::create_directory(open);
     fs::permissions(open, fs::perms(0777));
     fs::create_symlink(plugin_, open / "link.so");
-    EXPECT_NE(fault((open / "link.so").string()).find("others can write to '"), std::string::npos);
+    EXPECT_NE(fault((open / "link.so").string()).find("other users can write to '"), std::string::npos);
     fs::copy_file(plugin_, open / "plugin.so");
     fs::remove(link);
     fs::create_symlink(open / "plugin.so", link);
-    EXPECT_NE(fault(link).find("others can write to '"), std::string::npos);
+    EXPECT_NE(fault(link).find("other users can write to '"), std::string::npos);
     fs::remove(link);
     fs::create_symlink("link.so", link);
     EXPECT_NE(fault(link).find("Too many levels of symbolic links"), std::string::npos);
@@ -199,7 +199,7 @@ std::ptrdiff_t count_of_descriptors() {
     return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
 }
 
-// The descriptor stays open, but the same file needs no second one; and another file is never taken for it.
+// The descriptor stays open, but the same file never needs a second one, and no other file is mistaken for it.
 TEST_F(PluginTrust, EachFileHoldsOneDescriptor) {
     EXPECT_EQ(fault(plugin_), "");
     const std::ptrdiff_t count = count_of_descriptors();
@@ -212,7 +212,7 @@ TEST_F(PluginTrust, EachFileHoldsOneDescriptor) {
 }
 
 TEST(MemoryPlugins, OneThatCannotBeInitialized) {
-    EXPECT_EQ(failure_of(kFaulty + ":initialize"), "memory manager limited: cannot be initialized: No such device");
+    EXPECT_EQ(failure_of(kFaulty + ":initialize"), "memory manager limited: cannot be initialised: No such device");
 }
 
 TEST(MemoryPlugins, AllocationFailsAtTheNthCall) {
@@ -231,9 +231,9 @@ TEST(MemoryPlugins, AllocationFailsAtTheNthCall) {
 
 TEST(MemoryPlugins, WrongMemoryIsRefused) {
     const std::string why =
-        "memory manager limited: a request for 100 bytes gave memory that is too small or misaligned";
+        "memory manager limited: a request for 100 bytes returned memory that is too small or misaligned";
     for (const char* const fault : {"too-small", "misaligned", "no-memory"}) {
-        // The memory that is refused is not lost: the leak checker would say so.
+        // Refused memory must not leak: the leak checker would report it.
         const auto manager =
             MemoryManager::open(kFaulty + ":" + (fault == std::string("no-memory") ? "too-small" : fault));
         EXPECT_EQ(failure_of_allocate(*manager, {.size = 100}), why) << fault;
@@ -285,7 +285,7 @@ TEST(MemoryPlugins, WithoutHostMemoryAreCompleted) {
     EXPECT_EQ(face.info(face.state, CLEAVE_MEMORY_DEVICE, &free_size, &total_size), ENOTSUP);
 }
 
-// A manager of a program, which tells what is done to it.
+// A manager that belongs to the program, and logs its calls.
 class Scripted final : public ManagerBase {
 public:
     Scripted(std::uint32_t capabilities, std::vector<std::string>& log)
@@ -379,7 +379,7 @@ TEST(MemoryAdopt, IsDestroyedWhenItCannotBeInitialized) {
         MemoryManager::adopt(made->face());
         FAIL() << "it was adopted";
     } catch (const MemoryManagerError& error) {
-        EXPECT_STREQ(error.what(), "memory manager scripted: cannot be initialized: No such device");
+        EXPECT_STREQ(error.what(), "memory manager scripted: cannot be initialised: No such device");
     }
     EXPECT_EQ(log, (Log{"initialize -1", "destroy"}));
 }
@@ -404,7 +404,7 @@ TEST(MemorySecret, IsKeptByCleaveWhereTheManagerCannot) {
     std::memset(plain.data(), 1, plain.size());
     plain.release();
     const cleave_memory_manager& face = manager->manager();
-    cleave_memory last{};  // reset() takes it, so nobody may release it
+    cleave_memory last{};  // reset() takes it, so it must not be released
     ASSERT_EQ(face.allocate(face.state, CLEAVE_MEMORY_HOST, 100, 0, CLEAVE_MEMORY_SECRET, nullptr, &last), 0);
     std::memset(last.pointer, 1, last.size);
     EXPECT_EQ(face.reset(face.state), 0);
@@ -474,7 +474,7 @@ TEST(MemoryTest, MovesAndReleases) {
     const auto used = [&] { return manager->pool_statistics()->used_size; };
     Memory first = manager->allocate({.size = 1000});
     Memory second = std::move(first);
-    EXPECT_EQ(first.data(), nullptr);  // NOLINT(bugprone-use-after-move): what a move leaves is promised
+    EXPECT_EQ(first.data(), nullptr);  // NOLINT(bugprone-use-after-move): the state after a move is promised
     EXPECT_EQ(first.size(), 0U);
     EXPECT_EQ(used(), 1024U);
     Memory third = manager->allocate({.size = 2000});
@@ -563,7 +563,7 @@ TEST(DeferredReleasesTest, ArePutOffBetweenBeginAndEnd) {
     EXPECT_FALSE(pending.end());
 }
 
-// Whether the page is part of the process.
+// Whether the page is mapped in the process.
 bool is_mapped(void* page) {
     unsigned char state = 0;
     return ::mincore(page, 1, &state) == 0;

@@ -1,4 +1,4 @@
-// Where functions run, what moves, what is kept and what is refused.
+// Where functions run, what is moved to and from the device, what is kept and what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,7 @@ std::uint64_t plus_one(std::uint64_t x) { return x + 1; }
 
 class ContextTest : public testing::Test {
 protected:
-    // A link that takes 1e-9 s a byte; a body on the device takes nothing worth counting, one on the host 1e-9 s a
-    // byte.
+    // The link takes 1e-9 s per byte, a body on the device next to nothing, and a body on the host 1e-9 s per byte.
     ContextTest() {
         machine.in = machine.out = {0, 1e-9};
         machine.launch = 0;
@@ -44,7 +43,7 @@ protected:
     }
 
     Column column(std::uint64_t size = kSize) { return make_column(*options.memory, Numbers(size, 5)); }
-    // On the host by so many times more slowly than a byte moves.
+    // Functions that take `factor` times as long on the host as moving the same bytes.
     Functions functions(double factor) { return Functions(&device->virtual_clock(), {{"f", factor * 1e-9}}); }
     Side side(std::size_t node = 0) { return context->report().at(node).side; }
 
@@ -65,7 +64,7 @@ TEST_F(ContextTest, ComputesNothingBeforeItIsAsked) {
     EXPECT_THROW(y.get(), std::logic_error);
     context->evaluate(y);
     EXPECT_EQ(y.get(), 4);
-    context->evaluate(y);  // is there already
+    context->evaluate(y);  // y is already there
     EXPECT_EQ(calls, 2);
 }
 
@@ -88,7 +87,7 @@ TEST_F(ContextTest, HeavyWorkGoesToTheDevice) {
 
 TEST_F(ContextTest, AGainOfLessThanThirtyPercentIsNotTaken) {
     open();
-    // In and out take two; the host takes two and a half, and then two and seven tenths.
+    // The transfers in and out cost two units; the host needs 2.5, then 2.7.
     context->evaluate(functions(2.5).unary("f", plus_one)(column()));
     EXPECT_EQ(side(), Side::kHost);
     EXPECT_NE(context->explain().find("too little to gain"), std::string::npos) << context->explain();
@@ -102,7 +101,7 @@ TEST_F(ContextTest, WhatIsOnTheDeviceIsNotMovedAgain) {
     const Unary f = functions(100).unary("f", plus_one);
     const Lazy<Column> y = f(column());
     context->evaluate(y);
-    // Cheap work on a value that is there already.
+    // Cheap work on a value that is already there.
     const Lazy<Column> z = functions(0.5).unary("g", plus_one)(y);
     const Lazy<Column> w = f(z);
     context->evaluate(w);
@@ -182,10 +181,10 @@ TEST_F(ContextTest, AutoWithoutAProfileIsTheHostAndSaysSo) {
     context = std::make_unique<Context>(options);
     context->evaluate(functions(100).unary("f", plus_one)(column()));
     EXPECT_EQ(side(), Side::kHost);
-    EXPECT_NE(context->explain().find("was not measured"), std::string::npos) << context->explain();
+    EXPECT_NE(context->explain().find("has not been measured"), std::string::npos) << context->explain();
 }
 
-// The link is fast from pinned memory. The values lie in ordinary memory, and so they stay.
+// The link is fast only from pinned memory. These values are in ordinary memory, so they stay.
 TEST_F(ContextTest, MovesArePredictedByTheMemoryTheyComeFrom) {
     machine.in = machine.out = {0, 1e-12};
     machine.ordinary_in = Rate{0, 4e-9};
@@ -195,7 +194,7 @@ TEST_F(ContextTest, MovesArePredictedByTheMemoryTheyComeFrom) {
     context->evaluate(f(column()));
     EXPECT_EQ(side(), Side::kHost);
     EXPECT_NE(context->explain().find("48.0 us on the host alone"), std::string::npos) << context->explain();
-    // What is moved in is pinned; what comes back is not.
+    // Data moved in is pinned; data moved back is not.
     const double begin = device->virtual_clock().seconds();
     const Lazy<Column> y = f(make_pinned_column(*context, Numbers(kSize, 5)));
     context->evaluate(y);
@@ -203,7 +202,7 @@ TEST_F(ContextTest, MovesArePredictedByTheMemoryTheyComeFrom) {
     EXPECT_EQ(numbers_of(y.get()), Numbers(kSize, 6));
     EXPECT_NEAR(device->virtual_clock().seconds() - begin, 3e-9 * kSize * 8, 1e-6);
     EXPECT_NEAR(*context->report()[0].predicted, 1e-12 * kSize * 8, 1e-8);
-    // Heavy work is worth slow moves.
+    // Heavy work justifies slow transfers.
     open();
     const Lazy<Column> z = functions(100).unary("f", plus_one)(column());
     context->evaluate(z);
@@ -213,7 +212,7 @@ TEST_F(ContextTest, MovesArePredictedByTheMemoryTheyComeFrom) {
     EXPECT_NEAR(device->virtual_clock().seconds(), 4e-9 * kSize * 8, 1e-7);
 }
 
-// Pages are copied to pinned memory by the CPU before they are moved.
+// The CPU copies pages to pinned memory before they are moved.
 TEST_F(ContextTest, PagesThatAreNotPinnedAreCopiedFirst) {
     machine.in = machine.out = {0, 1e-12};
     machine.ordinary_in = machine.ordinary_out = Rate{0, 1};
@@ -233,7 +232,7 @@ TEST_F(ContextTest, PagesThatAreNotPinnedAreCopiedFirst) {
     }
 }
 
-// Where nobody knows how fast a body is, the function stays on the host, and its host body is measured there.
+// If the speed of a body is unknown, the function stays on the host, and its host body is measured there.
 TEST_F(ContextTest, AFunctionOfUnknownCostStaysOnTheHost) {
     open();
     const auto spend = [this](MemoryManager& memory, const Column& x) {
@@ -256,14 +255,15 @@ TEST_F(ContextTest, AFunctionOfUnknownCostStaysOnTheHost) {
         return side();
     };
     EXPECT_EQ(place({}), Side::kHost);
-    EXPECT_EQ(place({}), Side::kHost);  // the host is known to be slow, the device is not known at all
+    EXPECT_EQ(place({}), Side::kHost);  // the host is known to be slow, the device is unknown
     EXPECT_FALSE(context->profile()->functions.at("f").device);
     open();
     EXPECT_EQ(place({.device = Rate{0, 1e-12}}), Side::kHost);    // the device is known, the host is not
     EXPECT_EQ(place({.device = Rate{0, 1e-12}}), Side::kDevice);  // now both are
     open();
     EXPECT_EQ(place({.host = Rate{0, 1}}), Side::kHost);
-    // A function of unknown cost between two that would go: they move what they share, or stay with it.
+    // A function of unknown cost between two that would run on the device: either their shared values are moved, or
+    // they run on the host as well.
     open();
     const Unary heavy = functions(100).unary("heavy", plus_one);
     const Lazy<Column> y = heavy(made({})(heavy(column())));
@@ -274,7 +274,7 @@ TEST_F(ContextTest, AFunctionOfUnknownCostStaysOnTheHost) {
 
 TEST_F(ContextTest, RatesAreLearntFromWhatWasMeasured) {
     open();
-    // The annotator promised a fast device; it takes twenty times what the host takes.
+    // The annotator promised a fast device, but it takes twenty times as long as the host.
     machine.bodies["f"] = {0, 100e-9};
     open();
     const Unary f = Functions(&device->virtual_clock(), {{"f", 5e-9}}, {{"f", 1e-12}}).unary("f", plus_one);

@@ -70,7 +70,7 @@ Outcome run(SimulatedDevice& device, const std::shared_ptr<Device>& shared, cons
         options.device = shared;
         options.policy = scenario.policy;
         options.device_memory = scenario.limit;
-        MachineProfile profile;  // everything is for nothing, and so the device is taken
+        MachineProfile profile;  // everything is free, so the device is chosen
         options.profile = profile;
         Context context(options);
         const Functions functions(&device.virtual_clock());
@@ -98,7 +98,7 @@ TEST_P(Faults, TheNthCallFails) {
     int thrown = 0;
     std::map<DeviceFault, std::uint64_t> thrown_after;
     for (const DeviceFault fault : {DeviceFault::kOutOfMemory, DeviceFault::kFailed, DeviceFault::kLost}) {
-        for (std::uint64_t n = 0; n <= calls; ++n) {  // 0: none, which counts the calls
+        for (std::uint64_t n = 0; n <= calls; ++n) {  // 0: no call fails, which counts the calls
             SCOPED_TRACE(testing::Message() << "call " << n << ", fault " << static_cast<int>(fault));
             const auto device = std::make_shared<SimulatedDevice>();
             const auto count = std::make_shared<HostCount>();
@@ -111,7 +111,7 @@ TEST_P(Faults, TheNthCallFails) {
             ASSERT_NE(outcome.is_right, outcome.threw);
             ++(outcome.threw ? thrown : right);
             if (outcome.threw) ++thrown_after[fault];
-            // An allocation that fails is out of memory, whatever was the cause.
+            // A failed allocation counts as out of memory, whatever the cause.
             if (outcome.threw && outcome.fault != DeviceFault::kOutOfMemory) {
                 EXPECT_EQ(outcome.fault, fault);
             }
@@ -125,7 +125,7 @@ TEST_P(Faults, TheNthCallFails) {
     EXPECT_GT(calls, 15);
     EXPECT_GT(right, 5);
     EXPECT_GT(thrown, 20);
-    // Only allocations may fail without an error, and waiting for what is dropped.
+    // Only allocations, and waits for dropped work, may fail without an error.
     EXPECT_GT(4 * thrown_after[DeviceFault::kFailed], 3 * calls);
     EXPECT_GT(4 * thrown_after[DeviceFault::kLost], 3 * calls);
 }
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(All, Faults,
                                          Scenario{"stream_auto", DevicePolicy::kAuto, 160, true}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-// With auto, running out of memory once is no error wherever the runtime can go on.
+// With policy `auto`, running out of memory once causes no error if the runtime can go on.
 TEST(Fallback, OutOfMemoryInAnAllocationIsNoError) {
     std::uint64_t allocations = 0;
     for (std::uint64_t n = 0; n < 150; ++n) {
@@ -154,7 +154,7 @@ TEST(Fallback, OutOfMemoryInAnAllocationIsNoError) {
     EXPECT_GT(allocations, 75);
 }
 
-// A manager of the user whose memory of one space is too small or misaligned.
+// A user's manager whose memory in one space is too small or misaligned.
 class BrokenManager final : public ManagerBase {
 public:
     enum class Fault : std::uint8_t { kTooSmall, kMisaligned };
@@ -190,8 +190,8 @@ private:
     const std::shared_ptr<HostCount> count_;
 };
 
-// It is an error that names the manager. It does not pass for a lack of memory, after which smaller pages, ordinary
-// memory or the host would do.
+// The error names the manager. It is not taken for a lack of memory, which smaller pages, ordinary memory or the host
+// could work around.
 TEST(BrokenMemory, IsAnErrorThatNamesTheManager) {
     using Fault = BrokenManager::Fault;
     for (const cleave_memory_space space : {CLEAVE_MEMORY_DEVICE, CLEAVE_MEMORY_PINNED}) {
@@ -212,7 +212,7 @@ TEST(BrokenMemory, IsAnErrorThatNamesTheManager) {
                     const std::string text = error.what();
                     EXPECT_EQ(error.error(), EPROTO);
                     EXPECT_TRUE(text.starts_with("memory manager broken with simulated: ")) << text;
-                    EXPECT_TRUE(text.ends_with("gave memory that is too small or misaligned")) << text;
+                    EXPECT_TRUE(text.ends_with("returned memory that is too small or misaligned")) << text;
                 }
                 EXPECT_EQ(count->alive.load(), 0) << scenario.name;
                 EXPECT_EQ(device->allocations_alive(), 0) << scenario.name;

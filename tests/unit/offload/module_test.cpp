@@ -1,4 +1,4 @@
-// Devices from modules, and what is said if there is none.
+// Devices from modules, and the message if there is no device.
 #include "offload/module.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Missing = DeviceUnavailable::Missing;
 
-// What open_device() says is missing, and the message.
+// What open_device() reports as missing, and its message.
 std::pair<Missing, std::string> failure_of(const std::string& name) {
     try {
         open_device(name);
@@ -53,9 +53,9 @@ TEST(Module, SaysWhatIsMissing) {
     EXPECT_EQ(failure_of(module + ":no card"), Failure(Missing::kCard, "device: no such card: it is simulated"));
     EXPECT_EQ(failure_of(module + ":no luck"),
               Failure(Missing::kModule,
-                      "device: the module cannot be used: " + module + ": it gave no device: it is simulated"));
+                      "device: the module cannot be used: " + module + ": it returned no device: it is simulated"));
     EXPECT_EQ(failure_of("/no/such/module.so"),
-              Failure(Missing::kModule, "device: no module; looked for /no/such/module.so"));
+              Failure(Missing::kModule, "device: there is no module /no/such/module.so"));
     EXPECT_EQ(failure_of("/proc/self/maps").first, Missing::kModule);
 }
 
@@ -63,8 +63,9 @@ TEST(Module, ThatOthersCanWriteIsNotLoaded) {
     const std::string copy = std::string(CLEAVE_SIMULATED_MODULE) + "." + std::to_string(::getpid());
     std::filesystem::copy_file(CLEAVE_SIMULATED_MODULE, copy);
     std::filesystem::permissions(copy, std::filesystem::perms(0666));
-    EXPECT_EQ(failure_of(copy), std::pair(Missing::kTrust, "device: the module " + copy +
-                                                               " is not loaded: others can write to '" + copy + "'"));
+    EXPECT_EQ(failure_of(copy),
+              std::pair(Missing::kTrust,
+                        "device: the module " + copy + " is not loaded: other users can write to '" + copy + "'"));
     std::filesystem::remove(copy);
 }
 
@@ -77,7 +78,7 @@ TEST(Module, ThatIsNotWholeIsRefused) {
         EXPECT_TRUE(what.starts_with(start)) << what;
         return what.substr(std::min(start.size(), what.size()));
     };
-    EXPECT_EQ(reason_of(module, ":another version"), "it is for version 7 of the interface; this is version 1");
+    EXPECT_EQ(reason_of(module, ":another version"), "it is for version 7 of the interface, not 1");
     EXPECT_EQ(reason_of(module, ":too short"),
               "its cleave_device has 24 bytes, not " + std::to_string(sizeof(cleave_device)));
     EXPECT_EQ(reason_of(module, ":no run"), "it lacks a member that every device has");
@@ -85,11 +86,11 @@ TEST(Module, ThatIsNotWholeIsRefused) {
     EXPECT_EQ(reason_of(CLEAVE_UNNAMED_MODULE, ""), "it has no function cleave_device_open");
 }
 
-// The module is of another language, and lacks what is optional.
+// The module is written in C and leaves out what is optional.
 TEST(Module, MayBeOfC) {
     std::shared_ptr<Device> device = open_device(CLEAVE_PLAIN_MODULE);
     EXPECT_EQ(device->identity().name, "plain");
-    const std::uint64_t closed = device->identity().memory_size;  // it counts how often it was closed
+    const std::uint64_t closed = device->identity().memory_size;  // this module reports how often it was closed
     EXPECT_EQ(device->entry("answer"), nullptr);
     EXPECT_EQ(device->clock(), nullptr);
     expect_work_on(device);

@@ -1,4 +1,4 @@
-// Measuring a machine, and the file of what was measured.
+// Measuring a machine, and the file with the measurements.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -128,13 +128,13 @@ TEST_F(ProfileFile, OfAnotherMachineIsNotUsed) {
     write();
     MachineIdentity other = profile.identity;
     other.cpu = "another";
-    EXPECT_EQ(read_profile(folder, other).reason, "is of another processor");
+    EXPECT_EQ(read_profile(folder, other).reason, "belongs to another processor");
     other = profile.identity;
     other.driver = "another";
-    EXPECT_EQ(read_profile(folder, other).reason, "is of another driver");
+    EXPECT_EQ(read_profile(folder, other).reason, "belongs to another driver");
     other = profile.identity;
-    other.device = "GPU-12_.._34";  // has the same file name
-    EXPECT_EQ(read_profile(folder, other).reason, "is of another device");
+    other.device = "GPU-12_.._34";  // yields the same file name
+    EXPECT_EQ(read_profile(folder, other).reason, "belongs to another device");
     EXPECT_FALSE(read_profile(folder, other).profile);
 }
 
@@ -157,7 +157,7 @@ TEST_F(ProfileFile, ThatIsDamagedIsNotUsed) {
     EXPECT_EQ(with("\"functions\":{", "\"functions\":[],\"x\":{"), "is damaged");
     EXPECT_EQ(with("\"ordinary_in\":", "\"ordinary\":"), "is damaged");
     EXPECT_EQ(with("\"ordinary_out\":", "\"ordinary\":"), "is damaged");
-    EXPECT_EQ(with("\"version\":3", "\"version\":2"), "is of another version");
+    EXPECT_EQ(with("\"version\":3", "\"version\":2"), "has another version");
     EXPECT_EQ(with("\"version\":3", "\"version\":3,\"more\":[1]"), "");
     std::ofstream(path, std::ios::trunc) << std::string(3 << 20, ' ');
     EXPECT_EQ(reason(), "is damaged");
@@ -175,7 +175,7 @@ TEST_F(ProfileFile, ALinkIsNeitherFollowedNorRead) {
     EXPECT_EQ(text_of(victim), before);
     EXPECT_FALSE(fs::is_symlink(path));
     EXPECT_EQ(reason(), "");
-    // A link in place of the folder.
+    // A link replaces the folder.
     fs::rename(folder, directory.path("elsewhere"));
     fs::create_directory_symlink(directory.path("elsewhere"), folder);
     EXPECT_FALSE(read_profile(folder, profile.identity).profile);
@@ -202,7 +202,7 @@ protected:
     NewestProfile() { profile.identity.cpu = processor_model(); }
 
     ReadProfile read() const { return read_newest_profile(folder); }
-    // Writes a profile of the device, `age` seconds ago.
+    // Writes a profile of the device, dated `age` seconds ago.
     fs::path write_of(const std::string& device, int age) {
         profile.identity.device = device;
         const fs::path path = write();
@@ -223,7 +223,7 @@ TEST_F(NewestProfile, IsTheOneThatWasWrittenLast) {
     ASSERT_TRUE(read().profile) << read().reason;
     EXPECT_EQ(read().profile->identity.device, "c");
     EXPECT_EQ(read().path, folder / "machine-c.json");
-    profile.identity.driver = "another";  // that is found out once the device is open
+    profile.identity.driver = "another";  // which is noticed once the device is open
     write_of("a", 0);
     EXPECT_EQ(*read().profile, profile);
 }
@@ -237,7 +237,7 @@ TEST_F(NewestProfile, OtherFilesAreNoProfiles) {
     EXPECT_TRUE(read().profile);
 }
 
-// It says which file it is. An older profile is not used in its place.
+// The message names the file. No older profile is used in its place.
 TEST_F(NewestProfile, ThatMayNotBeUsedIsNamed) {
     write_of("a", 100);
     const fs::path path = write_of("b", 10);
@@ -251,7 +251,7 @@ TEST_F(NewestProfile, ThatMayNotBeUsedIsNamed) {
     expect("is damaged");
     profile.identity.cpu = "another";
     write();
-    expect("is of another processor");
+    expect("belongs to another processor");
     fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
     expect("is not safe");
     fs::remove(path);
@@ -289,14 +289,14 @@ TEST(BodyRate, FollowsWhatWasMeasured) {
     EXPECT_FALSE(rate.rate());
     rate.set_prior(Rate{1, 1});
     EXPECT_EQ(rate.rate(), (Rate{1, 1}));
-    rate.add(9, 20);  // twice what was known
+    rate.add(9, 20);  // twice the known rate
     EXPECT_EQ(rate.rate(), (Rate{2, 2}));
-    rate.add(99, 110);  // now two sizes: 11 + bytes
+    rate.add(99, 110);  // now there are two sizes: 11 + bytes
     EXPECT_NEAR(rate.rate()->fixed, 11, 1e-9);
     EXPECT_NEAR(rate.rate()->per_byte, 1, 1e-9);
     BodyRate steep;
     steep.add(1, 0);
-    steep.add(11, 100);  // the line would begin below zero
+    steep.add(11, 100);  // the line would start below zero
     EXPECT_EQ(steep.rate()->fixed, 0);
     EXPECT_NEAR(steep.rate()->per_byte, 1100.0 / 122, 1e-9);
 }

@@ -51,7 +51,7 @@ TEST(Columns, AreComparedByteForByte) {
     expect_bad_select("a*", 0, "no header", no_header(2));
 }
 
-// Before anything says that the first record is the header, its cells are values.
+// Until something proves that the first record is the header, its cells are values.
 TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
     InputColumns columns = header({"Ann", "customer", "Cust\xC3\xB6mer"});
     columns.is_header_given = false;
@@ -69,7 +69,7 @@ TEST(Columns, AreProposedBeforeThereIsProofOfAHeaderOnlyIfTheUserTypedThem) {
     expect_message("\"a n n\"", "there is no column \"a n n\"; did you mean Ann?");
     columns.names.emplace_back("A_NN");
     columns.count = columns.names.size();
-    expect_message("ann", "there is no column \"ann\"" + hint);  // which of the two?
+    expect_message("ann", "there is no column \"ann\"" + hint);  // ambiguous
 }
 
 TEST(Columns, AreNumbers) {
@@ -105,13 +105,15 @@ TEST(Columns, ByNumberNeedADelimiterAndAHeaderThatWereSaid) {
     EXPECT_EQ(selected("a-c", columns), Columns({0, 1, 2}));
     columns.is_delimiter_given = true;
     columns.is_header_given = false;
-    expect_bad_select("#1-#2", 0, "needs -H or --header repeat", columns);
+    expect_bad_select("#1-#2", 0, "needs --header repeat or -H", columns);
     EXPECT_EQ(selected("*,a", columns), Columns({1, 2, 3, 4, 0}));
     columns.is_delimiter_given = false;
-    expect_bad_select("#1-#2", 0, "needs -d BYTE, and -H or --header repeat: under", columns);
+    expect_bad_select("#1-#2", 0, "needs -d BYTE, and --header repeat or -H, to say whether there is a header: under",
+                      columns);
 }
 
-// In an option, a correction is the whole option as a shell takes it; in a file, what to write there.
+// For an option, a correction shows the whole option as it must be typed in a shell; for a file, the text to write
+// there.
 TEST(Columns, AreProposedAsTheyMustBeTyped) {
     const InputColumns columns = header({"id", "they're", "a b", "two\nlines"});
     expect_bad_select("id,theyre", 3, R"(; did you mean --select 'id,they'\''re'?)", columns);
@@ -142,7 +144,7 @@ TEST(Columns, AreRanges) {
     expect_bad_select("a-c", 0, "a column and also a range", header({"a", "a-c", "c"}));
     EXPECT_EQ(selected("\"a-c\"", header({"a", "a-c", "c"})), Columns({1}));
     expect_bad_rule("b,c-a: null", 2, "a column and also a range", header({"a", "b", "c-a", "c"}));
-    expect_bad_select("a-b-c", 0, "more than one range", header({"a", "b-c", "a-b", "c"}));
+    expect_bad_select("a-b-c", 0, "several ranges", header({"a", "b-c", "a-b", "c"}));
     expect_bad_select("n-z", 0, "2 columns \"n\"", header({"n", "n", "z"}));
 }
 
@@ -191,9 +193,9 @@ TEST(Columns, CanBeExcluded) {
     EXPECT_EQ(columns_of("!b"), Columns({0, 2, 3, 4}));
     expect_bad_select("!x", 0, "no column \"x\"");
     expect_bad_select("a,!x*", 2, "no column matches x*");
-    expect_bad_select("a,!a", 0, "leaves no column");
-    expect_bad_select("!a-e", 0, "leaves no column");
-    expect_bad_select("a,!*", 2, "!* leaves no column");
+    expect_bad_select("a,!a", 0, "selects no column");
+    expect_bad_select("!a-e", 0, "selects no column");
+    expect_bad_select("a,!*", 2, "!* selects no column");
     expect_bad_select("!!a", 1, "expected a column");
 }
 

@@ -1,4 +1,4 @@
-// Keys: where they come from, what is refused, what is left of them; and the tokens that are made with them.
+// Keys: where they come from, which ones are refused and what remains of them; and the tokens that are made with them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -51,7 +51,8 @@ std::string mac_of(std::string_view key, std::string_view text) {
     auto& state = *std::construct_at(reinterpret_cast<MacState*>(memory.bytes().data()));
     set_key(state, bytes_of(key));
     std::array<std::uint8_t, kMacSize> mac;
-    // Twice: a state that has given a MAC is ready for the next one. In two parts the second time.
+    // Computed twice: a state that has produced a MAC is ready for the next one. The second time, the text comes in two
+    // parts.
     compute_mac(state, {bytes_of(text)}, mac.data());
     const std::string first = hex(mac);
     compute_mac(state, {bytes_of(text.substr(0, text.size() / 2)), bytes_of(text.substr(text.size() / 2))}, mac.data());
@@ -104,7 +105,7 @@ TEST(SecretMemory, IsZeroLockedAndNotInheritedByChildren) {
         break;
     }
     if (flags.empty()) GTEST_SKIP() << "no flags of mappings here, or mappings are joined";
-    // The address sanitizer makes mlock() do nothing.
+    // The address sanitizer disables mlock().
     if (!kSanitized) {
         EXPECT_NE(flags.find(" lo "), std::string::npos) << flags;
     }
@@ -129,7 +130,7 @@ TEST(SecretMemory, NamesTheLimit) {
 
 class Keys : public testing::Test {
 protected:
-    // A busy machine may let a writer wait.
+    // A busy machine may delay a writer.
     static KeyRing ring_of(const std::string& source, std::chrono::milliseconds patience = std::chrono::hours(1)) {
         return KeyRing(std::vector{source}, patience);
     }
@@ -140,7 +141,7 @@ protected:
         return path;
     }
 
-    // The reason, and whatever the error tells: no part of a key may be in it.
+    // Returns the reason. Nothing in the error may contain a part of a key.
     static std::string reason(const std::string& source) {
         try {
             ring_of(source, std::chrono::milliseconds(20));
@@ -253,7 +254,7 @@ TEST_F(Keys, OfDescriptorsAreReadToTheEndAndClosed) {
 
     const int readable = ::open(file("open", kKey, 0644).c_str(), O_RDONLY);
     EXPECT_EQ(reason("a=fd:" + std::to_string(readable)),
-              "other users have rights to the key; chmod 600 takes them away");
+              "other users can read or write the key; chmod 600 prevents it");
     for (const char* number : {"0", "1", "2"}) {
         EXPECT_EQ(reason(std::string("a=fd:") + number), "descriptors 0, 1 and 2 are the standard streams");
         EXPECT_NE(::fcntl(number[0] - '0', F_GETFD), -1);
@@ -301,18 +302,17 @@ TEST_F(Keys, FilesAreJudged) {
     EXPECT_EQ(reason("a=file:" + file("longer", std::string(300'000, '0'))), "the key has more than 65536 bytes");
     for (const mode_t mode : {0604U, 0602U, 0601U, 0644U}) {
         EXPECT_EQ(reason("a=file:" + file("open", kKey, mode)),
-                  "other users have rights to the key; chmod 600 takes them away");
+                  "other users can read or write the key; chmod 600 prevents it");
     }
-    EXPECT_EQ(reason("a=file:" + file("shared", kKey, 0620)),
-              "the group can write the key; chmod 600 takes that right away");
+    EXPECT_EQ(reason("a=file:" + file("shared", kKey, 0620)), "the group can write the key; chmod 600 prevents it");
     EXPECT_EQ(reason("a=file:" + file("group", kKey, 0440)), "taken");
     EXPECT_EQ(reason("a=file:/dev/null"), "neither a file nor a pipe");
     EXPECT_EQ(reason("a=file:" + directory_.path("")), "neither a file nor a pipe");
     EXPECT_EQ(reason("a=file:" + directory_.path("none")), directory_.path("none") + ": No such file or directory");
     EXPECT_EQ(reason("a=file:" + file("same", std::string(32, 'k'))),
-              "all bytes of the key are the same; cleave key new makes a key");
+              "all bytes of the key are equal; cleave key new makes a key");
     EXPECT_EQ(reason("a=file:" + file("zeros", std::string(64, '\0'))),
-              "all bytes of the key are the same; cleave key new makes a key");
+              "all bytes of the key are equal; cleave key new makes a key");
     EXPECT_EQ(reason("a=file:" + file("nearly", std::string(32, 'k') + "l")), "taken");
     if (::geteuid() == 0) {
         const std::string path = file("foreign", kKey);
@@ -321,7 +321,7 @@ TEST_F(Keys, FilesAreJudged) {
     }
 }
 
-// A list of the owner, one named user or group, the group, a mask and others, as setfacl writes it.
+// An ACL of the owner, one named user or group, the group, a mask and others, as setfacl writes it.
 std::vector<std::uint8_t> acl(unsigned tag, unsigned rights, unsigned mask) {
     constexpr unsigned kOwner = 0x01;
     constexpr unsigned kGroup = 0x04;
@@ -358,7 +358,7 @@ TEST_F(Keys, AnAclThatNamesOthersIsRefused) {
         ASSERT_EQ(errno, ENOTSUP);
         GTEST_SKIP() << "the file system has no ACLs";
     }
-    const std::string refused = "an ACL gives others rights to the key; setfacl -b takes them away";
+    const std::string refused = "an ACL lets other users read or write the key; setfacl -b removes it";
     for (const unsigned tag : {0x02U, 0x08U}) {
         EXPECT_EQ(reason_under(acl(tag, 04, 04)), refused);
         EXPECT_EQ(reason_under(acl(tag, 01, 05)), refused);
@@ -379,8 +379,8 @@ TEST_F(Keys, AFileThatChangesIsRefused) {
         }
         ::close(descriptor);
     });
-    // Sooner or later a write falls into a reading. If changes are not noticed, this has no end.
-    while (reason("a=file:" + path) != "the file changed while it was read") {
+    // Sooner or later a write happens during a read. If the change is not noticed, this never ends.
+    while (reason("a=file:" + path) != "the file was modified while it was read") {
     }
     is_over = true;
     writer.join();

@@ -1,5 +1,5 @@
-// Operations of rules: every row of their table against results written by hand, and random values against a plain
-// second way to the result.
+// Operations in rules: every row of their table is checked against results written by hand, and random values against a
+// second, simple implementation.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ protected:
     }
     std::string apply(std::string_view text, std::string_view value) { return apply(make(text), value); }
 
-    // The message, and the part of the text from its place on.
+    // Expects this message, and that the text from the error's place onwards is `from_place`.
     void expect_refused(const std::string& text, const std::string& reason, const std::string& from_place) {
         try {
             make(text);
@@ -84,7 +84,7 @@ TEST_F(Operations, Hmac) {
     EXPECT_NE(apply("hmac(pii, lower)", "ann "), apply("hmac(pii, lower)", "ann"));
     EXPECT_EQ(apply("hmac(pii)", ""), "eWzTB4rxRjZ1PSaztVVUIg");
     EXPECT_EQ(apply("hmac(pii, trim)", "  "), "eWzTB4rxRjZ1PSaztVVUIg");
-    // Longer than what is made lower at a time.
+    // Values around and above the size of the part that is lowercased at once.
     for (const std::size_t size : {255U, 256U, 257U, 1000U}) {
         EXPECT_EQ(apply("hmac(pii, lower)", std::string(size, 'Q')), apply("hmac(pii)", std::string(size, 'q')));
     }
@@ -100,7 +100,7 @@ TEST_F(Operations, Mask) {
     EXPECT_EQ(apply("mask(first=1000000)", "secret"), "******");
     EXPECT_EQ(apply("mask(last=1, char=\" \")", "secret"), "     t");
     EXPECT_EQ(apply("mask(first=1, last=1)", "\xC3\x84\xE2\x82\xAC\xF0\x9F\x98\x80z\xC3\xB6"), "\xC3\x84***\xC3\xB6");
-    // Overlong forms, surrogates, points above U+10FFFF and cut sequences: each byte is a character.
+    // Overlong forms, surrogates, code points above U+10FFFF and truncated sequences: each byte is a character.
     EXPECT_EQ(apply("mask", "\xC0\x80"), "**");
     EXPECT_EQ(apply("mask", "\xE0\x9F\xBF"), "***");
     EXPECT_EQ(apply("mask", "\xE0\xA0\x80"), "*");
@@ -254,13 +254,14 @@ TEST_F(Operations, RefuseArguments) {
                    "unknown operation \"shout\"; there are keep, null, fixed, hmac, mask, initials, short-name, email, "
                    "date, bucket",
                    "shout(1)");
-    expect_refused("keep(1)", "keep has no arguments but empty=change", "1)");
-    expect_refused("initials(a=1)", "initials has no arguments but empty=change", "a=1)");
+    expect_refused("keep(1)", "keep takes no arguments but empty=change", "1)");
+    expect_refused("initials(a=1)", "initials takes no arguments but empty=change", "a=1)");
     expect_refused("fixed", "fixed needs the text: fixed(TEXT)", "fixed");
     expect_refused("fixed(a, b)", "fixed has no argument \"b\": fixed(TEXT)", "b)");
     expect_refused("fixed(" + std::string(4097, 'x') + ")", "the text has more than 4096 bytes",
                    std::string(4097, 'x') + ")");
-    expect_refused("hmac(other)", "no key was given that has the name \"other\"", "other)");
+    expect_refused("hmac(other)", "there is no key with the name \"other\"; give it by --key other=file:PATH",
+                   "other)");
     expect_refused("hmac(key=pii)", "the first argument of hmac is the name of a key", "key=pii)");
     expect_refused("hmac(pii, bytes=7)", "bytes is a number from 8 to 32", "bytes=7)");
     expect_refused("hmac(pii, bytes=33)", "bytes is a number from 8 to 32", "bytes=33)");
@@ -297,7 +298,7 @@ TEST(KeyUses, EqualUsesAreOne) {
     EXPECT_EQ(uses.uses().size(), 3U);
 }
 
-// Random values of bytes that mean something to the operation.
+// Random values from the bytes that are significant to the operation.
 TEST_F(Operations, EqualTheSlowWay) {
     const std::string text("ab Z \x80\xBF\xC2\xC3\xE0\xA0\x9F\xED\xE2\x82\xF0\x90\x8F\xF4\xFF\0", 20);
     Random random(7);
@@ -354,7 +355,7 @@ TEST_F(Operations, BucketsEqualTheSlowWay) {
     }
 }
 
-// What operation.h promises, for any bytes: applied() expects it.
+// applied() checks what operation.h promises, for any bytes.
 TEST_F(Operations, KeepTheirPromises) {
     const std::vector<std::string> texts = {"keep",
                                             "null",

@@ -1,4 +1,4 @@
-// The language of rules: what each production means, and the place and reason of each refusal.
+// The rule language: what each production means, and the place and reason of each refusal.
 #include <gtest/gtest.h>
 
 #include <variant>
@@ -49,7 +49,7 @@ TEST(RuleParser, ReadsNestedOperations) {
     EXPECT_EQ(hmac.arguments[1].key, "bytes");
     EXPECT_EQ(hmac.arguments[1].place, 25U);
     EXPECT_TRUE(parsed("a: x(y())").operation.arguments.at(0).nested.at(0).arguments.empty());
-    expect_bad_rule("a: email(local=hmac(f(x)))", 21, "nest once only");
+    expect_bad_rule("a: email(local=hmac(f(x)))", 21, "nested only once");
     expect_bad_rule("a: email(local=\"hmac\"(pii))", 21, "expected ',' or ')'");
 }
 
@@ -102,7 +102,7 @@ TEST(RuleParser, KnowsItsWordsByTheirPlace) {
 
 TEST(RuleParser, SaysWhereARuleIsWrong) {
     expect_bad_rule("", 0, "expected a column before the end");
-    expect_bad_rule("a", 1, "expected ',' or ':' after a column before the end");
+    expect_bad_rule("a", 1, "there is no operation; write");
     expect_bad_rule("a b: null", 2, "expected ',' or ':'");
     expect_bad_rule(": null", 0, "expected a column");
     expect_bad_rule("a:", 2, "expected an operation before the end");
@@ -207,10 +207,10 @@ TEST(Rules, HaveConditionsOnOneColumnEach) {
               2U);
     expect_bad_rule("a: null if n = 1", 11, "2 columns \"n\"", columns);
     expect_bad_rule("a: null if x empty and y = 1", 23, "no column \"y\"", columns);
-    expect_bad_rule("a: null if x* = 1", 11, "this is to be one column", columns);
-    expect_bad_rule("a: null if * = 1", 11, "this is to be one column", columns);
-    expect_bad_rule("a: null if a-x = 1", 11, "this is to be one column", columns);
-    expect_bad_rule("a: null if #1-#2 = 1", 11, "this is to be one column", columns);
+    expect_bad_rule("a: null if x* = 1", 11, "give one column here", columns);
+    expect_bad_rule("a: null if * = 1", 11, "give one column here", columns);
+    expect_bad_rule("a: null if a-x = 1", 11, "give one column here", columns);
+    expect_bad_rule("a: null if #1-#2 = 1", 11, "give one column here", columns);
     expect_bad_rule("a: null if !x = 1", 11, "expected a column", columns);
 }
 
@@ -238,7 +238,7 @@ TEST(Rules, NameColumnsOfSimilarNamesToo) {
     EXPECT_NO_THROW(resolve(request, columns)) << "dropped";
     request.select = RuleText{"!email", "--select"};
     expect_error(request, columns, {"email: null", "--redact"}, 0, "no rule names the column \"E mail\"");
-    expect_bad_rule("n[1]: null", 0, "another column \"n\", #2 of the input, is named by no rule", header({"n", "n"}));
+    expect_bad_rule("n[1]: null", 0, "another column \"n\", #2 of the input, has no rule", header({"n", "n"}));
     expect_bad_rule("x: null", 0, "no rule names the column \" X\t\"", header({"x", " X\t"}));
     expect_bad_rule("\xC3\xA4: null", 0, "no rule names the column \"\xC3\x84\"", header({"\xC3\xA4", "\xC3\x84"}));
     expect_bad_rule("mail: null", 0, "no rule names the column \"mail\xC2\xA0\"", header({"mail\xC2\xA0", "mail"}));
@@ -254,7 +254,7 @@ TEST(Rules, NameColumnsOfSimilarNamesOnlyWhereTheyStay) {
         EXPECT_NO_THROW(resolve(request, columns));
     }
     request.default_action = DefaultAction::kFail;
-    expect_error(request, columns, {"fail", "--default"}, 0, "no rule names the column \"E mail\"");
+    expect_error(request, columns, {"fail", "--redact-default"}, 0, "no rule names the column \"E mail\"");
     request.default_action = DefaultAction::kKeep;
     expect_error(request, columns, {"email: null", "--redact"}, 0, "easily mistaken");
     EXPECT_NO_THROW(resolve(select("email, *"), columns)) << "without rules";
@@ -264,7 +264,7 @@ TEST(Rules, DoNotShowSimilarNamesThatMayBeValues) {
     InputColumns columns = header({"Ann Lee", "Ann-Lee", "x"});
     columns.is_header_given = false;
     expect_bad_rule("*-Lee: keep", 0,
-                    "no rule names the column #1, whose name is similar to that of #2: name it too, if only with keep",
+                    "no rule names the column #1, whose name is similar to #2: name it too, if only with keep",
                     columns);
 }
 
@@ -295,7 +295,7 @@ TEST(Default, CanBeNull) {
     EXPECT_EQ(rules.rules[1].columns, Columns({0, 3}));
     EXPECT_EQ(rules.rules[1].operation_name, "null");
     EXPECT_TRUE(std::holds_alternative<Null>(rules.rules[1].operation));
-    EXPECT_EQ(rules.rules[1].source.origin, "--default");
+    EXPECT_EQ(rules.rules[1].source.origin, "--redact-default");
     EXPECT_EQ(rules.rules[1].source.text, "null");
     EXPECT_EQ(rules.of_column[0], Columns({1}));
     EXPECT_TRUE(rules.of_column[2].empty()) << "dropped";
@@ -306,7 +306,7 @@ TEST(Default, CanBeNull) {
     request.default_action = DefaultAction::kNull;
     InputColumns doubtful = letters();
     doubtful.is_header_given = false;
-    expect_error(request, doubtful, {"null", "--default"}, 0, "the first record may be no header");
+    expect_error(request, doubtful, {"null", "--redact-default"}, 0, "the first record may be no header");
 }
 
 TEST(Default, CanDrop) {
@@ -318,13 +318,14 @@ TEST(Default, CanDrop) {
     EXPECT_EQ(rules.rules.size(), 1U);
     EXPECT_TRUE(rules.unnamed.empty());
     request.select = RuleText{"a", "--select"};
-    expect_error(request, letters(), {"drop", "--default"}, 0, "leaves no column");
+    expect_error(request, letters(), {"drop", "--redact-default"}, 0, "no column is left");
 }
 
 TEST(Default, CanFail) {
     RuleRequest request = redact({"b: keep"});
     request.default_action = DefaultAction::kFail;
-    expect_error(request, letters(), {"fail", "--default"}, 0, R"(no rule names the columns "a", "c", "d", "e")");
+    expect_error(request, letters(), {"fail", "--redact-default"}, 0,
+                 R"(no rule names the columns "a", "c", "d", "e")");
     request.select = RuleText{"b", "--select"};
     EXPECT_NO_THROW(resolve(request));
 }
@@ -337,7 +338,7 @@ TEST(Default, CanStandInAFile) {
     EXPECT_EQ(rules.rules[1].source.origin, "x.rules:1");
     EXPECT_EQ(rules.rules[1].columns, Columns({0, 2, 3, 4}));
     request.default_action = DefaultAction::kKeep;
-    expect_error(request, letters(), request.rules[0], 0, "given twice: first in --default");
+    expect_error(request, letters(), request.rules[0], 0, "given twice: first in --redact-default");
     request.default_action.reset();
     request.rules.push_back({"@default null", "y.rules:7"});
     expect_error(request, letters(), request.rules.back(), 0, "given twice: first in x.rules:1");

@@ -1,4 +1,4 @@
-// What the tests of inputs that change have in common.
+// Shared by the tests of inputs that change.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace cleave::test {
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kSize = 64 * kPage;
 inline constexpr char kTruncated[] = "input truncated while reading";
-inline constexpr char kChanged[] = "input changed while reading (touch looks the same)";
+inline constexpr char kChanged[] = "the input was modified while it was read (its mtime or size changed)";
 inline constexpr char kGrew[] = "input grew while reading";
 
 inline std::string rows(std::size_t size) {
@@ -28,7 +28,7 @@ inline std::string rows(std::size_t size) {
     return text + "\n";
 }
 
-// What the call throws says so.
+// Expects the call to throw an Error with this text.
 template <class Error, class Call>
 void expect_throw(const std::string& what, const Call& call) {
     try {
@@ -43,7 +43,7 @@ inline bool is_same_moment(const timespec& a, const timespec& b) {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// Gives the file a new time of the last write. The clock of a file system may stand still for some milliseconds.
+// Writes until the file's mtime changes, because a file system's clock may stand still for some milliseconds.
 inline void overwrite(const std::string& path, std::uint64_t offset, const std::string& text) {
     const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_TRUE(file.is_open());

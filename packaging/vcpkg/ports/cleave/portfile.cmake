@@ -2,8 +2,8 @@
 #
 #   vcpkg install cleave --overlay-ports=packaging/vcpkg/ports
 #
-# Left for a person to do at a release: put in the address of the published source archive and its SHA-512. The address
-# here does not exist.
+# At a release a person has to fill in the address of the published source archive and its SHA-512. The address here
+# does not exist.
 vcpkg_download_distfile(archive
     URLS "https://cleave.invalid/releases/${VERSION}/cleave-${VERSION}.tar.gz"
     FILENAME "cleave-${VERSION}.tar.gz"
@@ -11,7 +11,7 @@ vcpkg_download_distfile(archive
 )
 vcpkg_extract_source_archive(source ARCHIVE "${archive}")
 
-string(COMPARE EQUAL "${VCPKG_LIBRARY_LINKAGE}" static static)  # of the libraries, before the next line changes it
+string(COMPARE EQUAL "${VCPKG_LIBRARY_LINKAGE}" static static)  # before the next line changes the linkage
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options FEATURES command CLEAVE_BUILD_COMMAND)
 vcpkg_cmake_configure(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""cleave machine with a simulated device: what it prints, and the profile that it keeps.
+"""cleave info with a simulated device: what it prints, and the profile that it keeps.
 
-  machine_test.py --cleave PATH --module SIMULATED_MODULE
+  info_test.py --cleave PATH --module SIMULATED_MODULE
 """
 import argparse
 import json
@@ -13,7 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools"))
 from verdicts import Tally, check  # noqa: E402
 
-COLD_S = 0.9   # the first opening takes longer
+COLD_S = 0.9   # opening the device for the first time takes longer than this
 
 
 class Machine:
@@ -23,32 +23,32 @@ class Machine:
 
     def run(self, *words, **variables):
         environment = {**self.environment, **variables}
-        done = subprocess.run([self.command, "machine", *words], capture_output=True, text=True, timeout=120,
+        done = subprocess.run([self.command, "info", *words], capture_output=True, text=True, timeout=120,
                               env={name: value for name, value in environment.items() if value is not None})
         lines = [(line[:18].strip(), line[19:]) for line in done.stdout.splitlines()]
         return done.returncode, dict(lines), done.stderr
 
 
 def profile(machine, module, cache):
-    """A device is described, measured, and measured again; what others have put into its profile stays"""
+    """A device is described, measured, and measured again; what other programs have added to its profile stays"""
     path = os.path.join(cache, "cleave", "machine-simulated-0.json")
     code, shown, errors = machine.run("--device", module)
     check(code == 0 and not errors, "a device is described: %s" % errors)
     check(shown["device"] == "simulated" and shown["device memory"] == "1.00 MiB", "the device: %s" % shown)
-    check(shown["profile"] == path + ": not measured yet; cleave machine --calibrate makes it", "no profile: %s" % shown)
+    check(shown["profile"] == path + ": not measured yet; run cleave info --calibrate", "no profile: %s" % shown)
     check("to the device" not in shown, "what was not measured is not shown: %s" % shown)
     check(not os.path.exists(cache), "without --calibrate nothing is written")
 
     code, shown, errors = machine.run("--calibrate", "--device", module + ":100000000")
     check(code == 0 and not errors, "a device is measured: %s" % errors)
-    check(shown["profile"] == path and shown["to the device"] == "10 GB/s, 10.0 us to begin with", "measured: %s" % shown)
+    check(shown["profile"] == path and shown["to the device"] == "10 GB/s, 10.0 us to start", "measured: %s" % shown)
     check(shown["to it, unpinned"] == shown["to the device"], "measured from ordinary memory: %s" % shown)
     check(os.stat(path).st_mode & 0o777 == 0o600, "the profile is private")
     code, again, errors = machine.run("--device", module + ":100000000")
-    again["memory"] = shown["memory"]    # what is available changes
+    again["memory"] = shown["memory"]    # available memory changes
     check((code, again, errors) == (0, shown, ""), "what was measured is shown again: %s %s" % (again, errors))
 
-    # Rates of functions stay when the machine is measured again.
+    # Rates of functions survive a new measurement.
     with open(path) as file:
         kept = json.load(file)
     check(kept["device"] == "simulated-0", "the profile names the device: %s" % kept)
@@ -57,7 +57,7 @@ def profile(machine, module, cache):
     with open(path, "w") as file:
         json.dump(kept, file)
     code, shown, _ = machine.run("--device", module)
-    wanted = "host 1 GB/s, 0.00 us to begin with; device 100 GB/s, 1.00 s to begin with"
+    wanted = "host 1 GB/s, 0.00 us to start; device 100 GB/s, 1.00 s to start"
     check(code == 0 and shown.get("function hmac\\x0a") == wanted, "a function: %s" % shown)
     check("77.0 s" in shown["to the device"], "what the file says: %s" % shown)
     code, shown, _ = machine.run("--device", module, "--calibrate")
@@ -70,11 +70,12 @@ def profile(machine, module, cache):
     check(code == 0 and shown["profile"].startswith(path + ": is damaged;"), "a damaged profile: %s" % shown)
 
 
-# The first opening after the machine was started is much slower than all others. It is not what is measured.
+# Opening the device for the first time after the machine has started takes much longer than later, and must not be what
+# is measured.
 def cold_driver(machine, module, folder):
-    """The time to open a device is that of a driver that is warm"""
+    """The time to open a device is measured with a warm driver"""
     marker = os.path.join(folder, "warm")
-    for _ in range(5):   # on a busy machine a warm opening may be slow, too
+    for _ in range(5):   # on a busy machine even a warm opening may be slow
         code, shown, errors = machine.run("--calibrate", "--device", "%s:100000000,%s" % (module, marker))
         check(code == 0 and not errors and os.path.exists(marker), "a cold driver is measured: %s" % errors)
         with open(shown["profile"]) as file:
@@ -88,7 +89,7 @@ def cold_driver(machine, module, folder):
 
 
 def errors(machine, module):
-    """A device that cannot be used, and a profile that has no place, are errors that name them"""
+    """If a device is unusable or a profile cannot be stored, the command fails and names it"""
     for config, message in [("no driver", "device: no driver"), ("no card", "device: no such card"),
                             ("no luck", "device: the module cannot be used: ")]:
         for words in [[], ["--calibrate"]]:
@@ -96,9 +97,9 @@ def errors(machine, module):
             check(code == 1 and not shown and message in errors, "%s: %d %s" % (config, code, errors))
     nowhere = {"XDG_CACHE_HOME": "relative", "HOME": None}
     code, shown, errors = machine.run("--device", module, **nowhere)
-    check(code == 0 and shown["profile"].startswith("no folder"), "no folder: %s" % shown)
+    check(code == 0 and shown["profile"].startswith("there is no folder"), "no folder: %s" % shown)
     code, _, errors = machine.run("--calibrate", "--device", module, **nowhere)
-    check(code == 1 and "no folder for the profile" in errors, "no folder to write to: %s" % errors)
+    check(code == 1 and "there is no folder for the profile" in errors, "no folder to write to: %s" % errors)
     code, _, errors = machine.run("--calibrate", "--device", module, XDG_CACHE_HOME="/proc/none")
     check(code == 1 and "/proc/none" in errors, "a folder that cannot be made: %s" % errors)
 

@@ -1,4 +1,4 @@
-// cleave machine: the processor, the device, and what was measured of them.
+// cleave info: describes the processor, the device, and what was measured on them.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,8 +33,8 @@ using offload::text_of_seconds;
 
 std::string name_of_device(const Arguments& arguments) { return arguments.device.empty() ? "gpu" : arguments.device; }
 
-// Nothing, with the reason, if the user named no device and there is none. A device that was named, or is to be
-// measured, has to be there.
+// Returns nullptr and sets the reason if the user named no device and there is none. Throws if a device that was named,
+// or that must be measured, is missing.
 std::shared_ptr<Device> open_wanted_device(const Arguments& arguments, std::string& reason) {
     if (!arguments.device.empty() || arguments.calibrates) return open_device(name_of_device(arguments));
     try {
@@ -47,9 +47,9 @@ std::shared_ptr<Device> open_wanted_device(const Arguments& arguments, std::stri
     }
 }
 
-// Opens the device and uses it in a process of its own, which then ends. The first opening after the machine was
-// started reads the driver from the disk and wakes the card: it takes two to three times as long as those of later
-// runs, which the profile is for. What goes wrong is found again by the opening that counts.
+// Opens the device and uses it in a separate process, which then ends. The first opening after the machine starts reads
+// the driver from disk and wakes the card, so it takes two to three times as long as later ones, and the profile is for
+// later runs. Errors are ignored here, because the opening that is measured hits them again.
 void warm_up(const std::string& name, unsigned threads) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -67,9 +67,10 @@ void warm_up(const std::string& name, unsigned threads) {
     }
 }
 
-constexpr const char* kNoFolder = "no folder for the profile: neither XDG_CACHE_HOME nor HOME is an absolute path";
+constexpr const char* kNoFolder =
+    "there is no folder for the profile: neither XDG_CACHE_HOME nor HOME is an absolute path";
 
-// Rates of functions that were measured before are kept.
+// Keeps the rates of functions that were measured earlier.
 void calibrate(const std::shared_ptr<Device>& device, double open_seconds, unsigned threads,
                const std::string& folder) {
     if (folder.empty()) throw std::runtime_error(kNoFolder);
@@ -97,11 +98,11 @@ private:
     StandardOutput& out_;
 };
 
-// "12.5 GB/s, 10.0 us to begin with".
+// Such as "12.5 GB/s, 10.0 us to start".
 std::string text_of(const Rate& rate) {
     const std::string start = text_of_seconds(rate.fixed);
     if (rate.per_byte <= 0) return start + " to begin with";
-    return formatted("{:.3g} GB/s, {} to begin with", 1e-9 / rate.per_byte, start);
+    return formatted("{:.3g} GB/s, {} to start", 1e-9 / rate.per_byte, start);
 }
 
 std::string text_of(const FunctionRates& rates) {
@@ -130,7 +131,7 @@ void print_device(const Device& device, Printer& printer) {
 
 void print_profile(const MachineProfile& profile, Printer& printer) {
     printer.line("to open it", text_of_seconds(profile.open));
-    if (profile.stage > 0) printer.line("rules", formatted("{:.3g} GB/s, moves included", 1e-9 / profile.stage));
+    if (profile.stage > 0) printer.line("rules", formatted("{:.3g} GB/s, transfers included", 1e-9 / profile.stage));
     printer.line("to the device", text_of(profile.in));
     printer.line("from the device", text_of(profile.out));
     printer.line("to it, unpinned", text_of(profile.ordinary_in));
@@ -142,7 +143,7 @@ void print_profile(const MachineProfile& profile, Printer& printer) {
 
 }  // namespace
 
-void describe_machine(const Arguments& arguments, StandardOutput& out) {
+void describe_info(const Arguments& arguments, StandardOutput& out) {
     std::string reason;
     if (arguments.calibrates) warm_up(name_of_device(arguments), arguments.execution.threads);
     const auto start = std::chrono::steady_clock::now();
@@ -166,7 +167,7 @@ void describe_machine(const Arguments& arguments, StandardOutput& out) {
         printer.line("profile", read.path);
         print_profile(*read.profile, printer);
     } else {
-        printer.line("profile", formatted("{}: {}; cleave machine --calibrate makes it", read.path, read.reason));
+        printer.line("profile", formatted("{}: {}; run cleave info --calibrate", read.path, read.reason));
     }
 }
 

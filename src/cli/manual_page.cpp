@@ -1,0 +1,51 @@
+#include "cli/manual_page.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "cli/formatted.h"
+
+namespace cleave::cli {
+namespace {
+
+// Redirects standard error to /dev/null, so that the user does not see man complain about a missing page.
+class Quiet {
+public:
+    Quiet() {
+        ::posix_spawn_file_actions_init(&actions_);
+        ::posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    }
+    ~Quiet() { ::posix_spawn_file_actions_destroy(&actions_); }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+    const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+private:
+    posix_spawn_file_actions_t actions_;
+};
+
+}  // namespace
+
+bool show_manual_page(std::string_view name) {
+    std::string man = "man";
+    std::string page = formatted("cleave-{}", name);
+    const std::array<char*, 3> words = {man.data(), page.data(), nullptr};
+    pid_t child = 0;
+    if (::posix_spawnp(&child, man.c_str(), Quiet().get(), nullptr, words.data(), environ) != 0) return false;
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) return false;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::vector<std::string> topics() { return {"dialects", "redaction", "formats"}; }
+
+}  // namespace cleave::cli
