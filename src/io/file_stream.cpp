@@ -79,7 +79,9 @@ void FileStream::find_compression() {
 }
 
 std::size_t FileStream::read_raw(std::span<std::uint8_t> into) {
+    if (is_at_end_) return 0;
     const std::size_t size = read_some(source_.file.get(), into, cancellation_, source_.name);
+    is_at_end_ = size == 0;
     consumed_ += size;
     return size;
 }

@@ -50,6 +50,7 @@ private:
     std::vector<std::uint8_t> gathered_;     // by a peek() that needed several reads
     std::span<const std::uint8_t> waiting_;  // bytes that read() has yet to return
     std::uint64_t consumed_ = 0;             // bytes read from the source
+    bool is_at_end_ = false;                 // of the source; a terminal would wait for another Ctrl-D
     bool was_read_ = false;                  // read() has been called
     bool is_known_ = false;                  // find_compression() was called; it sets the members below
     Compression compression_ = Compression::kNone;

@@ -209,7 +209,27 @@ def gone_before_an_error(bench):
     terminal.close()
 
 
-CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole, no_bar, gone_before_an_error]
+def standard_input_is_a_terminal(bench):
+    """A command that waits for input from the terminal says so, and how to end it"""
+    for more, wanted in (([], ["cleave: stdin: reading from the terminal; Ctrl-D ends it"]), (["-q"], [])):
+        terminal = Terminal(80)
+        modes = termios.tcgetattr(terminal.slave)
+        modes[3] &= ~termios.ECHO
+        termios.tcsetattr(terminal.slave, termios.TCSANOW, modes)
+        process = bench.start(["count", "--progress", "never", *more], env=bench.environment(TERM="xterm"),
+                              stdin=terminal.slave, stdout=subprocess.PIPE, stderr=terminal.slave)
+        try:
+            os.write(terminal.master, b"a\n1\n2\n\x04")
+            need(process.wait(TIMEOUT_S) == 0 and process.stdout.read() == b"2\n", "exit %s" % process.returncode)
+            terminal.read_all()
+        finally:
+            kill_group(process)
+        need(shown(terminal.output).lines == wanted, "%s: %r" % (more, terminal.output))
+        terminal.close()
+
+
+CHECKS = [a_bar_that_goes_away, never_wider_than_the_window, messages_are_whole, no_bar, gone_before_an_error,
+          standard_input_is_a_terminal]
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, CHECKS))
