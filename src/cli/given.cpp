@@ -27,18 +27,6 @@ constexpr std::array<std::pair<const char*, const char*>, 3> kSameThing = {
 // Options whose values accumulate. Others may be given only once: a second value would silently replace the first.
 constexpr std::array<std::string_view, 4> kManyValues = {"redact", "rules", "key", "forbid"};
 
-template <class Row>
-bool has_spelling(const Row& row, std::string_view option) {
-    const bool is_letter = row.letter != 0 && option.size() == 2 && option[0] == '-' && option[1] == row.letter;
-    return is_letter || (option.starts_with("--") && option.substr(2) == row.name);
-}
-
-// Whether the verb has an option, current or old, with this spelling, such as "-l" or "--records".
-bool has_option(Verb verb, std::string_view option) {
-    const auto is_it = [&](const auto& row) { return (row.verbs & bit(verb)) != 0 && has_spelling(row, option); };
-    return std::ranges::any_of(option_table(), is_it) || std::ranges::any_of(old_options(), is_it);
-}
-
 // The options of the verb that an old one stands for.
 std::vector<const char*> names_of(const OldOption& old, Verb verb) {
     std::vector<const char*> names;
@@ -181,10 +169,6 @@ void refuse_option_as_value(Verb verb, const po::option& option) {
 }
 
 }  // namespace
-
-bool is_option_of(Verb verb, const std::string& word) {
-    return has_option(verb, word.starts_with("--") ? without_value(word) : word.substr(0, 2));
-}
 
 Given::Given(Verb verb, const std::vector<std::string>& words) : verb_(verb) {
     for (const po::option& option : parse(verb, words).options) {

@@ -14,9 +14,6 @@
 
 namespace cleave::cli {
 
-// Whether the verb has the option that the word begins with: "-n4", "--pieces=4".
-bool is_option_of(Verb verb, const std::string& word);
-
 // The options that were given, by long name, and the inputs. An option given under an old name counts as its successor.
 // An option with a value may be given only once, unless its values accumulate: see all(). If two options set the same
 // thing (--header and --no-header, --quote and --no-quote, --quiet and --verbose), the last one counts, and has()

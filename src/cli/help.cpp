@@ -5,7 +5,6 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cleave/kernel.h"
 #include "cleave/version.h"

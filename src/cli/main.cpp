@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
-#include <filesystem>
 #include <new>
 #include <optional>
 #include <span>
@@ -24,25 +23,22 @@
 #include "cleave/index_file.h"
 #include "cleave/mapping_guard.h"
 #include "cleave/memory.h"
-#include "cleave/names.h"
 #include "cli/completion.h"
 #include "cli/device.h"
 #include "cli/diagnostics.h"
 #include "cli/formatted.h"
-#include "cli/given.h"
 #include "cli/help.h"
 #include "cli/manual_page.h"
 #include "cli/messages.h"
 #include "cli/option_table.h"
 #include "cli/other_tools.h"
+#include "cli/permissions.h"
 #include "cli/sandbox.h"
 #include "cli/signals.h"
 #include "cli/standard_output.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "io/fd.h"
-#include "io/stream_path.h"
-#include "io/temporary_file.h"
 #include "write/destination.h"
 
 namespace cleave::cli {
@@ -222,60 +218,6 @@ int run_inputs(Context& context) {
     return worst;
 }
 
-// The directory or, if it does not exist, its nearest existing ancestor.
-std::string nearest_directory(std::string path) {
-    while (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
-        path.resize(path.find_last_not_of('/') + 1);
-        path.resize(path.rfind('/') + 1);  // npos + 1 is 0
-    }
-    return path.empty() ? "." : path;
-}
-
-// Permits creating a file at the path, or writing to the stream that the path leads to.
-void permit_making(Permissions& permissions, const std::string& path) {
-    if (path.empty()) return;
-    permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
-}
-
-// NVIDIA's driver opens these files repeatedly, including whenever it allocates memory.
-void permit_device(Permissions& permissions) {
-    permissions.read.insert(permissions.read.end(), {"/proc", "/sys"});
-    std::error_code error;  // if the folder does not exist, there is nothing to permit
-    for (const auto& entry : std::filesystem::directory_iterator("/dev", error)) {
-        if (entry.path().filename().string().starts_with("nvidia")) permissions.write.push_back(entry.path());
-    }
-}
-
-Permissions permissions_of(const Arguments& arguments) {
-    Permissions permissions{arguments.inputs, {temporary_directory()}};
-    if (arguments.execution.offload) permit_device(permissions);
-    if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
-    if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
-    for (const std::string& input : arguments.inputs) {
-        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
-        if (arguments.verb == Verb::kIndex)
-            permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
-    }
-    if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
-    if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
-    if (arguments.verb != Verb::kSplit) return permissions;
-    if (arguments.policy.pieces || arguments.policy.by) {  // read by available_memory() to choose a method
-        permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
-    }
-    const auto& by = arguments.policy.by;
-    const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
-    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
-                           pieces_of_value);
-    const std::string folder = nearest_directory(namer.folder());
-    if (arguments.output.dry_run) {  // --resume compares the existing files
-        permissions.read.insert(permissions.read.end(), {folder, arguments.output.manifest, arguments.output.report});
-        return permissions;
-    }
-    permissions.write.push_back(folder);
-    permit_making(permissions, arguments.output.manifest);
-    return permissions;
-}
-
 // Under rules, buffers come from the memory manager that the user chooses.
 void choose_memory(Arguments& arguments) {
     if (arguments.memory_manager.empty()) return;
@@ -429,7 +371,8 @@ int print_missing_verb() {
     if (!suggestion.empty()) throw UsageError(formatted("unknown option '{}'{}", word, suggestion));
     std::string command = "cleave split";
     for (const std::string& each : words) command += ' ' + shell_word(each);
-    const bool is_of_split = is_option_of(Verb::kSplit, word);
+    // "-n4", "--pieces=4".
+    const bool is_of_split = has_option(Verb::kSplit, word.substr(0, word.starts_with("--") ? word.find('=') : 2));
     throw UsageError(
         formatted("there is no command before '{}'; {}", word, is_of_split ? "try: " + command : "see cleave --help"));
 }

@@ -216,6 +216,11 @@ std::span<const OldOption> old_options() {
     return kOld;
 }
 
+bool has_option(Verb verb, std::string_view option) {
+    const auto is_it = [&](const auto& row) { return (row.verbs & bit(verb)) != 0 && has_spelling(row, option); };
+    return std::ranges::any_of(option_table(), is_it) || std::ranges::any_of(old_options(), is_it);
+}
+
 std::string joined(const std::vector<std::string_view>& names) { return formatted("{}", fmt::join(names, " ")); }
 
 const char* verb_name(Verb verb) { return kVerbNames.at(static_cast<std::size_t>(verb)); }

@@ -1,7 +1,6 @@
 // The options of all verbs, one row each. The parser, the help and the completions read this table.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +39,16 @@ struct OldOption {
     char names[2][20];  // the options it stands for; a verb uses those that it has
 };
 std::span<const OldOption> old_options();
+
+// Whether the row has this spelling, such as "-l" or "--records".
+template <class Row>
+bool has_spelling(const Row& row, std::string_view option) {
+    const bool is_letter = row.letter != 0 && option.size() == 2 && option[0] == '-' && option[1] == row.letter;
+    return is_letter || (option.starts_with("--") && option.substr(2) == row.name);
+}
+
+// Whether the verb has an option, current or old, with this spelling.
+bool has_option(Verb verb, std::string_view option);
 
 // The names separated by blanks, as in OptionRow::choices.
 std::string joined(const std::vector<std::string_view>& names);

@@ -160,10 +160,9 @@ std::optional<std::uint64_t> meant_number(std::string_view text) {
     return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-// Whether the verb has an option of that long name.
-bool is_option(Verb verb, std::string_view name) {
-    return std::ranges::any_of(option_table(),
-                               [&](const OptionRow& row) { return (row.verbs & bit(verb)) != 0 && row.name == name; });
+// Whether what a hint proposes is there: "-d BYTE" needs an option -d of the verb, "> FILE" nothing.
+bool is_possible(Verb verb, std::string_view proposal) {
+    return !proposal.starts_with('-') || has_option(verb, proposal.substr(0, proposal.find(' ')));
 }
 
 // Whether the text is K/N.
@@ -187,12 +186,14 @@ std::string option_hint(Verb verb, std::string_view option) {
     constexpr std::size_t kLetter = 2;  // the length of "-b" in "-b10M"
     const bool is_long = option.starts_with("--");
     if (!is_long && option.size() > kLetter) {
-        if (is_option(verb, option.substr(1))) return formatted("; did you mean -{}?", option);
+        if (const std::string long_name = formatted("-{}", option); has_option(verb, long_name))
+            return formatted("; did you mean {}?", long_name);
         if (is_number(option.substr(1)) && (kCut & bit(verb)) != 0) return formatted("; use -l {}", option.substr(1));
     }
     const std::string_view spelling = is_long ? option : option.substr(0, kLetter);
-    const auto* const row = std::ranges::find_if(
-        kOptions, [&](const OptionHint& each) { return (each.verbs & bit(verb)) != 0 && each.option == spelling; });
+    const auto* const row = std::ranges::find_if(kOptions, [&](const OptionHint& each) {
+        return (each.verbs & bit(verb)) != 0 && each.option == spelling && is_possible(verb, each.ours);
+    });
     return row == kOptions.end() ? "" : formatted("; use {}", row->ours);
 }
 

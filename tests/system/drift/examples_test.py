@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the examples in README.md, the guide and the manual pages as printed, and compares the output.
+"""Runs the examples in README.md, the guide and the manual pages as printed, and compares the output. Those of the short
+help must succeed.
 
   examples_test.py --cleave PATH
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "tools"))
+from command import Command  # noqa: E402
 from verdicts import Failure, Tally, need  # noqa: E402
 
 # How roff writes the characters that are special to it. The backslash comes last.
@@ -76,6 +78,29 @@ def pages():
         yield path, blocks_of_roff(path.read_text(encoding="utf-8"))
 
 
+# What the examples of a verb need, and the one that needs a device.
+PREPARATIONS = {"index": "cleave index orders.csv", "plan": "cleave scan -d , --terminator lf orders.csv >1.json; :>2.json",
+                "join": "cleave split -n 2 --manifest orders.json orders.csv"}
+FOR_A_DEVICE = "cleave info --calibrate"
+
+
+def examples_of_help(cleave, environment):
+    """Runs the examples of every verb's short help, each in a folder of its own."""
+    def run(*words, **options):
+        return subprocess.run(words, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, **options)
+    for verb in Command(cleave).verbs:
+        found = re.findall(r"^  (cleave .*?)(?:   .*)?$", run(cleave, verb, "-h").stdout.partition("Examples:")[2], re.M)
+        need(found, "the help of %s has no examples" % verb)
+        for command in found:
+            if command.startswith(FOR_A_DEVICE):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copy(ROOT / "data/orders.csv", folder)
+                done = run("bash", "-ec", PREPARATIONS.get(verb, ":") + "\n" + command, cwd=folder)
+                need(done.returncode == 0, "$ %s\nexit status %d: %s" % (command, done.returncode, done.stdout[:500]))
+
+
 def recipes_are_in_the_guide():
     """The recipes of README.md are in the guide"""
     blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
@@ -108,6 +133,7 @@ def main():
 
     tally.run("README.md, the guide and the manual pages have examples", every_kind_has_examples)
     tally.run(recipes_are_in_the_guide.__doc__, recipes_are_in_the_guide)
+    tally.run("The examples of the short help run", lambda: examples_of_help(cleave, environment))
     return tally.close()
 
 

@@ -1,0 +1,74 @@
+#include "cli/permissions.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "cleave/index_file.h"
+#include "cleave/names.h"
+#include "io/stream_path.h"
+#include "io/temporary_file.h"
+
+namespace cleave::cli {
+namespace {
+
+// The directory or, if it does not exist, its nearest existing ancestor.
+std::string nearest_directory(std::string path) {
+    while (!path.empty() && ::access(path.c_str(), F_OK) != 0) {
+        path.resize(path.find_last_not_of('/') + 1);
+        path.resize(path.rfind('/') + 1);  // npos + 1 is 0
+    }
+    return path.empty() ? "." : path;
+}
+
+// Permits creating a file at the path, or writing to the stream that the path leads to.
+void permit_making(Permissions& permissions, const std::string& path) {
+    if (path.empty()) return;
+    permissions.write.push_back(leads_to_stream(path) ? path : nearest_directory(std::string(folder_of(path))));
+}
+
+// NVIDIA's driver opens these files repeatedly, including whenever it allocates memory.
+void permit_device(Permissions& permissions) {
+    permissions.read.insert(permissions.read.end(), {"/proc", "/sys"});
+    std::error_code error;  // if the folder does not exist, there is nothing to permit
+    for (const auto& entry : std::filesystem::directory_iterator("/dev", error)) {
+        if (entry.path().filename().string().starts_with("nvidia")) permissions.write.push_back(entry.path());
+    }
+}
+
+}  // namespace
+
+Permissions permissions_of(const Arguments& arguments) {
+    Permissions permissions{arguments.inputs, {temporary_directory()}};
+    if (arguments.execution.offload) permit_device(permissions);
+    if (!arguments.output.dry_run) permit_making(permissions, arguments.output.report);
+    if (arguments.verb == Verb::kKey) return {{}, {nearest_directory(std::string(folder_of(arguments.key_file)))}};
+    for (const std::string& input : arguments.inputs) {
+        if (arguments.index != IndexUse::kNever || arguments.verifies) permissions.read.push_back(index_path(input));
+        if (arguments.verb == Verb::kIndex)
+            permissions.write.push_back(nearest_directory(std::string(folder_of(input))));
+    }
+    if (!arguments.plan.empty()) permissions.read.push_back(arguments.plan);
+    if (arguments.verb == Verb::kJoin) permit_making(permissions, arguments.output.names);
+    if (arguments.verb != Verb::kSplit) return permissions;
+    if (arguments.policy.pieces || arguments.policy.by) {  // read by available_memory() to choose a method
+        permissions.read.insert(permissions.read.end(), {"/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup"});
+    }
+    const auto& by = arguments.policy.by;
+    const auto pieces_of_value = by && !by->buckets ? std::optional<std::uint64_t>(1) : std::nullopt;
+    const PieceNamer namer(arguments.output.names, arguments.inputs.front(), arguments.output.first_index, 1,
+                           pieces_of_value);
+    const std::string folder = nearest_directory(namer.folder());
+    if (arguments.output.dry_run) {  // --resume compares the existing files
+        permissions.read.insert(permissions.read.end(), {folder, arguments.output.manifest, arguments.output.report});
+        return permissions;
+    }
+    permissions.write.push_back(folder);
+    permit_making(permissions, arguments.output.manifest);
+    return permissions;
+}
+
+}  // namespace cleave::cli
